@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Asked, etagOf, type Page, type Served } from './platform/http/pages.ts'
+import { etagOf, type Page, type PageRequest, type PageResponse } from './platform/http/pages.ts'
 
 const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
@@ -48,7 +48,7 @@ const notBuilt = `<!doctype html>
  */
 export function consolePages(): Page[] {
   const builds = new Builds()
-  const frame = (asked: Asked) => builds.serve('index.html', asked)
+  const frame = (asked: PageRequest) => builds.serve('index.html', asked)
   return [
     { path: '/', answer: frame },
     { path: '/auth/callback', answer: frame },
@@ -76,7 +76,7 @@ class Builds {
   #stamp = ''
   readonly #files = new Map<string, Promise<Kept | undefined>>()
 
-  async serve(name: string, asked: Asked): Promise<Served | undefined> {
+  async serve(name: string, asked: PageRequest): Promise<PageResponse | undefined> {
     if (name === 'index.html') await this.#notice()
     const found = await this.#find(name, encodingsOf(asked.headers['accept-encoding']))
     if (found === undefined) return name === 'index.html' ? missing() : undefined
@@ -136,7 +136,7 @@ function encodingsOf(header: string | string[] | undefined): ('br' | 'gzip')[] {
   )
 }
 
-function missing(): Served {
+function missing(): PageResponse {
   return {
     status: 503,
     body: notBuilt,

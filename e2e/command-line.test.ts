@@ -174,7 +174,7 @@ describe('beside a running platform', () => {
   test('what cannot be done is told in one sentence', async () => {
     await Promise.all([
       refuse(/There is a tenant named default already \(already_exists\)$/, 'tenants', 'create', 'default'),
-      refuse(/"No Name" cannot be the name of a tenant: /, 'tenants', 'create', 'No Name'),
+      refuse(/"No Name" is not a valid tenant name/, 'tenants', 'create', 'No Name'),
       refuse(/There is no tenant named nowhere \(not_found\)$/, 'tenants', 'suspend', 'nowhere'),
       refuse(/Allowed choices are api, ui\./, 'tenants', 'provision', 'default', 'web'),
     ])

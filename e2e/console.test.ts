@@ -212,7 +212,7 @@ describe('the console in a browser', () => {
     await page.goto('/console/assets?filter=nmae%20eq%201')
     const notice = page.getByRole('alert')
     await notice.getByText('Unbekannte Eigenschaft').waitFor()
-    assert.match((await notice.locator('[lang=en]').textContent()) ?? '', /There is no property "nmae"/)
+    assert.match((await notice.locator('[lang=en]').textContent()) ?? '', /Unknown property "nmae"/)
     await context.close()
   })
 

@@ -7,16 +7,16 @@ import { type TestHub, testHub } from '../testing/hub.ts'
 import { emit, emitAll, emitLast } from './events.ts'
 import { extent, insert, list, nextOrdinal } from './store.ts'
 
-function say(tx: Transaction, subject: string): Promise<void> {
+function emitTest(tx: Transaction, subject: string): Promise<void> {
   return emit(tx, { type: 'test.thing.changed', subject, data: { subject } })
 }
 
-/** A transaction that has said something and waits to be told to commit. */
+/** A transaction that has written an event and waits for `commit`. */
 async function open(hub: TestHub, subject: string, tenant = hub.tenant): Promise<{ commit(): Promise<void> }> {
   const said = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
   const done = hub.context.database.transaction(tenant, async (tx) => {
-    await say(tx, subject)
+    await emitTest(tx, subject)
     said.resolve()
     await go.promise
   })
@@ -33,16 +33,16 @@ function read(hub: TestHub, after = 0, tenant = hub.tenant) {
   return hub.context.database.read(tenant, (handle) => list(handle, { after, limit: 10_000 }))
 }
 
-test('an event of a rolled back transaction is never told', async () => {
+test('does not publish an event of a rolled back transaction', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   await assert.rejects(
     database.transaction(hub.tenant, async (tx) => {
-      await say(tx, 'ghost')
+      await emitTest(tx, 'ghost')
       throw new Error('no')
     }),
   )
-  await database.transaction(hub.tenant, (tx) => say(tx, 'real'))
+  await database.transaction(hub.tenant, (tx) => emitTest(tx, 'real'))
   await hub.settle()
   assert.deepEqual(
     (await read(hub)).map(({ subject, position }) => ({ subject, position })),
@@ -50,7 +50,7 @@ test('an event of a rolled back transaction is never told', async () => {
   )
 })
 
-test('a reader that goes by positions misses nothing, although a transaction commits late', async () => {
+test('shows a reader by position every event, although a transaction commits late', async () => {
   await using hub = await testHub()
   const early = await open(hub, 'began first, committed last')
   const late = await open(hub, 'began last, committed first')
@@ -69,7 +69,7 @@ test('a reader that goes by positions misses nothing, although a transaction com
   )
 })
 
-test('events of two hosts have the order of their transactions, although the clock of one host is an hour fast', async () => {
+test('orders events of two hosts by their transactions, although one clock is an hour fast', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const fast = (subject: string) =>
@@ -79,7 +79,7 @@ test('events of two hosts have the order of their transactions, although the clo
       const ordinal = await nextOrdinal(tx)
       await insert(tx, { id: v7({ msecs: atMs }), time, type: 'test.thing.changed', subject, data: {}, ordinal })
     })
-  const slow = (subject: string) => database.transaction(hub.tenant, (tx) => say(tx, subject))
+  const slow = (subject: string) => database.transaction(hub.tenant, (tx) => emitTest(tx, subject))
   await fast('created')
   await slow('deleted')
   await fast('created again')
@@ -91,7 +91,7 @@ test('events of two hosts have the order of their transactions, although the clo
   )
 })
 
-test('in whatever order transactions begin and commit, each event is read once and positions have no gaps', async () => {
+test('delivers each event once and gives positions without gaps for any order of begin and commit', async () => {
   await using hub = await testHub()
   // One tenant gets three quarters of the eight connections, and reading needs some of them.
   const most = 4
@@ -130,14 +130,14 @@ test('in whatever order transactions begin and commit, each event is read once a
   )
 })
 
-test('many writers and two relays give every event one position, in the order of each transaction', async () => {
+test('gives every event one position in the order of its transaction, with many writers and two relays', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const processes = [hub, sibling]
   await Promise.all(
     Array.from({ length: 100 }, async (_, index) => {
       await (processes[index % 2] ?? hub).context.database.transaction(hub.tenant, async (tx) => {
-        for (const step of ['a', 'b', 'c']) await say(tx, `${index}${step}`)
+        for (const step of ['a', 'b', 'c']) await emitTest(tx, `${index}${step}`)
       })
       if (index % 25 === 0) await (processes[(index / 25) % 2] ?? hub).settle()
     }),
@@ -154,11 +154,11 @@ test('many writers and two relays give every event one position, in the order of
   }
 })
 
-test('what a process said before it died is told by the next', async () => {
+test('publishes the events of a process that died', async () => {
   await using hub = await testHub()
   await hub.settle()
   const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
-  await dying.transaction(hub.tenant, (tx) => say(tx, 'last words'))
+  await dying.transaction(hub.tenant, (tx) => emitTest(tx, 'last words'))
   await dying.close()
   await using next = await hub.sibling()
   await next.settle()
@@ -168,11 +168,11 @@ test('what a process said before it died is told by the next', async () => {
   )
 })
 
-test('events are forgotten after thirty days, positions never', async () => {
+test('deletes events after thirty days and never reuses their positions', async () => {
   await using hub = await testHub()
   const { database, tasks } = hub.context
   await database.transaction(hub.tenant, async (tx) => {
-    for (const subject of ['old', 'older', 'new']) await say(tx, subject)
+    for (const subject of ['old', 'older', 'new']) await emitTest(tx, subject)
   })
   await hub.settle()
   const monthMs = 31 * 24 * 3_600_000
@@ -190,12 +190,12 @@ test('events are forgotten after thirty days, positions never', async () => {
     [['new', 3]],
   )
   assert.deepEqual(await database.read(hub.tenant, extent), { oldest: 3, newest: 3 })
-  await database.transaction(hub.tenant, (tx) => say(tx, 'newer'))
+  await database.transaction(hub.tenant, (tx) => emitTest(tx, 'newer'))
   await hub.settle()
   assert.equal((await read(hub, 3))[0]?.position, 4)
 })
 
-test('what is said last has its position with the commit, behind all that was committed before', async () => {
+test('gives events of emitLast a position at commit, after all events committed before', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const last = (subjects: string[]) =>
@@ -206,7 +206,7 @@ test('what is said last has its position with the commit, behind all that was co
       ),
     )
   const early = await open(hub, 'not committed yet')
-  await database.transaction(hub.tenant, (tx) => say(tx, 'committed, not placed yet'))
+  await database.transaction(hub.tenant, (tx) => emitTest(tx, 'committed, not placed yet'))
   await last(['first', 'second'])
   assert.deepEqual(
     (await read(hub)).map(({ position, subject }) => [position, subject]),
@@ -228,7 +228,7 @@ test('what is said last has its position with the commit, behind all that was co
   )
 })
 
-test('what is said last waits its turn when much waits before it', async () => {
+test('makes events of emitLast wait when many events wait before them', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const said = Array.from({ length: 700 }, (_, index) => ({ type: 'test', subject: `${index}`, data: {} }))
@@ -243,7 +243,7 @@ test('what is said last waits its turn when much waits before it', async () => {
   assert.equal(events.at(-1)?.subject, 'last')
 })
 
-test('events that no database could keep are kept as well as they can be', async () => {
+test('stores events with unstorable characters replaced', async () => {
   await using hub = await testHub()
   await hub.context.database.transaction(hub.tenant, (tx) =>
     emit(tx, { type: 'test', subject: 'a\0', data: { id: v7(), text: '\0\ud800' } }),

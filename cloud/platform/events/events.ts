@@ -12,11 +12,11 @@ export const eventsMigrations: MigrationSource = {
 }
 
 export type EventRecord = {
-  /** `<contract>.<noun>.<what happened>`, e.g. `authorization.grant.created`. */
+  /** `<contract>.<noun>.<action>`, for example `authorization.grant.created`. */
   type: string
   /** `kind/id` */
   subject: string
-  /** Never secrets. */
+  /** Must not contain secrets. */
   data: Record<string, unknown>
 }
 
@@ -30,7 +30,7 @@ export async function emit(tx: Transaction, event: EventRecord): Promise<void> {
   tx.signal(eventsTopic)
 }
 
-/** The same for many changes that share a transaction, in one statement and in this order. */
+/** The same for many changes of one transaction, in one statement and in this order. */
 export async function emitAll(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length === 0) return
   const ordinal = await nextOrdinal(tx)
@@ -42,8 +42,8 @@ export async function emitAll(tx: Transaction, events: readonly EventRecord[]): 
 }
 
 /**
- * The same, as the last thing that a transaction does: until it ends, nobody else of the tenant gets a position. In
- * return they have their positions already, and are told with the commit.
+ * The same as the last step of a transaction. The events get their positions at once and are readable with the commit.
+ * Until then, no other transaction of the tenant gets a position.
  */
 export async function emitLast(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length > 0) await insertPlaced(tx, events.map(rowOf))

@@ -7,14 +7,16 @@ import type { Log } from '../log.ts'
 import { placedTopic } from './relay.ts'
 import { Tail } from './tail.ts'
 
-/** How often to look for what another process placed, while there are streams. */
+/** How often the streams check for events that another process published. */
 const pollMs = 500
-/** How many streams read pages from the table at once. */
+/** The limit for streams that read pages from the table at the same time. */
 const readsAtOnce = 4
 
 type Joined = { tail: Tail; streams: number }
 
-/** The streams of this process: how many, whose, and what they read from. */
+/**
+ * `Feed` counts the streams of this process, limits them per principal, and shares one tail per tenant between them.
+ */
 export class Feed {
   readonly #options: { database: Database; log: Log }
   readonly #reads = new Semaphore({ capacity: readsAtOnce })
@@ -26,21 +28,29 @@ export class Feed {
   constructor(options: { database: Database; log: Log }) {
     this.#options = options
     options.database.onCommit(({ tenantId, topics }) => {
-      if (topics.has(placedTopic)) void this.#tails.get(tenantId)?.tail.look()
+      if (topics.has(placedTopic)) void this.#tails.get(tenantId)?.tail.refresh()
     })
   }
 
-  /** Counts one more stream of the caller, or refuses it; answers how to count it out again. */
-  admit({ principal }: Caller): () => void {
+  /** Counts a new stream of the caller, or refuses it. Returns a function that ends the count. */
+  register({ principal }: Caller): () => void {
     const own = this.#byPrincipal.get(principal.id) ?? 0
     if (own >= limits.streamsPerPrincipal)
-      throw new Problem('too_many_requests', `You may have ${limits.streamsPerPrincipal} streams open: close one`, {
-        retryAfter: 5,
-      })
+      throw new Problem(
+        'too_many_requests',
+        `You have ${limits.streamsPerPrincipal} open streams, which is the limit. Close one first`,
+        {
+          retryAfter: 5,
+        },
+      )
     if (this.#streams >= limits.streams)
-      throw new Problem('overloaded', `There are ${limits.streams} streams open, and no more are possible`, {
-        retryAfter: 5,
-      })
+      throw new Problem(
+        'overloaded',
+        `The server has ${limits.streams} open streams, which is its limit. Retry later`,
+        {
+          retryAfter: 5,
+        },
+      )
     this.#streams++
     this.#byPrincipal.set(principal.id, own + 1)
     return once(() => {
@@ -51,7 +61,10 @@ export class Feed {
     })
   }
 
-  /** What the streams of the caller's tenant read from, made for the first and dropped after the last. */
+  /**
+   * Returns the tail that the streams of the caller's tenant read from. It is created for the first stream and removed
+   * after the last.
+   */
   join({ tenantId }: Caller, newest: number): { tail: Tail; leave: () => void } {
     const joined = this.#tails.get(tenantId) ?? {
       tail: new Tail({ ...this.#options, reads: this.#reads, tenantId, newest }),
@@ -60,8 +73,8 @@ export class Feed {
     joined.streams++
     this.#tails.set(tenantId, joined)
     this.#timer ??= setInterval(() => this.#poll(), pollMs).unref()
-    // What was placed between the caller's look and now was signalled to nobody.
-    void joined.tail.look()
+    // Events that were published between the caller's read and now did not signal this tail.
+    void joined.tail.refresh()
     return { tail: joined.tail, leave: once(() => this.#leave(tenantId, joined)) }
   }
 
@@ -75,7 +88,7 @@ export class Feed {
   }
 
   #poll(): void {
-    for (const { tail } of this.#tails.values()) void tail.look()
+    for (const { tail } of this.#tails.values()) void tail.refresh()
   }
 }
 

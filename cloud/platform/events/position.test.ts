@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Problem } from '@millwright/api/problem.ts'
-import { requireKept, startOf } from './position.ts'
+import { requireAvailable, startOf } from './position.ts'
 
-test('the header goes before the query, and is a position', () => {
+test('uses the header before the query, and requires a position', () => {
   assert.equal(startOf('7', 3), 7)
   assert.equal(startOf('', 3), 3)
   assert.equal(startOf(undefined, undefined), undefined)
@@ -15,10 +15,10 @@ test('the header goes before the query, and is a position', () => {
     )
 })
 
-test('a position is refused when something after it is gone, or when it was never given', () => {
+test('refuses a position when later events were deleted or when it does not exist yet', () => {
   const codeOf = (after: number, extent: { oldest: number | null; newest: number }) => {
     try {
-      return requireKept(after, extent)
+      return requireAvailable(after, extent)
     } catch (problem) {
       return (problem as Problem).code
     }

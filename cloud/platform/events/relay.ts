@@ -4,17 +4,17 @@ import type { TaskKinds } from '../tasks/task.ts'
 import * as store from './store.ts'
 
 const batch = 500
-/** The topic that is signalled when events got their positions: now they can be read. */
+/** Signalled when events got their positions and can be read. */
 export const placedTopic = 'events.placed'
-/** The topic that is signalled for events that wait for a position. */
+/** Signalled for events that wait for a position. */
 export const eventsTopic = 'events'
-/** Then others of the same process have their turn. */
+/** After this many batches the task yields to other tasks of the process. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
 const hourMs = 3_600_000
 const keptMs = 30 * 24 * hourMs
 
-/** The tasks that give committed events their position, and that forget them after a month. */
+/** The tasks that give committed events their positions, and delete them after thirty days. */
 export function eventTasks({ database }: { database: Database }): TaskKinds {
   return {
     'events.relay': {
@@ -46,46 +46,47 @@ export function eventTasks({ database }: { database: Database }): TaskKinds {
 }
 
 /**
- * Gives positions to the oldest events that have been committed without one; answers how many. An event whose
- * transaction commits late gets a later position, so a reader that goes by positions misses nothing.
+ * Gives positions to the oldest committed events without one. Returns their number. An event whose transaction commits
+ * late gets a later position, so a reader by position misses nothing.
  */
 export async function relayBatch(tx: Transaction): Promise<number> {
-  const held = await holdPositions(tx)
+  const held = await lockPositions(tx)
   const placed = await placeWaiting(tx, held)
   if (placed > 0) await store.movePosition(tx, held.last + placed)
   if (placed > 0) tx.signal(placedTopic)
   return placed
 }
 
-/** The last position that was given, and what waits for the next ones. */
-type Held = { last: number; waiting: readonly string[] }
+/** The last position that was given, and the ids of the events that wait for the next ones. */
+type LockedPosition = { last: number; waiting: readonly string[] }
 
-/** Both are asked for at once: what waits is looked up after the position was got hold of, because it was asked second. */
-async function holdPositions(tx: Transaction): Promise<Held> {
+/** Sends both statements at once. The second one runs after the first has locked the position. */
+async function lockPositions(tx: Transaction): Promise<LockedPosition> {
   const [last, waiting] = await Promise.all([store.lockPosition(tx), store.waiting(tx, batch)])
   if (last !== undefined) return { last, waiting }
-  await store.makePosition(tx)
-  return holdPositions(tx)
+  await store.createPosition(tx)
+  return lockPositions(tx)
 }
 
-/** Gives the positions after the last one; answers how many. */
-async function placeWaiting(tx: Transaction, { last, waiting }: Held): Promise<number> {
+/** Gives the waiting events the next positions. Returns their number. */
+async function placeWaiting(tx: Transaction, { last, waiting }: LockedPosition): Promise<number> {
   if (waiting.length === 0) return 0
   const placed = waiting.map((id, index) => ({ id, position: last + 1 + index }))
-  if ((await store.place(tx, placed)) !== waiting.length) throw new Error('Events were placed by somebody else')
+  if ((await store.place(tx, placed)) !== waiting.length)
+    throw new Error('Another relay gave positions to the same events')
   return waiting.length
 }
 
 /**
- * Inserts events together with their positions, which spares them a second writing. What waits for a position was
- * committed before, so it comes first; where too much waits, these wait behind it. Nobody gets a position until this
- * transaction ends, so call it last.
+ * Inserts events with their positions, which saves a second write. Waiting events were committed before, so they get
+ * their positions first. If too many wait, the new events wait too. No other transaction gets a position before this
+ * one ends, so call it last.
  */
 export async function insertPlaced(
   tx: Transaction,
   events: readonly Omit<store.NewEvent, 'position' | 'ordinal'>[],
 ): Promise<void> {
-  const held = await holdPositions(tx)
+  const held = await lockPositions(tx)
   const before = await placeWaiting(tx, held)
   const mustWait = before === batch
   const next = held.last + before + 1

@@ -29,9 +29,9 @@ const lastOrdinalStatement = statement<{ last: number }>(
 )
 
 /**
- * The next ordinal of the tenant, a Lamport clock: larger than that of every committed event that waits for a position. Ids
- * cannot order these events, because they come from the clocks of different hosts. Read it after the change that the event
- * is about: the events of earlier changes of the same resource are committed then.
+ * The next ordinal of the tenant, a Lamport clock: larger than that of every committed event that waits for a position.
+ * Ids cannot order these events, because they contain the clocks of different hosts. Read it after the change that the
+ * event describes: then the events of earlier changes of the same resource are committed.
  */
 export async function nextOrdinal(tx: Transaction): Promise<number> {
   return ((await tx.row(lastOrdinalStatement))?.last ?? 0) + 1
@@ -64,12 +64,15 @@ const lockPositionStatement = statement<{ last: number }>(
   `select last from event_positions where tenant_id = $1 for update`,
 )
 
-/** The last position given, held until the end of the transaction: one relay at a time. None before the first event. */
+/**
+ * Locks the last position until the end of the transaction, so that one relay runs at a time. Returns undefined before
+ * the first event.
+ */
 export async function lockPosition(tx: Transaction): Promise<number | undefined> {
   return (await tx.row(lockPositionStatement))?.last
 }
 
-export async function makePosition(tx: Transaction): Promise<void> {
+export async function createPosition(tx: Transaction): Promise<void> {
   await tx.run(makePositionStatement)
 }
 
@@ -106,7 +109,7 @@ const listStatement = statement<EventRow>(
    where tenant_id = $1 and position > $2 order by position limit $3`,
 )
 
-/** In order, from the first after a position. */
+/** The events after a position, in order. */
 export function list(handle: Handle, { after, limit }: { after: number; limit: number }): Promise<EventRow[]> {
   return handle.rows(listStatement, after, limit)
 }
@@ -116,7 +119,7 @@ const extentStatement = statement<{ oldest: number | null; newest: number }>(
           coalesce((select last from event_positions where tenant_id = $1), 0) as newest`,
 )
 
-/** The oldest position that is still kept, and the newest that was given. */
+/** The oldest position that is still stored, and the newest that was given. */
 export async function extent(handle: Handle): Promise<{ oldest: number | null; newest: number }> {
   return (await handle.row(extentStatement)) ?? { oldest: null, newest: 0 }
 }
@@ -130,7 +133,7 @@ export function prune(tx: Transaction, { before, limit }: { before: string; limi
   return tx.run(pruneStatement, before, limit)
 }
 
-/** Whether the oldest event has been kept for its month. */
+/** Yields a row if the oldest event exceeds its retention. */
 export const anyOld = statement(
   `select o.id from (
      select id, time from events where tenant_id = $1 and position is not null order by position limit 1) as o

@@ -5,33 +5,37 @@ import { isTransient } from '../database/transient.ts'
 import type { Context } from '../service.ts'
 import type { Feed } from './feed.ts'
 import { endMessage, heartbeat, openingMessage } from './message.ts'
-import { requireKept } from './position.ts'
+import { requireAvailable } from './position.ts'
 import { extent } from './store.ts'
 import type { Message, Tail } from './tail.ts'
 
-/** How often the rights of a reader are looked at when nothing happens; when something does, each time. */
+/** How often the rights of a reader are checked while there are no events. With an event they are checked each time. */
 const checkMs = 1_000
 const usualHeartbeatMs = 15_000
 
-type Wish = {
+type StreamOptions = {
   caller: Caller
-  /** What the reader wants of these and may see with the rights it has now, as it is sent; empty when that is nothing. */
+  /** Returns the messages that match the reader's filter and rights, as they are sent; empty if none match. */
   tell: (messages: readonly Message[], holder: { rights: Rights }) => string | Promise<string>
-  /** The last position seen; now when there is none. */
+  /** The last position that the reader received; the newest one if undefined. */
   after: number | undefined
   heartbeatMs?: number
 }
 
-/** Events from a position on, for as long as somebody reads. */
-export async function openStream(context: Context, feed: Feed, wish: Wish): Promise<AsyncIterableIterator<string>> {
-  const free = feed.admit(wish.caller)
+/** Streams events after a position until the reader disconnects. */
+export async function openStream(
+  context: Context,
+  feed: Feed,
+  options: StreamOptions,
+): Promise<AsyncIterableIterator<string>> {
+  const free = feed.register(options.caller)
   try {
-    const kept = await context.database.read(wish.caller, extent)
-    const after = wish.after ?? kept.newest
-    requireKept(after, kept)
-    const { tail, leave } = feed.join(wish.caller, kept.newest)
+    const kept = await context.database.read(options.caller, extent)
+    const after = options.after ?? kept.newest
+    requireAvailable(after, kept)
+    const { tail, leave } = feed.join(options.caller, kept.newest)
     const stop = new AbortController()
-    const messages = follow(context, tail, { ...wish, after, signal: stop.signal })
+    const messages = follow(context, tail, { ...options, after, signal: stop.signal })
     return endable(messages, () => {
       stop.abort()
       leave()
@@ -43,14 +47,14 @@ export async function openStream(context: Context, feed: Feed, wish: Wish): Prom
   }
 }
 
-type Following = Wish & { after: number; signal: AbortSignal }
+type FollowOptions = StreamOptions & { after: number; signal: AbortSignal }
 
-async function* follow(context: Context, tail: Tail, following: Following): AsyncGenerator<string> {
+async function* follow(context: Context, tail: Tail, following: FollowOptions): AsyncGenerator<string> {
   const { caller, tell, signal, heartbeatMs = usualHeartbeatMs } = following
   let position = following.after
-  let saidAt = performance.now()
+  let sentAtMs = performance.now()
   const say = (text: string) => {
-    saidAt = performance.now()
+    sentAtMs = performance.now()
     return text
   }
   yield say(openingMessage(position))
@@ -63,9 +67,9 @@ async function* follow(context: Context, tail: Tail, following: Following): Asyn
     const told = step.messages.length === 0 ? '' : await tell(step.messages, step)
     position = step.messages.at(-1)?.position ?? position
     if (told !== '') yield say(told)
-    else if (performance.now() - saidAt >= heartbeatMs) yield say(heartbeat(position))
+    else if (performance.now() - sentAtMs >= heartbeatMs) yield say(heartbeat(position))
     else if (step.messages.length === 0)
-      await tail.wait(step.failed ? Infinity : position, { signal, ms: patience(caller) })
+      await tail.wait(step.failed ? Infinity : position, { signal, ms: msUntilCheck(caller) })
   }
 }
 
@@ -76,7 +80,10 @@ type Step = {
   end?: Problem
 }
 
-/** What comes next, and what the caller may see of it now. While the database is away nothing does. */
+/**
+ * Waits for the next messages and checks which of them the caller can read now. While the database is unavailable,
+ * there are none.
+ */
 async function next(
   context: Context,
   tail: Tail,
@@ -85,17 +92,21 @@ async function next(
   const step: Step = { rights: caller.rights, messages: [], failed: false }
   try {
     requireUnexpired(caller)
-    // The rights last: what is shown was allowed after it was read.
+    // The rights are checked last, so that the check is newer than the data.
     const messages = await tail.after(position)
     return { ...step, messages, rights: await rightsNow(context, caller) }
   } catch (error) {
-    if (!(error instanceof Problem)) context.log.error({ requestId: caller.request.id, error }, 'a stream failed')
+    if (!(error instanceof Problem))
+      context.log.error({ requestId: caller.request.id, error }, 'An event stream failed')
     if (isTransient(error)) return { ...step, failed: true }
-    return { ...step, end: error instanceof Problem ? error : new Problem('internal', 'The fault was logged') }
+    return {
+      ...step,
+      end: error instanceof Problem ? error : new Problem('internal', 'An unexpected error occurred; it was logged'),
+    }
   }
 }
 
-/** What the token of a stream may do now. Throws when it may not do anything any more, and says why. */
+/** Returns the current rights of the stream's token. Throws with the reason if the token is no longer valid. */
 async function rightsNow({ access, tenants }: Context, caller: Caller): Promise<Rights> {
   if (caller.principal.kind === 'system') return caller.rights
   const { roles, token } = caller
@@ -103,7 +114,7 @@ async function rightsNow({ access, tenants }: Context, caller: Caller): Promise<
   if (tenant?.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${caller.tenantName} is suspended`)
   const held = await access.of(caller.tenantId, caller.principal.id)
   if (held === undefined || held.principal.disabled)
-    throw new Problem('unauthenticated', 'The principal of the access token does not exist any more, or is disabled')
+    throw new Problem('unauthenticated', 'The principal of the access token no longer exists or is disabled')
   if (token?.ids?.some((id) => held.revoked.has(id)) === true)
     throw new Problem('unauthenticated', 'The access token was revoked: sign in again')
   return access.effective(held, { roles, ...(token?.grants === undefined ? {} : { grants: token.grants }) })
@@ -111,17 +122,17 @@ async function rightsNow({ access, tenants }: Context, caller: Caller): Promise<
 
 function requireUnexpired({ token }: Caller): void {
   if (token === undefined || token.expiresAt > Date.now()) return
-  throw new Problem('unauthenticated', 'The access token has expired: come back with a new one and Last-Event-ID')
+  throw new Problem('unauthenticated', 'The access token has expired: reconnect with a new one and Last-Event-ID')
 }
 
-/** Until the rights are looked at again, or the token expires. */
-function patience({ token }: Caller): number {
+/** The time until the next check of the rights, or until the token expires. */
+function msUntilCheck({ token }: Caller): number {
   return token === undefined ? checkMs : Math.max(1, Math.min(checkMs, token.expiresAt - Date.now()))
 }
 
 /**
- * A generator that waits cannot be ended from outside. This can: whoever waits for the next message is told that there
- * is none, and what it held is given back, even when it was never begun.
+ * Wraps a generator so that it can be ended from outside while it waits: the waiting reader gets the end, and `free`
+ * runs, even if reading never started.
  */
 function endable(messages: AsyncGenerator<string>, free: () => void): AsyncIterableIterator<string> {
   return {

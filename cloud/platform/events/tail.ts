@@ -1,15 +1,15 @@
 import type { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Database } from '../database/database.ts'
 import type { Log } from '../log.ts'
-import { gone } from './position.ts'
+import { eventsDeleted } from './position.ts'
 import { type EventRow, list } from './store.ts'
 
-/** The same object for all streams, so that each way of writing it is worked out once. */
+/** An event with its size. All streams share the same object, so that each representation is computed once. */
 export type Message = EventRow & { /** How much there is to remember. */ characters: number }
 
-/** How many events are read, and looked at by a stream, at once. */
+/** How many events a stream reads and checks at a time. */
 const pageSize = 100
-/** What is remembered of the newest events for the streams of a tenant together. */
+/** The limits for the newest events that the streams of a tenant share in memory. */
 const keptMessages = 2_000
 const keptCharacters = 4 * 1024 * 1024
 
@@ -19,18 +19,18 @@ type Options = {
   /** Limits the streams that read pages from the table. */
   reads: Semaphore
   tenantId: string
-  /** The position it begins after. */
+  /** The position after which the tail starts. */
   newest: number
 }
 
 /**
- * The newest events of a tenant: read once for all its streams in this process. A stream that is further behind than
- * what is remembered reads pages from the table until it has caught up, so a slow one costs no memory.
+ * `Tail` holds the newest events of a tenant, which are read once for all its streams in this process. A stream that is
+ * further behind reads pages from the table until it has caught up, so a slow stream uses no memory.
  */
 export class Tail {
   readonly #options: Options
   readonly #waiting = new Set<() => void>()
-  /** Without gaps, and ends with the newest. */
+  /** Without gaps; the last one is the newest. */
   #messages: Message[] = []
   #newest: number
   #looking = false
@@ -41,17 +41,17 @@ export class Tail {
     this.#newest = options.newest
   }
 
-  /** What comes next after a position, nothing left out; empty when nothing does. */
+  /** Returns the events after a position, without gaps; empty if there are none. */
   async after(position: number): Promise<readonly Message[]> {
-    const remembered = this.#remembered(position)
+    const remembered = this.#cached(position)
     if (remembered !== undefined) return remembered
     const messages = await this.#options.reads.run(this.#options.tenantId, () => this.#read(position))
-    if (messages.length === 0 || !follows(messages, position)) throw gone(position)
+    if (messages.length === 0 || !follows(messages, position)) throw eventsDeleted(position)
     return messages
   }
 
-  /** Sees what was placed meanwhile. Many calls during one look are one more look. */
-  async look(): Promise<void> {
+  /** Reads new events. Calls during a read cause one more read. */
+  async refresh(): Promise<void> {
     this.#again = true
     if (this.#looking) return
     this.#looking = true
@@ -60,16 +60,16 @@ export class Tail {
         this.#again = false
         const messages = await this.#read(this.#newest)
         if (messages.length === pageSize) this.#again = true
-        this.#remember(messages)
+        this.#cache(messages)
       }
     } catch (error) {
-      this.#options.log.warn({ error, tenantId: this.#options.tenantId }, 'Events could not be read')
+      this.#options.log.warn({ error, tenantId: this.#options.tenantId }, 'The newest events cannot be read')
     } finally {
       this.#looking = false
     }
   }
 
-  /** Until there is something after the position, something new, the time is over, or nobody waits any more. */
+  /** Waits until there is an event after the position, the time is over, or the signal aborts. */
   async wait(position: number, { signal, ms }: { signal: AbortSignal; ms: number }): Promise<void> {
     if (position < this.#newest || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -83,7 +83,7 @@ export class Tail {
     clearTimeout(timer)
   }
 
-  #remembered(position: number): Message[] | undefined {
+  #cached(position: number): Message[] | undefined {
     const before = this.#newest - this.#messages.length
     if (position < before) return undefined
     return this.#messages.slice(position - before, position - before + pageSize)
@@ -95,17 +95,17 @@ export class Tail {
     return rows.map((row) => ({ ...row, characters: JSON.stringify(row.data).length }))
   }
 
-  #remember(messages: readonly Message[]): void {
+  #cache(messages: readonly Message[]): void {
     const last = messages.at(-1)
     if (last === undefined) return
-    // When events were forgotten before they were read, the streams find that out in the table.
+    // If events were deleted before they were read, the streams detect it when they read the table.
     this.#messages = follows(messages, this.#newest) ? newestOf([...this.#messages, ...messages]) : []
     this.#newest = last.position
     for (const wake of this.#waiting) wake()
   }
 }
 
-/** Positions have no gaps, so whoever finds one knows that something was forgotten. */
+/** Positions have no gaps. A gap means that events were deleted. */
 function follows(messages: readonly Message[], position: number): boolean {
   return messages.every((message, index) => message.position === position + 1 + index)
 }

@@ -7,7 +7,7 @@ import { evaluate } from './testing.ts'
 const sides = ['subject.id', 'object.id']
 const narrowing = [...sides, 'predicate']
 
-describe('the branches of a filter', () => {
+describe('branches of a filter', () => {
   const cases: [string, Record<string, string>][] = [
     [`subject.id eq 'a' and predicate eq 'p'`, { 'subject.id': `subject/id eq 'a' and predicate eq 'p'` }],
     [`object/id in ('a', 'b')`, { 'object.id': `object/id in ('a', 'b')` }],
@@ -28,7 +28,7 @@ describe('the branches of a filter', () => {
     [`x/any(i: i/subject.id eq 'a')`, { '': `x/any(i: i/subject/id eq 'a')` }],
   ]
   for (const [text, expected] of cases) {
-    test(`of ${text}`, () => {
+    test(`splits ${text} into branches`, () => {
       const found = branchesOf(parseFilter(text), sides)
       assert.deepEqual(
         Object.fromEntries(found.map(({ anchors, expression }) => [[...anchors].join(' '), printFilter(expression)])),
@@ -66,7 +66,7 @@ describe('the branches of a filter', () => {
     ),
   }))
 
-  /** Multiplied out as in a textbook: each branch a list of conditions. */
+  /** The textbook algorithm: multiplies out, so that each branch is a list of conditions. */
   function textbook(expression: Expression): Expression[][] {
     if (expression.kind === 'or') return expression.terms.flatMap(textbook)
     if (expression.kind !== 'and') return [[expression]]
@@ -80,7 +80,7 @@ describe('the branches of a filter', () => {
       branch.some((part) => part.kind === 'comparison' && part.operator === 'eq' && part.property.name === name),
     )
 
-  test('are those of multiplying it out, for any filter and any row', () => {
+  test('returns the same branches as multiplying out, for any filter and any row', () => {
     const rows = Array.from({ length: 81 }, (_, n) => ({
       a: n % 3,
       b: Math.floor(n / 3) % 3,
@@ -108,7 +108,7 @@ describe('the branches of a filter', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('are found in no time, or refused, however many they would be', () => {
+  test('finds or refuses a large number of branches in a short time', () => {
     const pair = (n: number) => `(subject.id eq '${n}' or object.id eq '${n}')`
     const wide = Array.from({ length: 10 }, (_, n) => pair(n)).join(' and ')
     assert.equal(branchesOf(parseFilter(wide), sides).length, 3)
@@ -116,7 +116,7 @@ describe('the branches of a filter', () => {
       (inner, _, n) => `${pair(n)} and (predicate eq 'p' or ${inner})`,
       pair(99),
     )
-    // Whoever went through all of them would not come to an end.
+    // An algorithm that visits all of them would not finish.
     assert.throws(() => branchesOf(parseFilter(deep), sides), {
       code: 'invalid_filter',
       message: /too many alternatives/,
@@ -124,7 +124,7 @@ describe('the branches of a filter', () => {
   })
 })
 
-describe('a narrow filter', () => {
+describe('narrow filters', () => {
   const cases: [string, boolean][] = [
     [`predicate eq 'p'`, true],
     [`object.type eq 'node' and object.id eq 'a' and predicate eq 'p'`, true],

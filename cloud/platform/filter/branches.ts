@@ -1,16 +1,16 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { all, canonicalName, type Expression, either, filterLimits } from './expression.ts'
 
-/** One of the alternatives that a filter leaves, and which of the names it pins to values (`eq` or `in`, not negated). */
+/** One alternative of a filter, and the names that it pins to values (`eq` or `in`, not negated). */
 export type Branch = { readonly anchors: ReadonlySet<string>; readonly expression: Expression }
 
 type Part = { readonly expression: Expression; readonly size: number }
-/** By the set of names that are pinned, a bit for each. */
+/** By the set of pinned names, one bit for each name. */
 type Parts = Map<number, Part>
 
 /**
- * The `or` branches of a filter as multiplying it out would give them, those that pin the same names taken together: at
- * most one for each set of names. Joined by `or` they are the filter.
+ * Returns the `or` branches of a filter in disjunctive normal form. Branches that pin the same names are combined, so
+ * there is at most one for each set of names. Joined by `or` they are equivalent to the filter.
  */
 export function branchesOf(expression: Expression, names: readonly string[]): Branch[] {
   const bits = new Map(names.map((name, index) => [canonicalName(name), 1 << index]))
@@ -20,7 +20,7 @@ export function branchesOf(expression: Expression, names: readonly string[]): Br
   }))
 }
 
-/** Whether every branch pins at least one of the names: then a filter cannot match nearly everything. */
+/** Returns true if every branch pins at least one of the names. Such a filter cannot match nearly everything. */
 export function isNarrow(expression: Expression, names: readonly string[]): boolean {
   const wanted = new Set(names.map(canonicalName))
   const decide = (part: Expression): boolean => {
@@ -31,7 +31,7 @@ export function isNarrow(expression: Expression, names: readonly string[]): bool
   return decide(expression)
 }
 
-/** What is left of a filter when the names may be anything; nothing when that is all it says. */
+/** Returns the filter without its conditions on the names, or undefined if nothing else is left. */
 export function withoutPins(expression: Expression, names: readonly string[]): Expression | undefined {
   const free = new Set(names.map(canonicalName))
   const left = (part: Expression): Expression | undefined => {
@@ -44,7 +44,9 @@ export function withoutPins(expression: Expression, names: readonly string[]): E
   return left(expression)
 }
 
-/** The one property that a filter asks for, and the texts that it may have; nothing when it asks for more or otherwise. */
+/**
+ * Returns the only property of a filter and its accepted texts. Returns undefined if the filter has other conditions.
+ */
 export function valuesAlone(expression: Expression): { property: string; values: string[] } | undefined {
   const property = pinned(expression)
   if (property === undefined) return undefined
@@ -78,7 +80,7 @@ function union(alternatives: readonly Parts[]): Parts {
   )
 }
 
-/** Each with each; what leads to the same names stays together, so that nothing is multiplied that need not be. */
+/** Combines each part with each. Results with the same names are combined at once, which limits the growth. */
 function product(left: Parts, right: Parts): Parts {
   const sums = [...left].map(([mask, part]) => {
     const together = Map.groupBy(right, ([other]) => mask | other)
@@ -92,7 +94,7 @@ function product(left: Parts, right: Parts): Parts {
   const result = union(sums)
   const size = [...result.values()].reduce((sum, part) => sum + part.size, 0)
   if (size > filterLimits.branchTerms)
-    throw new Problem('invalid_filter', 'The filter has too many alternatives; write fewer "or" inside "and"')
+    throw new Problem('invalid_filter', 'The filter has too many alternatives. Use fewer "or" inside "and"')
   return result
 }
 

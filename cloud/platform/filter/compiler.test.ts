@@ -5,12 +5,12 @@ import { openClient } from '../database/connection.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { compileFilter, parseFilter, printFilter, propertyTable } from './filter.ts'
 import { afterPrefix } from './prefix.ts'
-import { evaluate, extraKey, filter, thing, things, type Values } from './testing.ts'
+import { evaluate, extraKey, filter, item, items, type Values } from './testing.ts'
 
-describe('a compiled filter', () => {
-  const compiled = (text: string, options = {}) => compileFilter(parseFilter(text), things, options)
+describe('compiled filters', () => {
+  const compiled = (text: string, options = {}) => compileFilter(parseFilter(text), items, options)
 
-  test('has every literal as a parameter, counted from where it is told', () => {
+  test('pass every literal as a parameter, numbered from the given start', () => {
     assert.deepEqual(compiled(`name eq 'x' and size gt 5`), {
       sql: '(t.name = $2::text and t.size > $3::numeric)',
       values: ['x', '5'],
@@ -21,7 +21,7 @@ describe('a compiled filter', () => {
     })
   })
 
-  test('leaves columns plain, and orders by code point whatever the language of the database', () => {
+  test('keep columns plain and order by code point, independent of the language of the database', () => {
     assert.equal(compiled(`name ge 'x'`).sql, 't.name >= $2::text collate "C"')
     assert.deepEqual(compiled(`startswith(name, 'x%')`), {
       sql: '(t.name >= $2::text collate "C" and t.name < $3::text collate "C")',
@@ -34,7 +34,7 @@ describe('a compiled filter', () => {
     assert.equal(compiled(`maker.name eq 'x'`).sql, `(t.document->>'maker') = $2::text`)
   })
 
-  test('asks for elements of an array as rows that exist', () => {
+  test('check elements of an array as existing rows', () => {
     assert.deepEqual(compiled(`parts/any(p: p/label eq 'x' or p.weight eq 1)`), {
       sql: `exists (select from parts p where (p.tenant_id = $1 and p.thing_id = t.id) and (p.label = $2::text or p.weight = $3::numeric))`,
       values: ['x', '1'],
@@ -42,7 +42,7 @@ describe('a compiled filter', () => {
     assert.equal(compiled('not parts/any()').sql.startsWith('not (exists (select from parts p'), true)
   })
 
-  test('asks an index first where it knows what an element has, and means the same', () => {
+  test('use an index for elements with known values, with the same result', () => {
     const label = {
       kind: 'text' as const,
       column: 'e.label',
@@ -72,7 +72,7 @@ describe('a compiled filter', () => {
     assert.doesNotMatch(sqlOf(`parts/any(p: p/label eq 'x')`, true).sql, /found/)
   })
 
-  test('makes what is looked for look like what is stored, where it is whole', () => {
+  test('normalize whole values like the stored ones', () => {
     const capital = (literal: string) => literal.slice(0, 1).toUpperCase() + literal.slice(1)
     const table = propertyTable({ type: { kind: 'text', column: 'type', normalise: capital } })
     const valuesOf = (text: string) => compileFilter(parseFilter(text), table).values
@@ -81,7 +81,7 @@ describe('a compiled filter', () => {
     assert.deepEqual(valuesOf(`contains(type, 'device')`), ['%device%'])
   })
 
-  test('takes times with any offset, and whole days', () => {
+  test('accept times with any offset and whole days', () => {
     const valuesOf = (literal: string) => compiled(`made ge '${literal}'`).values[0]
     assert.equal(valuesOf('2026-03-01T01:30:00.5+02:00'), '2026-02-28T23:30:00.500Z')
     assert.equal(valuesOf('2026-03-01t01:30z'), '2026-03-01T01:30:00.000Z')
@@ -105,7 +105,7 @@ describe('a compiled filter', () => {
       /^Column 51: expected a UUID in single quotes, found 'x'$/,
     ],
     [`parts eq 'x'`, /^Column 1: "parts" is an array, expected .* parts\/any\(i: …\)$/],
-    [`name/any(i: i/x eq 1)`, /^Column 1: "name" is no array/],
+    [`name/any(i: i/x eq 1)`, /^Column 1: "name" is not an array/],
     [`parts/any(p: p eq 'x')`, /^Column 14: expected a property of the element: label, weight$/],
   ]
   for (const [text, detail] of refused) {
@@ -113,21 +113,21 @@ describe('a compiled filter', () => {
       assert.throws(() => compiled(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
-  test('tells what can be filtered by when a property is unknown', () => {
+  test('list the filterable properties when a property is unknown', () => {
     for (const name of ['nmae', '__proto__', 'constructor', 'extras/x', 'parts/label']) {
       assert.throws(() => compiled(`${name} eq 'x'`), {
         code: 'unknown_property',
-        message: `There is no property "${name}" to filter by. There are: id, name, maker.name, code, size, active, made, owner, parts/any(…), tags/any(…), extras/<key>`,
+        message: `Unknown property "${name}". Properties to filter by: id, name, maker.name, code, size, active, made, owner, parts/any(…), tags/any(…), extras/<key>`,
       })
     }
     assert.throws(() => compiled(`parts/any(p: p/colour eq 'x')`), {
       code: 'unknown_property',
-      message: 'There is no property "colour" to filter by. There are: label, weight',
+      message: 'Unknown property "colour". Properties to filter by: label, weight',
     })
   })
 })
 
-test('the end of a prefix is the next text that does not start with it', () => {
+test('computes the end of a prefix as the next text that does not start with it', () => {
   assert.equal(afterPrefix('ab'), 'ac')
   assert.equal(afterPrefix('a\u{10ffff}'), 'b')
   assert.equal(afterPrefix('\ud7ff'), '\ue000')
@@ -136,37 +136,37 @@ test('the end of a prefix is the next text that does not start with it', () => {
   assert.equal(afterPrefix(''), undefined)
 })
 
-describe('on the database, a compiled filter', () => {
+describe('compiled filters on the database', () => {
   let hub: TestHub
   before(async () => {
     hub = await testHub()
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  test('finds what it says, whatever the data and the filter', async () => {
+  test('return the matching rows for any data and filter', async () => {
     await hub.asOwner(async (owner) => {
       const { tenantId } = hub.tenant
       await owner.query(tables)
-      // A database without a language knows the case of ASCII letters alone.
+      // A database without a language only knows the case of ASCII letters.
       const known = await owner.query<{ all: boolean }>(`select lower('ÄЖ' collate "default") = 'äж' as all`)
       const knowsCase = known.rows[0]?.all === true
       let telling = 0
       const property = fc.asyncProperty(
-        fc.array(thing, { minLength: 1, maxLength: 12 }),
+        fc.array(item, { minLength: 1, maxLength: 12 }),
         fc.array(fc.tuple(filter, fc.boolean()), { minLength: 30, maxLength: 30 }),
         async (rows, filters) => {
           await owner.query(fill, [tenantId, JSON.stringify(rows.map((row, id) => ({ ...row, id })))])
           for (const [wanted, anyCase] of filters) {
             const caseInsensitive = anyCase && knowsCase
             const expression = parseFilter(printFilter(wanted))
-            const { sql, values } = compileFilter(expression, things, { caseInsensitive })
+            const { sql, values } = compileFilter(expression, items, { caseInsensitive })
             const found = await owner.query<{ id: number }>(
-              `select id from things t where t.tenant_id = $1 and ${sql} order by id`,
+              `select id from items t where t.tenant_id = $1 and ${sql} order by id`,
               [tenantId, ...values],
             )
             const ids = found.rows.map(({ id }) => id)
             const expected = [...rows.keys()].filter((id) =>
-              evaluate(expression, rows[id] as Values, { table: things, caseInsensitive }),
+              evaluate(expression, rows[id] as Values, { table: items, caseInsensitive }),
             )
             assert.deepEqual(ids, expected, `${printFilter(expression)}\n${sql}\n${JSON.stringify(values)}`)
             if (ids.length > 0 && ids.length < rows.length) telling++
@@ -178,7 +178,7 @@ describe('on the database, a compiled filter', () => {
     })
   })
 
-  test('uses the index of a plain column under row-level security', async () => {
+  test('use the index of a plain column under row-level security', async () => {
     const groups = propertyTable({
       name: { kind: 'text', column: 'g.name', nullable: false },
       id: { kind: 'uuid', column: 'g.id', nullable: false },
@@ -223,19 +223,19 @@ describe('on the database, a compiled filter', () => {
 })
 
 const tables = `
-  create temp table things (tenant_id uuid, id int, name text collate "C", code text collate "C" not null, size numeric,
+  create temp table items (tenant_id uuid, id int, name text collate "C", code text collate "C" not null, size numeric,
     active boolean, made timestamptz(3), owner uuid, document json);
   create temp table parts (tenant_id uuid, thing_id int, label text collate "C", weight numeric not null);
   create temp table extras (tenant_id uuid, thing_id int, key uuid, value text collate "C");`
 
-/** One statement, so that rows of the run before never mix with these. */
+/** One statement, so that rows of an earlier run are never mixed with these. */
 const fill = `
   with given as (select * from json_to_recordset($2::json) as g(id int, name text, "maker/name" text, code text, size numeric,
       active boolean, made timestamptz, owner uuid, parts json, tags json, "extras/${extraKey}" text)),
-    no_things as (delete from things), no_parts as (delete from parts), no_extras as (delete from extras),
+    no_things as (delete from items), no_parts as (delete from parts), no_extras as (delete from extras),
     new_parts as (insert into parts select $1, g.id, p.label, p.weight
       from given g, json_to_recordset(g.parts) as p(label text, weight numeric)),
     new_extras as (insert into extras select $1, id, '${extraKey}', "extras/${extraKey}" from given
       where "extras/${extraKey}" is not null)
-  insert into things select $1, id, name, code, size, active, made, owner,
+  insert into items select $1, id, name, code, size, active, made, owner,
     json_build_object('maker', "maker/name", 'tags', (select coalesce(json_agg(t->>''), '[]') from json_array_elements(tags) t)) from given`

@@ -13,16 +13,16 @@ import {
 } from './properties.ts'
 
 export type CompileOptions = {
-  /** Text is compared without regard to case; no index is used then. */
+  /** Text is compared case-insensitively. Then no index is used. */
   caseInsensitive?: boolean
   /** The number of the first parameter: `$1` is the tenant. */
   firstParameter?: number
 }
 
-/** A condition for a `where`, where null counts as false: never to be negated as it is. */
+/** A condition for `where`, in which null counts as false. It must not be negated as it is. */
 export type CompiledFilter = { readonly sql: string; readonly values: readonly unknown[] }
 
-/** A condition, and whether it is never null: then it may be negated with `not`, which the planner knows best. */
+/** A condition, and whether it is never null. Then it can be negated with `not`, which the planner handles best. */
 type Sql = { readonly text: string; readonly isSure: boolean; readonly isJoined?: boolean }
 
 type Scope = {
@@ -80,7 +80,7 @@ function compileCondition(condition: Exclude<Condition, AnyElement>, scope: Scop
   if (property.row === undefined) return compileOn(property, condition, scope)
   const isInverse =
     condition.kind === 'comparison' && (condition.operator === 'ne') !== (condition.literal.kind === 'null')
-  // A row that is missing has a null there, so what is true of nulls is asked as the opposite of its opposite.
+  // A missing row has null there, so a condition that accepts null is compiled as the negation of its opposite.
   const asked = isInverse ? { ...condition, operator: opposite(condition.operator) } : condition
   const found = exists(property.row, compileOn(property, asked, scope))
   return isInverse ? negated(found) : found
@@ -106,7 +106,7 @@ function compileAny({ property, lambda }: AnyElement, scope: Scope): Sql {
   return { text: [...narrowed, found.text].join(' and '), isSure: true, isJoined: true }
 }
 
-/** What an index can find out beforehand: it changes nothing about what is found. */
+/** Conditions that let the planner use an index. They do not change the result. */
 function narrowingOf(condition: Expression, scope: Scope): string[] {
   if (condition.kind === 'and') return condition.terms.flatMap((term) => narrowingOf(term, scope))
   if (condition.kind !== 'comparison' || condition.operator !== 'eq' || condition.literal.kind !== 'text') return []
@@ -125,7 +125,7 @@ function scalarAt({ name, at }: Path, scope: Scope): Scalar {
 function arrayAt({ name, at }: Path, scope: Scope): ArrayProperty {
   const property = name === '' ? scope.itself : scope.table.find(name)
   if (property === undefined) throw unknownAt(name, at, scope)
-  if (property.kind !== 'array') throw invalidFilter(at, `"${name}" is no array, expected an array before /any`)
+  if (property.kind !== 'array') throw invalidFilter(at, `"${name}" is not an array, expected an array before /any`)
   return property
 }
 
@@ -172,8 +172,8 @@ function compileList(property: Scalar, literals: readonly Literal[], scope: Scop
 }
 
 /**
- * The column stays as it is, because only then is its index used. Order is that of code points, whatever the database's
- * language; the collation stands at the parameter, so that the column's own index fits.
+ * The column stays unchanged, because only then its index is used. The order is that of code points, independent of the
+ * database's language. The collation is on the parameter, so that it matches the column's index.
  */
 function sides(
   { kind, column }: Scalar,
@@ -211,12 +211,12 @@ function prefixRange(column: string, { value }: TextLiteral, bind: Scope['bind']
   return { text: `${from} and ${column} < ${bind(end)}::text collate "C"`, isJoined: true }
 }
 
-/** Under the language of the database: columns with the collation "C" know the case of ASCII letters alone. */
+/** Uses the language of the database: columns with the collation "C" only know the case of ASCII letters. */
 function lowered(text: string): string {
   return `lower(${text} collate "default")`
 }
 
-/** A plain column as it is, any other expression in parentheses. */
+/** Returns a plain column unchanged and any other expression in parentheses. */
 function operand(column: string): string {
   return /^[\w.]+$/.test(column) ? column : `(${column})`
 }
@@ -228,7 +228,7 @@ const nounOf: Record<ScalarKind, string> = {
   time: 'time',
   uuid: 'UUID',
 }
-const wanted: Record<ScalarKind, string> = {
+const expectedText: Record<ScalarKind, string> = {
   text: 'text in single quotes',
   number: 'a number without quotes',
   boolean: 'true or false',
@@ -238,7 +238,8 @@ const wanted: Record<ScalarKind, string> = {
 
 function valueFor(property: Scalar, literal: Literal, { isWhole }: { isWhole: boolean }): string | boolean {
   const value = literal.kind === 'null' ? undefined : checked(property, literal, isWhole)
-  if (value === undefined) throw invalidFilter(literal.at, `expected ${wanted[property.kind]}, found ${shown(literal)}`)
+  if (value === undefined)
+    throw invalidFilter(literal.at, `expected ${expectedText[property.kind]}, found ${shown(literal)}`)
   return value
 }
 

@@ -1,4 +1,4 @@
-/** A filter as plain data. Names are written with `/`; `at` is the column (from 1) where something stood in the text. */
+/** A filter as plain data. Names are separated by `/`; `at` is the column (from 1) in the text of the filter. */
 
 export const comparisons = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const
 export type Comparison = (typeof comparisons)[number]
@@ -6,14 +6,14 @@ export type Comparison = (typeof comparisons)[number]
 export const textFunctions = ['contains', 'startswith', 'endswith'] as const
 export type TextFunction = (typeof textFunctions)[number]
 
-/** Inside `any` a name is relative to the element; empty is the element itself. */
+/** Inside `any`, a name is relative to the element. An empty name is the element itself. */
 export type Path = { readonly name: string; readonly at: number }
 
 export type TextLiteral = { readonly kind: 'text'; readonly value: string; readonly at: number }
 
 export type Literal =
   | TextLiteral
-  /** As it was written: the database reads it exactly, which a floating-point number would not. */
+  /** As it was written, because a floating-point number would lose digits. The database parses it exactly. */
   | { readonly kind: 'number'; readonly value: string; readonly at: number }
   | { readonly kind: 'boolean'; readonly value: boolean; readonly at: number }
   | { readonly kind: 'null'; readonly at: number }
@@ -41,7 +41,7 @@ export type Condition =
     }
   | AnyElement
 
-/** Some element of an array fulfils the condition; without one, there is an element at all. */
+/** At least one element of an array matches the condition. Without a condition, the array is not empty. */
 export type AnyElement = {
   readonly kind: 'any'
   readonly property: Path
@@ -55,7 +55,7 @@ export const filterLimits = {
   terms: 64,
   /** Parentheses, `not` and `any` inside each other. */
   depth: 32,
-  /** Conditions after the alternatives of a filter were told apart. */
+  /** Conditions after the filter was split into its alternatives. */
   branchTerms: 1024,
   /** Characters of a number, and its exponent. */
   numberCharacters: 64,
@@ -64,7 +64,7 @@ export const filterLimits = {
   sortKeys: 8,
 } as const
 
-/** Both separators mean the same. */
+/** Both separators have the same meaning. */
 export function canonicalName(name: string): string {
   return name.replaceAll('.', '/')
 }

@@ -1,4 +1,6 @@
-/** The filter language: text → expression → SQL. It knows nothing of what is filtered; services give property tables. */
+/**
+ * The filter language: text → expression → SQL. It does not depend on the filtered data: services pass property tables.
+ */
 export { type Branch, branchesOf, isNarrow, valuesAlone, withoutPins } from './branches.ts'
 export { type CompiledFilter, type CompileOptions, compileFilter } from './compiler.ts'
 export { type Condition, canonicalName, type Expression, filterLimits, type Literal, type Path } from './expression.ts'

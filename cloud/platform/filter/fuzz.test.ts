@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
 import { branchesOf, compileFilter, filterLimits, isNarrow, parseFilter, parseSort, printFilter } from './filter.ts'
-import { extraKey, things, withoutColumns } from './testing.ts'
+import { extraKey, items, withoutColumns } from './testing.ts'
 
 const count = Number(process.env.MILLWRIGHT_FUZZ ?? 200_000)
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
-// Most texts are refused, and writing down where in the program costs more than refusing.
+// Most texts are refused, and creating stack traces costs more than refusing.
 Error.stackTraceLimit = 0
 
-/** Small and quick (mulberry32), and the same again from the same seed. */
+/** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */
 function randomFrom(start: number): (below: number) => number {
   let state = start
   return (below) => {
@@ -21,11 +21,11 @@ function randomFrom(start: number): (below: number) => number {
   }
 }
 
-/** Everything that a request does with the text of a filter, but for the database. */
+/** Every step of a request with a filter, except the database. */
 function use(text: string): 'read' | 'refused' {
   try {
     const expression = parseFilter(text)
-    const { sql, values } = compileFilter(expression, things, { caseInsensitive: text.length % 2 === 0 })
+    const { sql, values } = compileFilter(expression, items, { caseInsensitive: text.length % 2 === 0 })
     assert.ok(!sql.includes('needle'), `a literal is in the SQL: ${sql}`)
     for (let n = 0; n < values.length; n++) assert.ok(sql.includes(`$${n + 2}::`), sql)
     branchesOf(expression, ['owner', 'name'])
@@ -39,7 +39,7 @@ function use(text: string): 'read' | 'refused' {
   }
 }
 
-test('no random bytes make the parser fail', () => {
+test('does not fail on random bytes', () => {
   const random = randomFrom(seed)
   for (let run = 0; run < count / 2; run++) {
     const bytes = Buffer.from(Array.from({ length: random(24) }, () => random(256)))
@@ -106,7 +106,7 @@ const good = [
   `not tags/any(t: endswith(t, 'needle')) and extras/${extraKey} ne null`,
 ]
 
-test('no mixture of words, and no mutation of a good filter, makes it fail', () => {
+test('does not fail on mixed words or mutations of a valid filter', () => {
   const random = randomFrom(seed)
   const pick = (from: readonly string[]) => from[random(from.length)] ?? ''
   let read = 0
@@ -129,7 +129,7 @@ test('no mixture of words, and no mutation of a good filter, makes it fail', () 
   }
 })
 
-test('no sort makes it fail', () => {
+test('does not fail on any sort expression', () => {
   const random = randomFrom(seed)
   const pieces = [
     'name',
@@ -150,14 +150,14 @@ test('no sort makes it fail', () => {
   for (let run = 0; run < count / 20; run++) {
     const text = Array.from({ length: random(8) }, () => pieces[random(pieces.length)]).join('')
     try {
-      parseSort(text, things)
+      parseSort(text, items)
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 400) throw new Error(JSON.stringify(text), { cause: error })
     }
   }
 })
 
-test('the time to read a filter grows with its length, and ends at the limit', () => {
+test('parses a filter in time proportional to its length, up to the limit', () => {
   const pieces = [
     `'`,
     `''`,
@@ -179,17 +179,18 @@ test('the time to read a filter grows with its length, and ends at the limit', (
   for (const piece of [...pieces, `name eq 'x' or `, `parts/any(p:`, `x/any(x:x/`]) {
     const ofBytes = (bytes: number) => piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)))
     const [short, long] = [quickest(ofBytes(filterLimits.bytes / 8)), quickest(ofBytes(filterLimits.bytes))]
-    // Eight times as long may take eight times as long, and some more; if it grew with the square, it would be 64 times.
+    // A text of eight times the length may take eight times as long, plus a tolerance. Quadratic growth would take 64
+    // times.
     assert.ok(long < 32 * Math.max(short, clockMs), `${JSON.stringify(piece)} took ${short} ms, then ${long} ms`)
     const refused = quickest(piece.repeat(1_000_000))
     assert.ok(refused < Math.max(long, 10 * clockMs), `${JSON.stringify(piece)} took ${refused} ms to be refused`)
   }
 })
 
-/** What is shorter than this may be an error of the clock. */
+/** A shorter time may be an error of the clock. */
 const clockMs = 0.05
 
-/** The shortest of some runs, in milliseconds: others who use the machine make some of them longer, and none shorter. */
+/** The shortest of several runs, in milliseconds: other processes make some runs longer, and none shorter. */
 function quickest(text: string): number {
   const runs = Array.from({ length: 15 }, () => {
     const startedAt = performance.now()

@@ -2,17 +2,20 @@ import { storableText } from '../database/json.ts'
 import { filterLimits } from './expression.ts'
 
 export type Token = {
-  /** `wrong` is what cannot be read; its text says why. The parser tells when it gets there, so the first error wins. */
+  /**
+   * `wrong` is text that is not a token; its text is the reason. The parser reports it when it gets there, so that the
+   * first error is reported.
+   */
   readonly kind: 'name' | 'text' | 'number' | '(' | ')' | ',' | ':' | 'end' | 'wrong'
   readonly text: string
-  /** The column, from 1, in characters as people count them. */
+  /** The column, from 1, in characters. */
   readonly at: number
 }
 
 const blank = /[ \t\r\n]+/y
-/** Hyphens only after a separator: keys of custom properties have them, and `p eq-1` needs no blank. */
+/** Hyphens are only allowed after a separator: keys of custom properties contain them, and `p eq-1` needs no space. */
 const name = /[A-Za-z_@$][\w@$]*(?:[./][\w@$-]+)*/y
-/** All that could be meant as one, so that an unquoted UUID or time is told as what it is. */
+/** Matches everything that could be intended as a number, so that an error names a complete unquoted UUID or time. */
 const numeric = /-?\d[\w.:+-]*/y
 const number = /^-?\d+(?:\.\d+)?(?:[eE](?<exponent>[+-]?\d+))?$/
 const astral = /[\u{10000}-\u{10ffff}]/gu
@@ -38,9 +41,9 @@ export function tokensOf(text: string): Token[] {
   return tokens
 }
 
-type Found = Pick<Token, 'kind' | 'text'> & { length: number }
+type ScannedToken = Pick<Token, 'kind' | 'text'> & { length: number }
 
-function tokenAt(text: string, index: number): Found {
+function tokenAt(text: string, index: number): ScannedToken {
   const character = text.charAt(index)
   if (character === '(' || character === ')' || character === ',' || character === ':')
     return { kind: character, text: character, length: 1 }
@@ -54,8 +57,8 @@ function tokenAt(text: string, index: number): Found {
   return { kind: 'wrong', text: `${JSON.stringify(strange)} has no meaning here${hint}`, length: strange.length }
 }
 
-/** By hand: a regular expression would go back and take the first half of an escaped quote for the end. */
-function quoted(text: string, index: number): Found {
+/** Scanned by hand: a regular expression could backtrack and treat the first half of an escaped quote as the end. */
+function quoted(text: string, index: number): ScannedToken {
   let from = index + 1
   for (;;) {
     const end = text.indexOf(`'`, from)

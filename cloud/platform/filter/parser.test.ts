@@ -6,7 +6,7 @@ import { filter, withoutColumns } from './testing.ts'
 
 const printed = (text: string) => printFilter(parseFilter(text))
 
-describe('a filter', () => {
+describe('filter parser', () => {
   const same: [string, string][] = [
     [`a eq 1 or b eq 2 and c eq 3`, `a eq 1 or b eq 2 and c eq 3`],
     [`(a eq 1 or b eq 2) and c eq 3`, `(a eq 1 or b eq 2) and c eq 3`],
@@ -34,7 +34,7 @@ describe('a filter', () => {
     [`a eq 'nul \0 and \ud800'`, `a eq 'nul \ufffd and \ufffd'`],
   ]
   for (const [text, meaning] of same) {
-    test(`${JSON.stringify(text)} means ${meaning}`, () => assert.equal(printed(text), meaning))
+    test(`parses ${JSON.stringify(text)} as ${meaning}`, () => assert.equal(printed(text), meaning))
   }
 
   const wrong: [string, string][] = [
@@ -81,9 +81,9 @@ describe('a filter', () => {
     [`a eq 1)`, 'Column 7: expected "and", "or" or the end of the filter, found ")"'],
     [`and eq 1`, 'Column 1: expected a property, "not", "(" or a function, found "and"'],
     [`a eq 1 and`, 'Column 11: expected a property, "not", "(" or a function, found the end of the filter'],
-    [`a gt null`, 'Column 6: null is compared with eq and ne alone, expected another value after gt'],
+    [`a gt null`, 'Column 6: null can only be compared with eq and ne, expected another value after gt'],
     [`a in ()`, 'Column 7: expected text in single quotes, a number, true, false or null, found ")"'],
-    [`a in ('x', null)`, 'Column 12: expected a value other than null; for that, write "or … eq null"'],
+    [`a in ('x', null)`, 'Column 12: expected a value other than null; to match null, add "or … eq null"'],
     [`a in 'x'`, 'Column 6: expected "(" and a list of values, found \'x\''],
     [`contains(a)`, 'Column 11: expected ",", found ")"'],
     [`contains(a, 5)`, 'Column 13: expected text in single quotes, found "5"'],
@@ -107,11 +107,11 @@ describe('a filter', () => {
     [`a eq 1 ) '`, 'Column 8: expected "and", "or" or the end of the filter, found ")"'],
   ]
   for (const [text, detail] of wrong) {
-    test(`${JSON.stringify(text)} is refused with the place and what belongs there`, () =>
+    test(`refuses ${JSON.stringify(text)} with the column and the expected token`, () =>
       assert.throws(() => parseFilter(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
-  test('has limits, and says them', () => {
+  test('reports the limits when they are exceeded', () => {
     const conditions = (count: number) => Array(count).fill('a eq 1').join(' and ')
     const nested = (depth: number) => `${'('.repeat(depth)}a eq 1${')'.repeat(depth)}`
     parseFilter(conditions(filterLimits.terms))
@@ -126,7 +126,7 @@ describe('a filter', () => {
     assert.throws(() => parseFilter(`a eq '${'ä'.repeat(2045)}'`), /longer than 4096 bytes/)
   })
 
-  test('that is printed reads as the same filter', () => {
+  test('parses a printed filter as the same filter', () => {
     const roundTrip = fc.property(filter, (made) => {
       const expression = parseFilter(printFilter(made))
       const again = printFilter(expression)
@@ -136,7 +136,7 @@ describe('a filter', () => {
     fc.assert(roundTrip, { numRuns: 1000 })
   })
 
-  test('that is nested as deep as allowed still reads when it is printed', () => {
+  test('parses a printed filter of the maximum depth', () => {
     const deep = `${'not '.repeat(filterLimits.depth)}a eq 1`
     assert.deepEqual(withoutColumns(parseFilter(printed(deep))), withoutColumns(parseFilter(deep)))
   })

@@ -20,12 +20,12 @@ const constants = ['true', 'false', 'null']
 const keywords = new Set([...operators, ...functions, ...constants, 'and', 'or', 'not'])
 const shownCharacters = 40
 
-/** Where a condition stands: how deep, and in which `any`. */
+/** The position of a condition: its depth and the variable of its `any`. */
 type Place = { depth: number; variable?: string }
 
 /**
- * Reads a filter. Precedence as OData: `not`, comparison, `and`, `or`; since a property alone is no condition,
- * `not name eq 'x'` can only mean `not (name eq 'x')`.
+ * Parses a filter. The precedence is as in OData: `not`, comparison, `and`, `or`. A property alone is not a condition,
+ * so `not name eq 'x'` can only mean `not (name eq 'x')`.
  */
 export function parseFilter(text: string): Expression {
   const bytes = text.length > filterLimits.bytes ? text.length : Buffer.byteLength(text)
@@ -34,7 +34,7 @@ export function parseFilter(text: string): Expression {
   return new Parser(tokensOf(text)).filter()
 }
 
-/** What is wrong, and where. */
+/** Creates the error of an invalid filter, with the column. */
 export function invalidFilter(at: number, detail: string): Problem {
   return new Problem('invalid_filter', `Column ${at}: ${detail}`)
 }
@@ -72,7 +72,7 @@ class Parser {
       throw invalidFilter(at, `conditions are nested more than ${filterLimits.depth} deep`)
     const deeper = { ...place, depth: place.depth + 1 }
     if (this.#takeWord('not')) {
-      // The parentheses that belong to a `not` are no level of their own.
+      // The parentheses after a `not` do not count as another level.
       return { kind: 'not', term: this.#next.kind === '(' ? this.#term(place) : this.#term(deeper) }
     }
     if (kind !== '(') return this.#condition(place)
@@ -144,7 +144,7 @@ class Parser {
     if (text === 'in') return { kind: 'in', property, literals: this.#list(), at }
     const literal = this.#literal()
     if (literal.kind === 'null' && text !== 'eq' && text !== 'ne')
-      throw invalidFilter(literal.at, `null is compared with eq and ne alone, expected another value after ${text}`)
+      throw invalidFilter(literal.at, `null can only be compared with eq and ne, expected another value after ${text}`)
     return { kind: 'comparison', property, operator: text as Comparison, literal, at }
   }
 
@@ -154,7 +154,7 @@ class Parser {
     do {
       const literal = this.#literal()
       if (literal.kind === 'null')
-        throw invalidFilter(literal.at, 'expected a value other than null; for that, write "or … eq null"')
+        throw invalidFilter(literal.at, 'expected a value other than null; to match null, add "or … eq null"')
       literals.push(literal)
     } while (this.#takeComma())
     this.#take(')', '"," or ")"')

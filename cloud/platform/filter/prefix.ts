@@ -3,8 +3,8 @@ const firstSurrogate = 0xd800
 const afterSurrogates = 0xe000
 
 /**
- * The first text, in the order of code points, after all that start with the prefix; nothing when all greater texts do.
- * A range finds a prefix by index where `like` cannot: it is not leakproof, so row-level security keeps it from the index.
+ * Returns the first text, ordered by code point, after all texts that start with the prefix, or undefined if there is
+ * none. A range can use an index where `like` cannot: `like` is not leakproof, so row-level security prevents it.
  */
 export function afterPrefix(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)

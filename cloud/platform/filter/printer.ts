@@ -1,6 +1,6 @@
 import type { Condition, Expression, Literal, Path } from './expression.ts'
 
-/** A filter as text again, in one spelling: reading it gives the same expression. */
+/** Prints a filter in canonical form. Parsing the result gives the same expression. */
 export function printFilter(expression: Expression): string {
   return print(expression, undefined)
 }

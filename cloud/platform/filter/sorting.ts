@@ -12,14 +12,14 @@ export type SortKey = {
   readonly descending: boolean
 }
 
-/** Reads `name,-last_modified_timestamp`: the order of the keys, a minus for those that go down. */
+/** Parses `name,-last_modified_timestamp`: the keys in order, descending with a minus. */
 export function parseSort(text: string, table: PropertyTable): SortKey[] {
   const parts = text.split(',', filterLimits.sortKeys + 1)
   if (parts.length > filterLimits.sortKeys)
     throw new Problem('invalid_query', `At most ${filterLimits.sortKeys} properties can be sorted by`)
   const keys = parts.map((part) => sortKey(part.trim(), table))
   const twice = keys.find(({ property }, index) => keys.findIndex((key) => key.property === property) < index)
-  if (twice !== undefined) throw new Problem('invalid_query', `sort names "${twice.property}" twice`)
+  if (twice !== undefined) throw new Problem('invalid_query', `sort contains "${twice.property}" twice`)
   return keys
 }
 

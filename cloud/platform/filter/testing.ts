@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { comparisons, type Expression, type Literal, type TextLiteral, textFunctions } from './expression.ts'
 import { type PropertyTable, propertyTable, type Scalar, timeOf, uuidOf } from './properties.ts'
 
-/** A row as the filters of a property table see it, by names with `/`; an array is a list of such rows. */
+/** A row by the names of a property table with `/`. An array is a list of such rows. */
 export type Values = { readonly [name: string]: string | number | boolean | null | undefined | readonly Values[] }
 
 type Evaluation = { table: PropertyTable; caseInsensitive?: boolean; itself?: Scalar | undefined }
 
-/** What a filter means, said as simply as possible: the compiled one has to agree. */
+/** The reference implementation of a filter, as simple as possible. The compiled filter must return the same. */
 export function evaluate(expression: Expression, values: Values, how: Evaluation): boolean {
   switch (expression.kind) {
     case 'and':
@@ -20,7 +20,7 @@ export function evaluate(expression: Expression, values: Values, how: Evaluation
       const elements = (values[expression.property.name] ?? []) as readonly Values[]
       const property = how.table.find(expression.property.name)
       const { lambda } = expression
-      if (property?.kind !== 'array') throw new TypeError(`${expression.property.name} is no array`)
+      if (property?.kind !== 'array') throw new TypeError(`${expression.property.name} is not an array`)
       const { properties: table, itself } = property.elements
       return elements.some((element) => !lambda || evaluate(lambda.condition, element, { ...how, table, itself }))
     }
@@ -34,7 +34,7 @@ type Leaf = Extract<Expression, { kind: 'comparison' | 'in' | 'text' }>
 function holds(condition: Leaf, values: Values, how: Evaluation): boolean {
   const { name } = condition.property
   const property = name === '' ? how.itself : how.table.find(name)
-  if (property === undefined || property.kind === 'array') throw new TypeError(`${name} is no scalar`)
+  if (property === undefined || property.kind === 'array') throw new TypeError(`${name} is not a scalar`)
   const folded = (value: unknown) =>
     how.caseInsensitive && property.kind === 'text' ? `${value}`.toLowerCase() : value
   const stored = values[name] ?? null
@@ -70,7 +70,7 @@ function compare(a: unknown, b: unknown): number {
   return Buffer.compare(Buffer.from(`${a}`), Buffer.from(`${b}`))
 }
 
-/** An expression without its columns, which depend on blanks and parentheses. */
+/** An expression without its columns, which depend on spaces and parentheses. */
 export function withoutColumns(expression: Expression): unknown {
   return JSON.parse(JSON.stringify(expression, (key, value) => (key === 'at' ? undefined : value)))
 }
@@ -82,8 +82,8 @@ const uuids = [
 ]
 export const extraKey = '0198a1b2-0000-7000-8000-0000000000ff'
 
-/** Things with parts and tags, and extras by key: the shapes that services have. */
-export const things = propertyTable(
+/** Items with parts, tags and extras by key: the shapes that services have. */
+export const items = propertyTable(
   {
     id: { kind: 'number', column: 't.id', nullable: false },
     name: { kind: 'text', column: 't.name' },
@@ -124,7 +124,10 @@ export const things = propertyTable(
   },
 )
 
-/** What goes wrong easily: wildcards, quotes, escapes, case, the edges around surrogates, the highest code point. */
+/**
+ * Characters that often cause errors: wildcards, quotes, escapes, case, the edges around surrogates, the highest code
+ * point.
+ */
 const character = fc.constantFrom(...`aAbBzZ09%_\\'" ()äÄßéÉжЖ😀`, '\ud7ff', '\ue000', '\uffff', '\u{10ffff}')
 export const text = fc.array(character, { maxLength: 4 }).map((characters) => characters.join(''))
 const size = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(0.5, -2.25, 1e20))
@@ -132,7 +135,7 @@ const time = fc.constantFrom(0, 1, 999, 86_400_000, 1_700_000_000_000).map((at) 
 const uuid = fc.constantFrom(...uuids)
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 4 })
 
-export const thing = fc.record({
+export const item = fc.record({
   name: maybe(text),
   'maker/name': maybe(text),
   code: text,
@@ -201,7 +204,7 @@ function any(name: string, condition: fc.Arbitrary<Expression>): fc.Arbitrary<Ex
   )
 }
 
-/** Filters over things. */
+/** Filters over items. */
 export const filter = grown(
   fc.oneof(
     leaf('name', 'text'),

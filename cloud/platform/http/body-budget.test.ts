@@ -26,7 +26,7 @@ function exchange(bytes: number, tenantId: string) {
   }
 }
 
-test('a large body that is not sent in time gives its budget back, and one that was received keeps it', async (t) => {
+test('returns the budget of a large body that is not sent in time, and keeps that of a received body', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const budget = new BodyBudget()
   const large = { ...operation, bodyBytes: limits.bodiesInFlightPerTenant }
@@ -43,7 +43,7 @@ test('a large body that is not sent in time gives its budget back, and one that 
   assert.equal(next.reply.destroyed, false)
 })
 
-test('the body of a public operation is too small to count', () => {
+test('does not count the body of a public operation', () => {
   assert.equal(bodyBytesOf({ ...operation, access: 'public' }), limits.largeBodyBytes)
   assert.equal(bodyBytesOf(operation), limits.bodyBytes)
 })

@@ -13,10 +13,12 @@ export class BodyBudget {
     capacity: limits.bodiesInFlight,
     perKey: limits.bodiesInFlightPerTenant,
     waitingPerKey: limits.bodiesWaitingPerTenant,
-    refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies wait (limit bodiesWaitingPerTenant). Send fewer at once`,
+    refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies wait already (limit bodiesWaitingPerTenant). Send fewer requests at once`,
   })
 
-  /** Waits until there is room for the body, and frees it when the request has been answered or its connection ends. */
+  /**
+   * Waits until there is memory for the body, and frees it when the request has been answered or its connection ends.
+   */
   async reserve(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
     const bytes = bytesOf(request, operation)
     if (bytes <= limits.largeBodyBytes) return

@@ -1,16 +1,16 @@
 import type { Contract } from '@millwright/api/contract.ts'
 
-/** A prefix that clients of before call by, what took its place, and what they are told about it. */
-type Former = { prefix: string; successor: string; answersItself: boolean; headers: Record<string, string> }
+/** A deprecated prefix, its successor, and the headers that announce its end. */
+type DeprecatedPrefix = { prefix: string; successor: string; answersItself: boolean; headers: Record<string, string> }
 
-export type FormerPrefixes = {
-  /** The URL under which it is answered: the same one unless it begins with a former prefix. */
+export type DeprecatedPrefixes = {
+  /** The URL under which the request is handled. It differs only for a deprecated prefix. */
   current(url: string): string
-  /** What an answer says about the URL it was asked by (RFC 9745, RFC 8594), if that is on its way out. */
+  /** The headers for responses below a deprecated prefix (RFC 9745, RFC 8594), if the URL has one. */
   headersFor(url: string): Record<string, string>
 }
 
-export function formerPrefixes(contracts: Iterable<Contract>): FormerPrefixes {
+export function formerPrefixes(contracts: Iterable<Contract>): DeprecatedPrefixes {
   const formers = [...new Set(contracts)].flatMap(formersOf)
   const formerOf = (url: string) => formers.find(({ prefix }) => isBelow(prefix, url))
   return {
@@ -27,7 +27,7 @@ export function formerPrefixes(contracts: Iterable<Contract>): FormerPrefixes {
   }
 }
 
-function formersOf({ prefix: own, formerPrefixes = [], succeededBy }: Contract): Former[] {
+function formersOf({ prefix: own, formerPrefixes = [], succeededBy }: Contract): DeprecatedPrefix[] {
   const renamed = formerPrefixes.map(({ prefix, ...dates }) => {
     return { prefix, successor: own, answersItself: false, headers: headersOf(dates) }
   })
@@ -47,11 +47,11 @@ function isBelow(prefix: string, url: string): boolean {
   return url.startsWith(prefix) && ['/', '?', undefined].includes(url[prefix.length])
 }
 
-function succeeding({ prefix, successor }: Former, url: string): string {
+function succeeding({ prefix, successor }: DeprecatedPrefix, url: string): string {
   return successor + url.slice(prefix.length)
 }
 
-/** A path as sent may hold what would end the link early. */
+/** A path may contain characters that would end the link early. */
 function inBrackets(path: string): string {
   return path.replace(/[^!#-;=?-~]/g, encodeURIComponent)
 }

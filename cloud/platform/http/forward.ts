@@ -8,15 +8,17 @@ import { limits } from '../limits.ts'
 import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
-/** A service that runs in another process: its requests are admitted here and answered there. */
+/** A service that runs in another process. This process authorizes its requests, and the other process handles them. */
 export type Forward = {
   url: string
   operations: { contract: Contract; name: string; operation: Operation }[]
-  /** Tells the other process who the client is, in a way that only our processes can. */
+  /**
+   * Passes the address of the client to the other process, signed so that only processes of the platform can create it.
+   */
   vouch: (request: { id: string; address: string }) => Record<string, string>
 }
 
-/** Meant for one connection only (RFC 9110 §7.6.1), or set anew on the next. */
+/** Headers that apply to one connection only (RFC 9110 §7.6.1) or are set again for the next one. */
 const ownToConnection = new Set(
   'connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host expect content-length'.split(
     ' ',
@@ -28,19 +30,19 @@ export async function forwardRoutes(
   options: { forwards: Forward[]; authorize: Authorize; lasting: StreamingResponses },
 ): Promise<void> {
   if (options.forwards.length === 0) return
-  // Loaded here, because it takes a while and most installations are one process.
+  // Loaded on demand, because it takes time and most installations have one process.
   const { Pool } = await import('undici')
   const openPool = (url: string, connections: number) =>
     new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
-    // What lasts or waits keeps its connection: it must not take those of what does not.
+    // Streams and waiting requests use their own pool, so that they do not block other requests.
     const streamingPool = openPool(forward.url, limits.streams + limits.waiting)
     app.addHook('onClose', async () => {
       await Promise.all([pool.close(), streamingPool.destroy()])
     })
     await app.register(async (inner) => {
-      // The body is read where it is answered.
+      // The process that handles the request reads the body.
       inner.removeAllContentTypeParsers()
       inner.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
       for (const { contract, operation } of forward.operations) {
@@ -65,7 +67,7 @@ export async function forwardRoutes(
   }
 }
 
-/** The other's answer: its status and headers are set, its body is for the caller to send. */
+/** Sets status and headers of the response. Returns its body for the caller to send. */
 async function pass(
   pool: Pool,
   forward: Forward,
@@ -77,7 +79,7 @@ async function pass(
   }
   const isBodyless = request.method === 'GET' || request.method === 'HEAD'
   const body = isBodyless ? null : ((request.body as null | undefined) ?? null)
-  // The body of a GET is not forwarded, so its length is not either.
+  // The body of a GET is not forwarded, so its length is not forwarded either.
   if (body !== null && request.headers['content-length'] !== undefined)
     headers['content-length'] = request.headers['content-length']
   Object.assign(
@@ -94,7 +96,7 @@ async function pass(
       body,
     })
     .catch((error: unknown) => {
-      throw new Problem('unavailable', 'The service behind this path cannot be reached', {
+      throw new Problem('unavailable', 'The service for this path is not reachable. Retry later', {
         retryAfter: 2,
         cause: error,
       })

@@ -8,7 +8,9 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { type Arrangement, type TestHub, testHub } from '../testing/hub.ts'
 
-/** Methods, headers and content types that no contract names, over real sockets: the answer is never a 5xx. */
+/**
+ * Sends methods, headers and content types that no contract describes over real sockets. The response is never a 5xx.
+ */
 
 const anyId = '01980000-0000-7000-8000-000000000000'
 
@@ -110,7 +112,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
         request.end(body)
       })
 
-    /** Sends all, eight at a time. */
+    /** Sends all requests, eight at a time. */
     const sendAll = async (requests: Sent[], check: (received: Received, sent: Sent) => void) => {
       const left = requests.values()
       const work = async () => {
@@ -124,8 +126,8 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       return token === undefined ? {} : { authorization: `Bearer ${token}` }
     }
 
-    test('a method that a path does not have is 405, and Allow lists exactly the methods of that path', async () => {
-      // CONNECT asks for a tunnel: Node closes the connection. HEAD is answered where GET is.
+    test('returns 405 for a method that a path does not have, with exactly the methods of the path in Allow', async () => {
+      // CONNECT requests a tunnel: Node closes the connection. HEAD is answered where GET is.
       const unrouted = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method))
       const tested = places.filter((_, index) => arrangement === 'one process' || index % 8 === 0)
       const requests = tested.flatMap((place, index) => {
@@ -134,7 +136,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
         const methods = new Set([
           others[index % others.length] ?? 'QUERY',
           ordinary[index % ordinary.length] ?? 'QUERY',
-          // All of them where the router would choose a parameter path.
+          // Includes the cases in which the router would choose a parameter path.
           ...(/\/(batch|facets|from-link|events)$/.test(place.path) ? ordinary : []),
         ])
         return [...methods].map((method, turn) => ({
@@ -153,7 +155,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       })
     })
 
-    test('every method that the HTTP parser knows is answered without 5xx, at operations, pages and unknown paths', async () => {
+    test('returns no 5xx for any HTTP method at operations, pages and unknown paths', async () => {
       const urls = ['/inventory/v2/assets', '/oauth/token', '/healthz', '/metrics', '/docs', '/nowhere', '/%zz']
       const requests = METHODS.filter((method) => method !== 'CONNECT').flatMap((method, index) =>
         urls.map((url, turn) =>
@@ -167,7 +169,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       )
     })
 
-    test('odd headers, content types and bodies at every operation are answered without 5xx', async () => {
+    test('returns no 5xx for odd headers, content types and bodies at every operation', async () => {
       const quick = places.filter(({ lasts }) => !lasts)
       const runs = Number(process.env.MILLWRIGHT_FUZZ ?? (arrangement === 'split' ? 40 : 120))
       const request = fc.record({
@@ -195,7 +197,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       )
     })
 
-    test('requests that only raw bytes can express are answered without 5xx', async () => {
+    test('returns no 5xx for requests that only raw bytes can express', async () => {
       const raw = [
         'GET http://other.example/healthz HTTP/1.1\r\nhost: x',
         'OPTIONS * HTTP/1.1\r\nhost: x',
@@ -216,7 +218,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       }
     })
 
-    test('a header with one value that is sent twice is refused', async () => {
+    test('refuses a single-value header that is sent twice', async () => {
       const twice = [
         'host: x\r\nHost: y',
         'host: x\r\nhost: x',
@@ -233,7 +235,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
   })
 }
 
-test('unknown paths, unknown methods and requests without a valid token are limited by address', async () => {
+test('limits unknown paths, unknown methods and requests without a valid token by address', async () => {
   await using hub = await testHub({ rateLimit: 3 })
   const requests = [
     { method: 'QUERY', path: '/inventory/v2/assets' },
@@ -254,14 +256,14 @@ test('unknown paths, unknown methods and requests without a valid token are limi
   }
 })
 
-/** Sends these bytes as a request without a body and returns all bytes of the answer. */
+/** Sends these bytes as a request without a body and returns all bytes of the response. */
 function overSocket(port: number, head: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(`${head}\r\nconnection: close\r\n\r\n`))
     let received = ''
     socket.setEncoding('utf8').on('data', (text: string) => {
       received += text
-      // An interim answer to a request whose body never comes: there will be no other one.
+      // An interim response to a request whose body is never sent is the only response.
       if (/^HTTP\/1\.1 4/.test(received) && received.includes('\r\n\r\n')) socket.end()
     })
     socket.on('close', () => resolve(received))

@@ -11,7 +11,7 @@ import { limits } from '../limits.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
 import { requireMatch } from './etag.ts'
 
-describe('the front door', () => {
+describe('HTTP front', () => {
   let hub: TestHub
   let admin: TestCaller
 
@@ -26,7 +26,7 @@ describe('the front door', () => {
   const json = (headers: Record<string, string> = {}) => signed({ 'content-type': 'application/json', ...headers })
   const problem = (body: unknown) => body as ProblemDocument
 
-  test('answers a problem document with place and trace id', async () => {
+  test('returns a problem document with instance and trace id', async () => {
     const answer = await hub.request({ method: 'GET', path: '/authorization/v1/roles/none?x=1', headers: signed() })
     const { type, title, status, detail, code, instance, traceId } = problem(answer.body)
     assert.deepEqual(
@@ -42,14 +42,14 @@ describe('the front door', () => {
     assert.equal(traceId, answer.headers.get('x-request-id'))
   })
 
-  test('keeps a request id that the client gives, unless it is not one', async () => {
+  test('keeps a valid request id of the client', async () => {
     const kept = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'my-request-0001' } })
     assert.equal(kept.headers.get('x-request-id'), 'my-request-0001')
     const replaced = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'no\tgood' } })
     assert.notEqual(replaced.headers.get('x-request-id'), 'no\tgood')
   })
 
-  test('answers 404 where there is nothing and 405 where there are other methods', async () => {
+  test('returns 404 for unknown paths and 405 for known paths with another method', async () => {
     assert.equal(
       problem((await hub.request({ method: 'GET', path: '/nowhere', headers: signed() })).body).code,
       'not_found',
@@ -59,7 +59,7 @@ describe('the front door', () => {
     assert.deepEqual(answer.headers.get('allow')?.split(', ').toSorted(), ['GET', 'POST'])
   })
 
-  test('also answers below /v1', async () => {
+  test('serves all paths below /v1 too', async () => {
     const answer = await hub.request({ method: 'GET', path: '/v1/authorization/v1/rights', headers: signed() })
     assert.equal(answer.status, 200)
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -67,7 +67,7 @@ describe('the front door', () => {
     assert.deepEqual([token.status, (token.body as { error: string }).error], [400, 'unsupported_grant_type'])
   })
 
-  test('answers under a former prefix as under its own, and says when that ends', async () => {
+  test('serves a deprecated prefix like its successor, with Deprecation and Sunset headers', async () => {
     const ask = (path: string) => hub.request({ method: 'GET', path, headers: signed() })
     const { headers: now, body } = await ask('/inventory/v2/schemas?limit=1')
     assert.deepEqual([now.get('deprecation'), now.get('sunset'), now.get('link')], [null, null, null])
@@ -85,7 +85,7 @@ describe('the front door', () => {
     assert.equal((await ask('/inventory/v2-earlyaccessible/assets')).status, 404)
   })
 
-  test('refuses an offset that no number of ours can hold', async () => {
+  test('refuses an offset that exceeds the range of integers', async () => {
     for (const offset of ['99999999999999999999', '1e300']) {
       const path = `/authorization/v1/access-groups?offset=${offset}`
       const answer = await hub.request({ method: 'GET', path, headers: signed() })
@@ -93,7 +93,7 @@ describe('the front door', () => {
     }
   })
 
-  test('reads + and %20 in a query as a space', async () => {
+  test('parses + and %20 in a query as a space', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'line one' } } })
     for (const query of ['name=line+one', 'name=line%20one']) {
       const answer = await hub.request({
@@ -114,7 +114,7 @@ describe('the front door', () => {
     )
   })
 
-  test('names every field that is wrong, by pointer', async () => {
+  test('reports every invalid field with its pointer', async () => {
     const body = JSON.stringify({ data: { name: 'x', permissions: ['no_such'], extra: 1 } })
     const answer = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe('the front door', () => {
     )
   })
 
-  test('names the limit of a body, and its type', async () => {
+  test('reports the limit of a body and its media type', async () => {
     const body = JSON.stringify({ data: { name: 'x'.repeat(limits.bodyBytes) } })
     const large = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
     assert.equal(large.status, 413)
@@ -143,7 +143,7 @@ describe('the front door', () => {
     )
   })
 
-  test('names the limit of a URL', async () => {
+  test('reports the limit of a URL', async () => {
     const path = `/authorization/v1/roles?x=${'a'.repeat(limits.urlBytes)}`
     const answer = await hub.request({ method: 'GET', path, headers: signed() })
     assert.equal(answer.status, 414)
@@ -151,7 +151,7 @@ describe('the front door', () => {
     assert.match(problem(answer.body).detail, new RegExp(String(limits.urlBytes)))
   })
 
-  test('over a real socket: long headers, a 100 kB token, a broken request line and broken encoding are answered by us', async () => {
+  test('returns problem documents for long headers, a 100 kB token, an invalid request line and invalid encoding', async () => {
     const front = hub.clouds.at(-1)
     const port = (await front?.listen({ host: '127.0.0.1', port: 0 })) ?? 0
     const ask = (lines: string[]) => overSocket(port, lines)
@@ -176,7 +176,7 @@ describe('the front door', () => {
     assert.match(await ask(['GET /iam/v1/users/%ff%fe HTTP/1.1', 'host: x']), /^HTTP\/1\.1 40[01] [\s\S]*problem\+json/)
   })
 
-  test('sets safe headers on every answer', async () => {
+  test('sets security headers on every response', async () => {
     for (const path of ['/healthz', '/openapi.json', '/nowhere', '/oauth/authorize']) {
       const { headers } = await hub.request({ method: 'GET', path })
       assert.equal(headers.get('x-content-type-options'), 'nosniff', path)
@@ -185,7 +185,7 @@ describe('the front door', () => {
     }
   })
 
-  test('lets only the configured origins call from a browser', async () => {
+  test('allows browser calls from the configured origins only', async () => {
     const preflight = (origin: string) =>
       hub.request({
         method: 'OPTIONS',
@@ -205,7 +205,7 @@ describe('the front door', () => {
     )
   })
 
-  test('answers 304 to If-None-Match and 412 to If-Match that is out of date', async () => {
+  test('returns 304 for If-None-Match and 412 for an outdated If-Match', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'etag' } } })
     const path = `/authorization/v1/access-groups/${group.id}`
     const read = await hub.request({ method: 'GET', path, headers: signed() })
@@ -226,7 +226,7 @@ describe('the front door', () => {
     assert.equal(problem(late.body).code, 'precondition_failed')
   })
 
-  test('answers 304 only when all that is shown is as it was; a write looks at the version alone', async () => {
+  test('returns 304 only if the whole body is unchanged, and compares only the version for writes', async () => {
     const { data: program } = await admin.identity.createServerUser({ body: { data: { name: 'former' } } })
     const grant = { principal: program.id, role: 'viewer' }
     const { data: given } = await admin.authorization.createGrant({ body: { data: grant } })
@@ -243,7 +243,7 @@ describe('the front door', () => {
       assert.throws(() => requireMatch(other, 3), { code: 'precondition_failed' })
   })
 
-  test('/metrics is for this machine or who has its token', async () => {
+  test('serves /metrics to this machine or with its token', async () => {
     const from = (address: string, headers = {}) =>
       hub.request({ method: 'GET', path: '/metrics', from: address, headers })
     assert.match((await from('127.0.0.1')).text, /millwright_http_request_duration_seconds/)
@@ -253,21 +253,21 @@ describe('the front door', () => {
     assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
   })
 
-  test('/metrics needs its token from this machine too, when a base URL or a trusted proxy is configured', async () => {
+  test('requires the token for /metrics on this machine too when a base URL or a trusted proxy is set', async () => {
     await using behindProxy = await hub.sibling({ metricsToken: 'metrics-token', metricsFromLoopback: false })
     const status = async (headers: Record<string, string> = {}) =>
       (await behindProxy.request({ method: 'GET', path: '/metrics', from: '127.0.0.1', headers })).status
     assert.deepEqual([await status(), await status({ authorization: 'Bearer metrics-token' })], [404, 200])
   })
 
-  test('the OpenAPI document names 414 and 431 for every operation', async () => {
+  test('lists 414 and 431 for every operation in the OpenAPI document', async () => {
     const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
     const { paths } = body as { paths: Record<string, Record<string, { operationId: string; responses: object }>> }
     for (const { operationId, responses } of Object.values(paths).flatMap((methods) => Object.values(methods)))
       assert.ok('414' in responses && '431' in responses, operationId)
   })
 
-  test('/healthz, /readyz and /version answer without a token', async () => {
+  test('serves /healthz, /readyz and /version without a token', async () => {
     for (const path of ['/healthz', '/readyz', '/version'])
       assert.equal((await hub.request({ method: 'GET', path })).status, 200, path)
     const version = (await hub.request({ method: 'GET', path: '/version' })).body as {
@@ -278,7 +278,7 @@ describe('the front door', () => {
     assert.deepEqual(Object.keys(version.services).toSorted(), Object.keys(contracts).toSorted())
   })
 
-  test('the OpenAPI documents are valid and name every operation', async () => {
+  test('serves valid OpenAPI documents with every operation', async () => {
     const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
     for (const path of ['/openapi.json', ...prefixes]) {
       const answer = await hub.request({ method: 'GET', path })
@@ -297,7 +297,7 @@ describe('the front door', () => {
     assert.deepEqual(documented.toSorted(), operations.toSorted())
   })
 
-  test('the OpenAPI documents tell of the ETag of what is read, and that the list of version 1 is JSON', async () => {
+  test('describes the ETag of reads and the JSON list of version 1 in the OpenAPI documents', async () => {
     const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
     const { paths } = body as { paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }> }
     const asset = paths['/inventory/v2/assets/{id}']?.get
@@ -309,12 +309,12 @@ describe('the front door', () => {
     })
   })
 
-  test('the page of problems has every code', async () => {
+  test('lists every code on the page of problems', async () => {
     const { text } = await hub.request({ method: 'GET', path: '/docs/problems' })
     for (const code of Object.keys(problemCodes)) assert.match(text, new RegExp(`id="${code}"`))
   })
 
-  test('any path, method and query is answered, never with 5xx', async () => {
+  test('returns no 5xx for any path, method and query', async () => {
     const method = fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')
     const segment = fc.oneof(
       fc.constantFrom('iam', 'v1', 'authorization', 'users', 'roles', 'oauth', 'token', 'audit', 'entries'),
@@ -336,7 +336,7 @@ describe('the front door', () => {
   })
 })
 
-test('a former prefix of a service in another process says so too', async () => {
+test('sends deprecation headers for a deprecated prefix of a service in another process', async () => {
   await using hub = await testHub({ arrangement: 'split' })
   const admin = await hub.as('administrator')
   const answer = await hub.request({
@@ -349,7 +349,7 @@ test('a former prefix of a service in another process says so too', async () => 
   assert.equal(answer.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
 })
 
-/** Sends a request as these bytes and answers all that comes back. */
+/** Sends a request as these bytes and returns all received bytes. */
 function overSocket(port: number, lines: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () =>

@@ -3,17 +3,17 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { AnonymousCaller } from '../service.ts'
 
-/** A request as the front sees it: before its body, and without the library that received it. */
+/** A request as the front receives it: before its body is read, and independent of the HTTP library. */
 export type IncomingRequest = {
   id: string
   method: string
-  /** As it was asked for, before any former name of it was replaced. */
+  /** The URL as requested, before a deprecated prefix was replaced. */
   url: string
   headers: Record<string, string | string[] | undefined>
   address: string
 }
 
-/** What the front decides about a request before anything of it is read. */
+/** The decision of the front, made before the body is read. */
 export type AuthorizedRequest = { caller: Caller | AnonymousCaller; headers?: Record<string, string> }
 
 export type Authorize = (
@@ -32,7 +32,7 @@ export function incomingRequestOf(request: FastifyRequest): IncomingRequest {
   }
 }
 
-/** `/users/{id}` as the router writes it. */
+/** `/users/{id}` in the syntax of the router. */
 export function toRoute(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }

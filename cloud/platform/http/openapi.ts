@@ -15,7 +15,7 @@ import { bodyBytesOf } from './body-budget.ts'
 
 type Info = { title: string; version: string; description: string }
 
-/** What may go wrong with any operation of its kind, beyond what its contract names. */
+/** The errors that every operation of a kind can return, in addition to those of its contract. */
 function commonErrors(operation: Operation): ProblemCode[] {
   return [
     'internal',
@@ -38,7 +38,7 @@ function commonErrors(operation: Operation): ProblemCode[] {
   ]
 }
 
-/** Every code an operation may answer with: the documents and the tests go by it. */
+/** Every code that an operation can return. The documents and the tests use it. */
 export function errorsOf(operation: Operation): ProblemCode[] {
   return [...new Set([...commonErrors(operation), ...(operation.errors ?? [])])]
 }
@@ -47,7 +47,7 @@ function idempotencyKey(operation: Operation): boolean {
   return operation.method === 'POST' && operation.access !== 'public'
 }
 
-/** The OpenAPI 3.1 document of some contracts. Operations for our own processes are not in it. */
+/** Creates the OpenAPI 3.1 document of some contracts, without the operations for internal calls. */
 export function openApi(contracts: readonly Contract[], { title, version, description }: Info) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {
@@ -168,16 +168,16 @@ function answers(operation: Operation) {
     if (isMedia(answer)) return [status, { description, content: { [answer.mediaType]: { schema: shapeOf(answer) } } }]
     return [status, { description, ...tag, content: { 'application/json': { schema: answer } } }]
   })
-  const unchanged = operation.tagged === true ? { 304: { description: 'As it was, to If-None-Match', ...tag } } : {}
+  const unchanged = operation.tagged === true ? { 304: { description: 'Not modified (If-None-Match)', ...tag } } : {}
   return { ...Object.fromEntries(described), ...unchanged }
 }
 
-/** Whatever is not JSON is text. */
+/** Every media type except JSON is text. */
 function shapeOf({ mediaType }: Media) {
   return mediaType === 'application/json' ? {} : { type: 'string' }
 }
 
-/** One response per status, naming its codes. A status that the operation answers in its own way keeps that. */
+/** One response per status with its codes. A status that the operation defines itself keeps its description. */
 function errors({ errorWords }: Contract, operation: Operation) {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(operation)) {

@@ -2,27 +2,30 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
 
-/** Something that is served as it is: a page, a script, a document. */
-export type Page = KeptPage | AnsweredPage
+/** Static content: a page, a script, a document. */
+export type Page = StaticPage | DynamicPage
 
-/** What is asked for: the path without its query. */
-export type Asked = { path: string; headers: Record<string, string | string[] | undefined> }
+/** A request for a page. The path has no query. */
+export type PageRequest = { path: string; headers: Record<string, string | string[] | undefined> }
 
-export type Served = { status?: number; body: Buffer | string; headers: Record<string, string> }
+export type PageResponse = { status?: number; body: Buffer | string; headers: Record<string, string> }
 
-/** Decides by the request what to serve; undefined: there is nothing. The path may end with a star. */
-export type AnsweredPage = { path: string; answer: (asked: Asked) => Promise<Served | undefined> | undefined }
+/** Selects the content by the request; undefined means 404. The path may end with `*`. */
+export type DynamicPage = {
+  path: string
+  answer: (request: PageRequest) => Promise<PageResponse | undefined> | undefined
+}
 
 type PageOptions = {
   path: string
   mediaType: string
   headers?: Record<string, string>
-  /** Says whether this caller may see it. */
+  /** Returns true if this caller may read the page. */
   allow?: (request: { address: string; headers: Record<string, string | string[] | undefined> }) => boolean
 }
 
-/** Read at the first request, then kept; or `live`, read at each request: the state of the process. */
-export type KeptPage = PageOptions &
+/** Content that is read at the first request and cached, or `live`: read at each request. */
+export type StaticPage = PageOptions &
   (
     | { live?: false; load: () => Promise<Buffer | string> }
     | { live: true; load: () => Promise<Buffer | string | { status: number; body: string }> }
@@ -31,7 +34,7 @@ export type KeptPage = PageOptions &
 export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<void> {
   for (const page of pages) {
     if ('answer' in page) {
-      answeredRoute(app, page)
+      dynamicRoute(app, page)
       continue
     }
     let kept: { body: Buffer | string; etag: string } | undefined
@@ -53,7 +56,7 @@ export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<v
   }
 }
 
-function answeredRoute(app: FastifyInstance, { path, answer }: AnsweredPage): void {
+function dynamicRoute(app: FastifyInstance, { path, answer }: DynamicPage): void {
   app.get(path, async (request, reply) => {
     const served = await answer({ path: pathOf(request.url), headers: request.headers })
     if (served === undefined) return reply.callNotFound()

@@ -3,22 +3,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limits } from '../limits.ts'
 import { peerScheme } from '../peer-token.ts'
 
-/** Anything that was thrown, as the one error. What is not a `Problem` is ours to hide. */
+/** Turns any thrown value into a problem. The details of an error that is not a `Problem` are hidden. */
 export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bodyLimit?: number } = {}): Problem {
   if (error instanceof Problem) return error
   const { code } = error as { code?: string }
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Problem('body_too_large', `A body has at most ${bodyLimit} bytes here (${bodyLimit / 2 ** 20} MiB)`)
+      return new Problem(
+        'body_too_large',
+        `The body of this request has at most ${bodyLimit} bytes (${bodyLimit / 2 ** 20} MiB)`,
+      )
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Problem(
         'unsupported_media_type',
-        'Say what the body is in Content-Type: application/json, or application/x-www-form-urlencoded below /oauth',
+        'Unsupported Content-Type. Use application/json, or application/x-www-form-urlencoded below /oauth',
       )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new Problem('invalid_header', 'The body is not as long as Content-Length says')
+      return new Problem('invalid_header', 'The length of the body differs from Content-Length')
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
-      return new Problem('invalid_json', `The body cannot be read as JSON${placeOf(error)}`)
+      return new Problem('invalid_json', `The body is not valid JSON${placeOf(error)}`)
     case 'FST_ERR_BAD_URL':
       return new Problem('invalid_path', 'The path is not valid percent-encoding')
     case 'FST_ERR_MAX_PARAM_LENGTH':
@@ -28,17 +31,19 @@ export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bo
       return new Problem('unsupported_media_type', 'The request has a body, but no Content-Type. Send one')
     default:
       if (isClientError(error)) return new Problem('invalid_header', 'The request is not valid HTTP', { cause: error })
-      return new Problem('internal', 'The fault was logged with the trace id of this answer', { cause: error })
+      return new Problem('internal', 'An unexpected error occurred. It was logged with the trace id of this response', {
+        cause: error,
+      })
   }
 }
 
-/** True for errors that the HTTP library blames on the request. */
+/** Returns true for errors that the HTTP library attributes to the request. */
 function isClientError(error: unknown): boolean {
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number }
   return String(code).startsWith('FST_') && statusCode >= 400 && statusCode < 500
 }
 
-/** Where the parser stopped. What stood there is not repeated: it may be part of a secret. */
+/** The position where the parser stopped. The text is not repeated, because it may be part of a secret. */
 function placeOf(error: unknown): string {
   const [, position] = /at position (\d+)/.exec(String(error)) ?? []
   return position === undefined ? '' : ` (position ${position})`
@@ -47,10 +52,10 @@ function placeOf(error: unknown): string {
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
   const { errorWords } = request.routeOptions.config
-  // Other services of ours understand the one error, whatever the contract tells its clients.
-  const inOtherWords = isPeer(request) ? undefined : errorWords?.tell(document)
-  const { status, body } = inOtherWords ?? { status: problem.status, body: document }
-  const type = inOtherWords === undefined ? 'application/problem+json' : 'application/json'
+  // Other services of the platform expect a problem, even if the contract defines another error format for clients.
+  const inContractFormat = isPeer(request) ? undefined : errorWords?.tell(document)
+  const { status, body } = inContractFormat ?? { status: problem.status, body: document }
+  const type = inContractFormat === undefined ? 'application/problem+json' : 'application/json'
   reply
     .code(status)
     .headers({ ...problem.headers, 'content-type': type })

@@ -28,14 +28,14 @@ export type ServerOptions = {
   authorize: Authorize
   /** Applies the rate limit to a request without a route, by its address; returns the headers of the limit. */
   limitUnrouted: (incoming: IncomingRequest) => Record<string, string>
-  /** Told about every answered request: logs and metrics. */
+  /** Called for every completed request, for logs and metrics. */
   onAnswered: (answered: CompletedRequest) => void
-  /** Present when traces are exported. */
+  /** Defined if traces are exported. */
   tracing: Tracing | undefined
   log: Log
   trustedProxies: string[]
   corsOrigins: string[]
-  /** Added to every answer. */
+  /** Added to every response. */
   headers: Record<string, string>
 }
 
@@ -52,10 +52,10 @@ declare module 'fastify' {
 
 const requestIds = /^[\w.:-]{8,64}$/
 
-/** The HTTP server. Nothing outside this folder knows which library it is made with. */
+/** Creates the HTTP server. Only this folder depends on the HTTP library. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const served = [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)]
-  const former = formerPrefixes(served.map(({ contract }) => contract))
+  const deprecated = formerPrefixes(served.map(({ contract }) => contract))
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -64,7 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     http: { maxHeaderSize: limits.parserHeaderBytes },
     routerOptions: { maxParamLength: 512 },
-    rewriteUrl: ({ url = '/' }) => former.current(withoutAlias(url)),
+    rewriteUrl: ({ url = '/' }) => deprecated.current(withoutAlias(url)),
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
       return typeof given === 'string' && requestIds.test(given) ? given : randomUUID()
@@ -81,7 +81,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     request.arrivedAt = performance.now()
     request.trace = options.tracing?.begin(incomingRequestOf(request))
     reply.headers(options.headers).header('x-request-id', request.id)
-    reply.headers(former.headersFor(withoutAlias(request.originalUrl)))
+    reply.headers(deprecated.headersFor(withoutAlias(request.originalUrl)))
     requireReasonableSize(request)
     refuseDuplicateHeaders(request)
     done()
@@ -104,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request.routeOptions)
     const place = { requestId: request.id, route: request.routeOptions.url }
-    // A refusal by a limit is no fault, and there are many of them under load: one line without a stack.
+    // A refusal by a limit is not an error, and there are many under load: one line without a stack.
     if (problem.code === 'overloaded') options.log.warn({ ...place, reason: problem.message }, 'refused: overloaded')
     else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
@@ -118,7 +118,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
-/** While it stops, an answer is the last one on its connection: a kept one would hold the stop up. */
+/**
+ * While the server stops, each response is the last one on its connection. A connection that stays open would delay the
+ * stop.
+ */
 function closeAnsweredConnections(app: FastifyInstance): void {
   let stops = false
   app.addHook('preClose', async () => {
@@ -130,7 +133,7 @@ function closeAnsweredConnections(app: FastifyInstance): void {
   })
 }
 
-/** Every prefix also answers below `/v1`, as existing clients call it. */
+/** Every prefix is also served below `/v1`, as existing clients use it. */
 function withoutAlias(url: string): string {
   return /^\/v1\/(?:[a-z-]+\/v\d|oauth\/token(?:$|\?))/.test(url) ? url.slice(3) : url
 }
@@ -189,14 +192,14 @@ function requireReasonableSize(request: FastifyRequest): void {
   }
   let bytes = 0
   for (const text of request.raw.rawHeaders) bytes += text.length
-  // A token that is too long is a token that is not valid: the front says so.
+  // A token that is too long is an invalid token: the front reports it.
   const token = request.headers.authorization?.length ?? 0
   if (bytes - token > limits.headerBytes) {
     throw new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
   }
 }
 
-/** Headers with one value. Node keeps the first of several; a proxy may have acted on another one. */
+/** Headers with one value. Node uses the first of several values; a proxy may have used another one. */
 const singleHeaders = ['host', 'authorization', 'content-type']
 
 function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
@@ -209,9 +212,13 @@ function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
   }
 }
 
-type Served = { authorize: Authorize; lasting: StreamingResponses; bodies: BodyBudget }
+type RouteOptions = { authorize: Authorize; lasting: StreamingResponses; bodies: BodyBudget }
 
-function operationRoute(app: FastifyInstance, local: LocalOperation, { authorize, lasting, bodies }: Served): void {
+function operationRoute(
+  app: FastifyInstance,
+  local: LocalOperation,
+  { authorize, lasting, bodies }: RouteOptions,
+): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   const route = {
@@ -250,9 +257,9 @@ function requireType(request: FastifyRequest, operation: Operation): void {
     throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
 }
 
-type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: StreamingResponses }
+type ResponseParts = { answer: Answer; operation: Operation; unless: string | undefined; lasting: StreamingResponses }
 
-function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: Sent): FastifyReply {
+function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: ResponseParts): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
   const declared = operation.answers[answer.status]
   if (answer.body === undefined) return reply.send()
@@ -275,7 +282,7 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
   return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
-/** Bounded in bytes, and not in chunks of whatever size: a slow reader holds back whoever makes them. */
+/** Limits the buffer in bytes, because chunks can have any size. A slow reader pauses the source. */
 function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: false, highWaterMark: limits.streamBytes })
 }
@@ -298,7 +305,7 @@ function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: S
   )
 }
 
-/** The parser gave up before there was a request: still one of our answers. */
+/** Responds to bytes that the HTTP parser refused, before there is a request. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

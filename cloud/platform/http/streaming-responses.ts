@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { limits } from '../limits.ts'
 
-/** Answers without an end of their own: they end with their reader, or when the server stops. */
+/** `StreamingResponses` sends responses without an end. They end when the reader disconnects or the server stops. */
 export class StreamingResponses {
   readonly #ends = new Set<() => void>()
   #stops = false
@@ -16,18 +16,18 @@ export class StreamingResponses {
 
   send(reply: FastifyReply, source: Readable): FastifyReply {
     const sent = new PassThrough({ highWaterMark: limits.streamBytes })
-    let patience: NodeJS.Timeout | undefined
+    let stopTimeout: NodeJS.Timeout | undefined
     const end = () => {
       source.unpipe(sent)
       sent.end()
-      // Whoever does not read what was sent cannot hold the stop up.
-      patience ??= setTimeout(() => reply.raw.destroy(), limits.streamDrainMs).unref()
+      // A reader that does not read cannot delay the stop.
+      stopTimeout ??= setTimeout(() => reply.raw.destroy(), limits.streamDrainMs).unref()
     }
     this.#ends.add(end)
     source.on('error', (error) => sent.destroy(error))
     sent.on('close', () => source.destroy())
     reply.raw.on('close', () => {
-      clearTimeout(patience)
+      clearTimeout(stopTimeout)
       this.#ends.delete(end)
       sent.destroy()
     })

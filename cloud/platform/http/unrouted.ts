@@ -27,7 +27,7 @@ export class PathTable {
     }
   }
 
-  /** Methods that the router would give to a parameter path although the literal path does not have them. */
+  /** Methods that the router would assign to a parameter path although the literal path does not have them. */
   get shadowed(): { path: string; method: string }[] {
     return [...this.#methods].flatMap(([path, methods]) => {
       if (path.includes('{')) return []
@@ -39,7 +39,7 @@ export class PathTable {
     })
   }
 
-  /** The problem to answer when no route takes this method at this path (without its query). */
+  /** The problem for a method and path (without query) that no route handles. */
   problemFor(method: string, path: string): Problem {
     const decoded = decode(path)
     const match = this.#bySegments.get(decoded.split('/').length)?.find(({ pattern }) => pattern.test(decoded))
@@ -66,7 +66,7 @@ function literalFirst(a: string, b: string): number {
   return (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0)
 }
 
-/** As the router decodes it: an escaped slash stays escaped. */
+/** Decodes like the router: an escaped slash stays escaped. */
 function decode(path: string): string {
   try {
     return decodeURI(path)

@@ -8,7 +8,7 @@ import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
 
-describe('a POST with an Idempotency-Key', () => {
+describe('POST with an Idempotency-Key', () => {
   let hub: TestHub
   let admin: TestCaller
 
@@ -25,7 +25,7 @@ describe('a POST with an Idempotency-Key', () => {
       headers: { 'idempotency-key': key },
     })
 
-  test('is done once and answered the same again', async () => {
+  test('runs once and returns the same response again', async () => {
     const first = await create('once', 'a')
     const second = await create('once', 'a')
     assert.equal(first.status, 201)
@@ -39,13 +39,13 @@ describe('a POST with an Idempotency-Key', () => {
     assert.equal((other.body as ProblemDocument).code, 'idempotency_key_reused')
   })
 
-  test('does not mix up callers or tenants', async () => {
+  test('keeps callers and tenants separate', async () => {
     const colleague = await hub.as('administrator')
     await create('of one', 'c')
     assert.equal((await create('of another', 'c', colleague)).status, 201)
   })
 
-  test('refuses a body that is nested too deeply to be told from others', async () => {
+  test('refuses a body that is nested too deeply to be compared', async () => {
     const depth = 50_000
     const answer = await hub.request({
       method: 'POST',
@@ -60,7 +60,7 @@ describe('a POST with an Idempotency-Key', () => {
     assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [400, 'invalid_body'])
   })
 
-  test('does not repeat a secret', async () => {
+  test('does not return a secret twice', async () => {
     const send = () =>
       admin.exchange(identity, 'createServerUser', {
         body: { data: { name: 'robot' } },
@@ -76,7 +76,7 @@ describe('a POST with an Idempotency-Key', () => {
     assert.deepEqual(kept.rows, [{ body: null }])
   })
 
-  test('that failed may be sent again', async () => {
+  test('runs again after a failure', async () => {
     await create('taken', 'e')
     assert.equal((await create('taken', 'f')).status, 409)
     const { data } = await admin.authorization.listAccessGroups({ query: { name: 'taken' } })
@@ -84,7 +84,7 @@ describe('a POST with an Idempotency-Key', () => {
     assert.equal((await create('taken', 'f')).status, 201)
   })
 
-  test('sent many times at once is done once', async () => {
+  test('runs once for many concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create('race', 'g')))
     for (const { status, body } of answers) {
       assert.ok(
@@ -134,7 +134,7 @@ describe('a POST with an Idempotency-Key', () => {
     await leases(manager, credentials, 'createInstance', { body: { data: instance } })
   })
 
-  test('is forgotten after a day', async () => {
+  test('forgets the key after a day', async () => {
     await create('yesterday', 'h')
     await hub.asOwner((owner) =>
       owner.query(
@@ -145,7 +145,7 @@ describe('a POST with an Idempotency-Key', () => {
     assert.equal((await create('today', 'h')).status, 201)
   })
 
-  test('refuses a key that is none', async () => {
+  test('refuses an invalid key', async () => {
     assert.equal(((await create('x', 'k'.repeat(256))).body as ProblemDocument).code, 'invalid_header')
   })
 })

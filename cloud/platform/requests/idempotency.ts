@@ -12,9 +12,9 @@ import {
   completeRequest,
   type FoundRequest,
   findRequest,
-  type KeptRequest,
   keepRequest,
   releaseRequest,
+  type StoredRequest,
 } from './store.ts'
 
 export const requestsMigrations: MigrationSource = {
@@ -47,8 +47,8 @@ export function idempotent(local: LocalOperation, parts: Parts): LocalOperation 
       const key = input.headers?.['idempotency-key']
       if (key === undefined || !isCaller(caller)) return local.invoke(input, caller)
       requireKey(key)
-      const keptFrom = new Date(Date.now() - limits.idempotencyHours * hourMs)
-      const place = { principalId: caller.principal.id, key, keptFrom }
+      const storedSince = new Date(Date.now() - limits.idempotencyHours * hourMs)
+      const place = { principalId: caller.principal.id, key, storedSince }
       const content = describe(local, input)
       const previous = async () => {
         const found = await database.read(caller, (handle) => findRequest(handle, place))
@@ -70,7 +70,7 @@ type KeyedRequest = {
   local: LocalOperation
   input: RawInput
   caller: Caller
-  place: { principalId: string; key: string; keptFrom: Date }
+  place: { principalId: string; key: string; storedSince: Date }
   fingerprint: Buffer
   /** The answer to an earlier request with the key. Throws while that request is in progress, or when it differs. */
   previous: () => Promise<Answer | undefined>
@@ -80,10 +80,10 @@ function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<A
   const { local, input, caller, place, fingerprint } = request
   const work = async (tx: Transaction) => {
     const answer = await local.invoke(input, { ...caller, transaction: tx })
-    if (await keepRequest(tx, place, kept(local, answer, fingerprint))) return answer
+    if (await keepRequest(tx, place, storedRequest(local, answer, fingerprint))) return answer
     throw inProgress()
   }
-  // A peer may ask from within such a transaction, and must not wait for a turn behind it.
+  // A peer may call from within such a transaction, and must not wait for a slot behind it.
   return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
 }
 
@@ -99,10 +99,12 @@ async function runClaimed({ database, log }: Parts, request: KeyedRequest): Prom
   const note = (work: (tx: Transaction) => Promise<void>) =>
     database
       .transaction(caller, work)
-      .catch((error: unknown) => log.warn({ error }, 'The end of a request with an Idempotency-Key was not stored'))
+      .catch((error: unknown) =>
+        log.warn({ error }, 'The response of a request with an Idempotency-Key could not be stored'),
+      )
   try {
     const answer = await local.invoke(input, caller)
-    await note((tx) => completeRequest(tx, place, { claim, answer: kept(local, answer, fingerprint) }))
+    await note((tx) => completeRequest(tx, place, { claim, answer: storedRequest(local, answer, fingerprint) }))
     return answer
   } catch (error) {
     await note((tx) => releaseRequest(tx, place, claim))
@@ -133,17 +135,17 @@ function requireKey(key: string): void {
   )
 }
 
-/** What makes two requests the same. It may hold a password, so only a keyed hash of it is stored. */
+/** The content that identifies a request. It may contain a password, so only a keyed hash of it is stored. */
 function describe(local: LocalOperation, { params, query, body }: RawInput): string {
   try {
     return JSON.stringify([local.contract.name, local.name, params, query, body])
   } catch {
-    // What was read as JSON can be written as JSON, except that writing gives up at a depth that reading does not.
+    // Parsed JSON can be printed again, except beyond a depth where printing fails.
     throw new Problem('invalid_body', 'The body is nested too deeply')
   }
 }
 
-function kept(local: LocalOperation, answer: Answer, fingerprint: Buffer): KeptRequest {
+function storedRequest(local: LocalOperation, answer: Answer, fingerprint: Buffer): StoredRequest {
   const secret = local.operation.answersSecret === true
   const body = secret || answer.body === undefined ? null : textOf(answer.body)
   return { fingerprint, status: secret ? 0 : answer.status, headers: secret ? {} : answer.headers, body }
@@ -157,14 +159,14 @@ function repeated(before: FoundRequest, isSame: boolean): Answer {
   if (!isSame) {
     throw new Problem(
       'idempotency_key_reused',
-      'Another request was made with this key: use a new key for a new request',
+      'This key was used for a different request. Use a new key for each new request',
     )
   }
   if (before.inProgress) throw inProgress()
   if (before.status === 0) {
     throw new Problem(
       'already_answered',
-      'The answer held a secret, which is shown once: if it was lost, make a new one',
+      'The response contained a secret, which is shown only once. If it is lost, create a new one',
     )
   }
   return new Answer(before.status, before.body === null ? undefined : new JsonText(before.body), before.headers)

@@ -1,15 +1,15 @@
 import { type Handle, violatedConstraint } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 
-export type KeptRequest = {
+export type StoredRequest = {
   fingerprint: Buffer
   status: number
   headers: Record<string, string | string[]>
   body: string | null
 }
 
-/** A request that was sent before: its answer, or that it is still in progress. */
-export type FoundRequest = KeptRequest & { inProgress: boolean }
+/** An earlier request with the key: its response, or that it is still in progress. */
+export type FoundRequest = StoredRequest & { inProgress: boolean }
 
 const find = statement<FoundRequest>(
   `select fingerprint, status, headers, body, claim_id is not null as "inProgress" from idempotent_requests
@@ -40,21 +40,21 @@ const release = statement(
   'delete from idempotent_requests where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4',
 )
 
-/** `keptFrom`: older requests are forgotten. */
-type Key = { principalId: string; key: string; keptFrom: Date }
+/** Requests before `storedSince` are ignored. */
+type Key = { principalId: string; key: string; storedSince: Date }
 
-export function findRequest(handle: Handle, { principalId, key, keptFrom }: Key): Promise<FoundRequest | undefined> {
-  return handle.row(find, principalId, key, keptFrom, new Date())
+export function findRequest(handle: Handle, { principalId, key, storedSince }: Key): Promise<FoundRequest | undefined> {
+  return handle.row(find, principalId, key, storedSince, new Date())
 }
 
-/** False when another request with this key was faster. */
+/** Returns false if another request with this key was faster. */
 export async function keepRequest(
   handle: Handle,
-  { principalId, key, keptFrom }: Key,
-  { fingerprint, status, headers, body }: KeptRequest,
+  { principalId, key, storedSince }: Key,
+  { fingerprint, status, headers, body }: StoredRequest,
 ): Promise<boolean> {
   try {
-    await handle.run(forget, principalId, key, keptFrom, new Date())
+    await handle.run(forget, principalId, key, storedSince, new Date())
     await handle.run(insert, principalId, key, fingerprint, status, JSON.stringify(headers), body)
     return true
   } catch (error) {
@@ -65,21 +65,21 @@ export async function keepRequest(
 
 export type Claim = { id: string; until: Date }
 
-/** False when another request with this key is in progress or was answered. */
+/** Returns false if another request with this key is in progress or has its response. */
 export async function claimRequest(
   handle: Handle,
-  { principalId, key, keptFrom }: Key,
+  { principalId, key, storedSince }: Key,
   { fingerprint, claim: { id, until } }: { fingerprint: Buffer; claim: Claim },
 ): Promise<boolean> {
-  await handle.run(forget, principalId, key, keptFrom, new Date())
+  await handle.run(forget, principalId, key, storedSince, new Date())
   return (await handle.run(claim, principalId, key, fingerprint, id, until)) === 1
 }
 
-/** Stores the answer of a claimed request. Does nothing when the claim has expired and another request has the key. */
+/** Stores the response of a claimed request. Does nothing if the claim has expired and another request has the key. */
 export async function completeRequest(
   handle: Handle,
   { principalId, key }: Key,
-  { claim: { id }, answer: { status, headers, body } }: { claim: Claim; answer: KeptRequest },
+  { claim: { id }, answer: { status, headers, body } }: { claim: Claim; answer: StoredRequest },
 ): Promise<void> {
   await handle.run(complete, principalId, key, id, status, JSON.stringify(headers), body)
 }

@@ -3,18 +3,18 @@ import type { Database, ReferenceHandle } from '../database/database.ts'
 import type { DirectoryEntry, DirectoryKind, Tenant } from './store.ts'
 import * as store from './store.ts'
 
-type Known = { tenant: Tenant; confirmedAtMs: number }
+type CachedTenant = { tenant: Tenant; confirmedAtMs: number }
 
-/** More tenants than one process works for at once. */
+/** More tenants than one process works for at the same time. */
 const limit = 10_000
 
-/** How old a look may be before it is taken again, should whoever polls not get through. */
+/** The longest age of an entry. It matters when the poll of the access cache fails. */
 const trustMs = 5_000
 
-/** The tenants this process works for; the access cache, which polls anyway, calls `refresh`. */
+/** `TenantDirectory` caches the tenants of this process. The poll of the access cache calls `refresh`. */
 export class TenantDirectory {
   readonly #database: Database
-  readonly #known = new LruMap<Known>(limit)
+  readonly #known = new LruMap<CachedTenant>(limit)
   readonly #ids = new LruMap<string>(limit)
 
   constructor({ database }: { database: Database }) {
@@ -22,14 +22,17 @@ export class TenantDirectory {
   }
 
   async byId(id: string): Promise<Tenant | undefined> {
-    return this.#recall(id) ?? this.#look((handle) => store.findTenantById(handle, id))
+    return this.#cached(id) ?? this.#lookUpAndCache((handle) => store.findTenantById(handle, id))
   }
 
   async byName(name: string): Promise<Tenant | undefined> {
-    return this.#recall(this.#ids.get(name)) ?? this.#look((handle) => store.findTenantByName(handle, name))
+    return this.#cached(this.#ids.get(name)) ?? this.#lookUpAndCache((handle) => store.findTenantByName(handle, name))
   }
 
-  /** Whose client id, sign-in name (`name@tenant`) or gateway id that is. Not cached: a secret is checked next. */
+  /**
+   * Returns the owner of a client id, sign-in name (`name@tenant`) or gateway id. It is not cached, because the caller
+   * verifies a secret next.
+   */
   async lookUp(kind: DirectoryKind, key: string): Promise<DirectoryEntry | undefined> {
     return this.#database.reference((handle) => store.findDirectoryEntry(handle, { kind, key }))
   }
@@ -41,7 +44,7 @@ export class TenantDirectory {
     const rows = await store.listTenantsById(handle, [...before.keys()])
     const found = new Map(rows.map((tenant) => [tenant.id, tenant]))
     for (const [id, known] of before) {
-      // What was read anew in the meantime is newer than what was found here.
+      // An entry that was read in the meantime is newer than the row here.
       if (this.#known.get(id) !== known) continue
       const tenant = found.get(id)
       if (tenant === undefined) this.forget(id)
@@ -55,12 +58,12 @@ export class TenantDirectory {
     this.#known.delete(id)
   }
 
-  #recall(id: string | undefined): Tenant | undefined {
+  #cached(id: string | undefined): Tenant | undefined {
     const known = id === undefined ? undefined : this.#known.get(id)
     return known !== undefined && performance.now() - known.confirmedAtMs < trustMs ? known.tenant : undefined
   }
 
-  async #look(find: (handle: ReferenceHandle) => Promise<Tenant | undefined>): Promise<Tenant | undefined> {
+  async #lookUpAndCache(find: (handle: ReferenceHandle) => Promise<Tenant | undefined>): Promise<Tenant | undefined> {
     const confirmedAtMs = performance.now()
     const tenant = await this.#database.reference(find)
     if (tenant === undefined) return undefined

@@ -11,7 +11,7 @@ export type Tenant = {
   applications: Application[]
 }
 
-/** What somebody outside is known by before the tenant is: a client id, `name@tenant`, a gateway id. */
+/** The kinds of keys that identify a principal before its tenant is known: a client id, `name@tenant`, a gateway id. */
 export type DirectoryKind = 'client' | 'sign-in' | 'gateway'
 
 export type DirectoryEntry = { tenantId: string; principalId: string }
@@ -49,7 +49,7 @@ export async function findDirectoryEntry(
   return handle.row(entryByKey, kind, key)
 }
 
-/** False when somebody, of this or another tenant, has that key already. */
+/** Returns false if a principal of any tenant has the key already. */
 export async function putDirectoryEntry(
   tx: Handle,
   entry: { kind: DirectoryKind; key: string; principalId: string },
@@ -61,7 +61,7 @@ export async function removeDirectoryEntry(tx: Handle, entry: { kind: DirectoryK
   await tx.run(deleteEntry, entry.kind, entry.key)
 }
 
-/** Everything a principal is known by: for its deletion. */
+/** Removes all keys of a principal, for its deletion. */
 export async function removeDirectoryEntries(tx: Handle, principalId: string): Promise<void> {
   await tx.run(deleteEntries, principalId)
 }

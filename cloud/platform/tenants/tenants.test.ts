@@ -26,7 +26,7 @@ async function anotherTenant(site: Site) {
   return { ...tenant, scope: { tenantId: tenant.id } }
 }
 
-test('a new tenant is active, has both applications and the access group default', limits, async () => {
+test('creates a tenant that is active, with both applications and the access group default', limits, async () => {
   await using site = await testSite()
   const { database } = site.process()
 
@@ -42,7 +42,7 @@ test('a new tenant is active, has both applications and the access group default
   assert.match(listed?.createdTimestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-test('names of tenants are unique and plain', limits, async () => {
+test('requires unique and plain names of tenants', limits, async () => {
   await using site = await testSite()
 
   await assert.rejects(createTenant(site.owner, { name: site.tenant.name }), { code: 'already_exists' })
@@ -51,7 +51,7 @@ test('names of tenants are unique and plain', limits, async () => {
   }
 })
 
-test('two who create the same tenant at once: one does, the other is told', limits, async () => {
+test('creates a tenant once when two callers create it at the same time', limits, async () => {
   await using site = await testSite()
   const name = uniqueName()
 
@@ -67,7 +67,7 @@ test('two who create the same tenant at once: one does, the other is told', limi
   )
 })
 
-test('applications are provisioned and withdrawn, and doing it twice is doing it once', limits, async () => {
+test('provisions and withdraws applications idempotently', limits, async () => {
   await using site = await testSite()
   const applications = async () => (await findTenant(site.owner, site.tenant.name))?.applications
 
@@ -80,7 +80,7 @@ test('applications are provisioned and withdrawn, and doing it twice is doing it
   await assert.rejects(provisionApplication(site.owner, uniqueName(), 'ui'), { code: 'not_found' })
 })
 
-test('a tenant is deleted with everything it has, once suspended, and no other tenant is touched', limits, async () => {
+test('deletes a suspended tenant with all its data, and no other tenant', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const neighbour = await anotherTenant(site)
@@ -104,14 +104,14 @@ test('a tenant is deleted with everything it has, once suspended, and no other t
   assert.equal((await database.read(neighbour.scope, (handle) => listPrincipals(handle, page))).total, 1)
 })
 
-test('a resumed tenant is active again', limits, async () => {
+test('activates a resumed tenant', limits, async () => {
   await using site = await testSite()
   await suspendTenant(site.owner, site.tenant.name)
   await resumeTenant(site.owner, site.tenant.name)
   assert.equal((await findTenant(site.owner, site.tenant.name))?.state, 'active')
 })
 
-test('the directory finds whose key it is, and a tenant cannot take or remove the key of another', limits, async () => {
+test('finds the owner of a key, and does not let a tenant take or remove the key of another', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const neighbour = await anotherTenant(site)
@@ -129,7 +129,7 @@ test('the directory finds whose key it is, and a tenant cannot take or remove th
   assert.equal(await access.tenants.lookUp('client', key), undefined)
 })
 
-test('a tenant is found by id and by name', limits, async () => {
+test('finds a tenant by id and by name', limits, async () => {
   await using site = await testSite()
   const { access } = site.process()
 

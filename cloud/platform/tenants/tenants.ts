@@ -20,7 +20,7 @@ export async function createTenant(owner: Owner, { name }: { name: string }): Pr
   if (!namePattern.test(name)) {
     throw new Problem(
       'invalid_body',
-      `"${name}" cannot be the name of a tenant: 1 to 63 lower-case letters, digits and dashes, no dash first`,
+      `"${name}" is not a valid tenant name. Use 1 to 63 lower-case letters, digits and dashes, and no dash at the start`,
     )
   }
   const tenant = { id: v7(), name }
@@ -41,7 +41,7 @@ export async function findTenant(owner: Owner, name: string): Promise<Tenant | u
   return store.selectTenant(owner, name)
 }
 
-/** Refuses every request of the tenant from now on; nothing is lost. */
+/** Refuses every request of the tenant. Its data is kept. */
 export async function suspendTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, ({ id }) => store.updateState(owner, id, 'suspended'))
 }
@@ -50,7 +50,7 @@ export async function resumeTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, ({ id }) => store.updateState(owner, id, 'active'))
 }
 
-/** Deletes the tenant and everything it has. Suspending it first is what makes this hard to do by accident. */
+/** Deletes the tenant and all its data. It must be suspended first, to prevent mistakes. */
 export async function deleteTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, async ({ id, state }) => {
     if (state !== 'suspended') {
@@ -60,7 +60,7 @@ export async function deleteTenant(owner: Owner, name: string): Promise<void> {
   })
 }
 
-/** Without `api` the token endpoint refuses the tenant's server users and gateways, without `ui` its people. */
+/** Without `api` the token endpoint refuses the tenant's service accounts and gateways, without `ui` its users. */
 export async function provisionApplication(owner: Owner, name: string, application: Application): Promise<void> {
   await change(owner, name, ({ id, applications }) =>
     store.updateApplications(owner, id, [...new Set([...applications, application])].toSorted()),

@@ -305,7 +305,7 @@ describe('assets', () => {
       const problem = refused.body as ProblemDocument
       assert.deepEqual(
         [refused.status, problem.code, problem.detail],
-        [413, 'body_too_large', `A body has at most ${limit}`],
+        [413, 'body_too_large', `The body of this request has at most ${limit}`],
       )
     }
   })
