@@ -47,7 +47,7 @@ async function fromStoredProfile(profiles: Profiles, url: string | undefined): P
   if (selected !== undefined) return profileBearer(profiles, selected.name, url)
   if (matching.length === 0) return undefined
   const names = matching.map(({ name }) => name).join(', ')
-  throw usageError(`There are several profiles (${names}).`, 'select one: millwright profiles use, or --profile')
+  throw usageError(`There are several profiles (${names}).`, 'choose one: millwright profiles use, or --profile')
 }
 
 async function profileBearer(profiles: Profiles, name: string, url: string | undefined): Promise<Bearer> {
