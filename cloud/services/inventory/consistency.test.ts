@@ -142,8 +142,8 @@ describe('random concurrent requests to two processes', () => {
     second = await hub.sibling()
     admin = await hub.as('administrator')
     const operator = await hub.as('operator')
-    const there = [admin, operator].map(({ token, principalId }) => second.withToken(token, principalId))
-    callers = [admin, operator, ...there]
+    const secondCallers = [admin, operator].map(({ token, principalId }) => second.withToken(token, principalId))
+    callers = [admin, operator, ...secondCallers]
   })
 
   after(async () => {

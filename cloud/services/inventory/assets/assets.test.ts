@@ -321,13 +321,13 @@ describe('assets', () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'behind-the-wall' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
-    const [own, seen] = [await put(device('known-mac', mac('02:00:00:00:01:01'))), await put(device('known-tag'))]
+    const [own, other] = [await put(device('known-mac', mac('02:00:00:00:01:01'))), await put(device('known-tag'))]
     await put({ ...device('hidden-tag'), access_group: 'behind-the-wall' }, {}, admin)
     const both = device('both', mac('02-00-00-00-01-01'), custom('known-tag'), custom('hidden-tag'))
     const { result } = await put(both, {}, local)
     assert.deepEqual([result.assetId, result.outcome], [own.result.assetId, 'updated'])
     assert.deepEqual(result.matchedBy, [mac('02:00:00:00:01:01')])
-    assert.deepEqual(result.conflicts, [{ assetId: seen.result.assetId, by: [custom('known-tag')] }])
+    assert.deepEqual(result.conflicts, [{ assetId: other.result.assetId, by: [custom('known-tag')] }])
     const unseen = await put(device('one', mac('02-00-00-00-01-01'), custom('hidden-tag')), {}, local)
     assert.equal(unseen.result.conflicts, undefined)
     for (const [operation, body] of [
@@ -402,9 +402,9 @@ describe('assets', () => {
     }
     for (const id of ids) await operator.inventory.readStatus({ params: { id }, query: { wait: 10 } })
     const history = await operator.inventory.readHistory({ params: { id: result.assetId }, query: { limit: 100 } })
-    const seen = history.data.toReversed().map(({ after }) => after?.responsible)
+    const values = history.data.toReversed().map(({ after }) => after?.responsible)
     assert.deepEqual(
-      seen.slice(1),
+      values.slice(1),
       Array.from({ length: 30 }, (_, i) => `person ${i}`),
     )
   })
@@ -417,7 +417,7 @@ describe('assets', () => {
     await finish(operator, 'createAssets', { body: { data: { assets } } })
     const filter = "startswith(name,'list-')"
     for (const sort of ['name', '-name', 'description,name', '-description,-name', undefined]) {
-      const seen: unknown[] = []
+      const collected: unknown[] = []
       let cursor: string | undefined
       do {
         const page = await operator.inventory.listAssets({
@@ -429,18 +429,18 @@ describe('assets', () => {
           },
         })
         assert.equal(page.meta.totalElements, 25)
-        seen.push(...page.data.map(({ name }) => name))
+        collected.push(...page.data.map(({ name }) => name))
         cursor = page.meta.nextCursor
       } while (cursor !== undefined)
-      const whole = await operator.inventory.listAssets({
+      const complete = await operator.inventory.listAssets({
         query: { filter, limit: 100, ...(sort === undefined ? {} : { sort }) },
       })
       assert.deepEqual(
-        seen,
-        whole.data.map(({ name }) => name),
+        collected,
+        complete.data.map(({ name }) => name),
         sort,
       )
-      assert.equal(new Set(seen).size, 25)
+      assert.equal(new Set(collected).size, 25)
     }
     const wrong = await operator.exchange(inventory, 'listAssets', { query: { cursor: 'nonsense' } })
     assert.equal((wrong.body as ProblemDocument).code, 'invalid_cursor')
@@ -696,11 +696,14 @@ describe('assets', () => {
   })
 
   test('compares If-Match of a bulk write with the versions before the write', async () => {
-    const [seen, other] = [(await put(device('seen'))).result.assetId, (await put(device('other'))).result.assetId]
-    const headers = { prefer: 'wait=10', 'if-match': await tagOf(seen) }
+    const [matched, other] = [
+      (await put(device('matched-tag'))).result.assetId,
+      (await put(device('other'))).result.assetId,
+    ]
+    const headers = { prefer: 'wait=10', 'if-match': await tagOf(matched) }
     const states = [
-      { asset_id: seen, state_value: 'regarded' },
-      { asset_id: seen, state_value: 'ignored' },
+      { asset_id: matched, state_value: 'regarded' },
+      { asset_id: matched, state_value: 'ignored' },
       { asset_id: other, state_value: 'ignored' },
     ]
     const { result } = await finish(operator, 'setManagementStates', { body: { data: states }, headers })
@@ -832,12 +835,12 @@ describe('assets', () => {
         return ids[0] ?? ''
       })
     }
-    const kept = await insert(1, { days: 6, state: 'finished' })
+    const recent = await insert(1, { days: 6, state: 'finished' })
     const expired = await insert(2_001, { days: 8, state: 'failed' })
     const signal = new AbortController().signal
     await statusTasks({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
     const status = async (id: string) => (await admin.exchange(inventory, 'readStatus', { params: { id } })).status
-    assert.deepEqual([await status(kept), await status(expired)], [200, 404])
+    assert.deepEqual([await status(recent), await status(expired)], [200, 404])
     const { rowCount } = await hub.asOwner((owner) =>
       owner.query('select from operations where tenant_id = $1 and id < $2', [
         tenantId,
@@ -948,7 +951,7 @@ describe('assets', () => {
 
   test('returns the stored totals of the readable groups without a filter', async () => {
     const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
-    const kept = await admin.inventory.listAssets({ query: { limit: 1 } })
-    assert.equal(kept.meta.totalElements, counted.meta.totalElements)
+    const stored = await admin.inventory.listAssets({ query: { limit: 1 } })
+    assert.equal(stored.meta.totalElements, counted.meta.totalElements)
   })
 })

@@ -32,8 +32,10 @@ describe('docs/reference/filters.md', () => {
     const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
     names.set('key', property.key)
     for (const [name, more] of Object.entries(plant)) {
-      const made = await applyWrite(admin, 'createAsset', { body: { data: { asset: { ...device(name), ...more } } } })
-      names.set(name, made.result.assetId)
+      const created = await applyWrite(admin, 'createAsset', {
+        body: { data: { asset: { ...device(name), ...more } } },
+      })
+      names.set(name, created.result.assetId)
     }
     const value = { asset_id: names.get('module'), key: property.key, value: '4711' }
     await applyWrite(admin, 'setPropertyValues', { body: { data: [value] } })

@@ -115,16 +115,22 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
 
 /** The total of a selection. It is stored for selections without a filter and for facet values; others are counted. */
 function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promise<number> {
-  const { known, groups } = selection
-  if (known === undefined) return store.countAssets(handle, selection)
-  if (known !== 'everything' && 'predicates' in known)
-    return hints.totalRelated(handle, known.predicates, () => store.countAssets(handle, selection))
-  return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
+  const { totalSource, groups } = selection
+  if (totalSource === undefined) return store.countAssets(handle, selection)
+  if (totalSource !== 'everything' && 'predicates' in totalSource)
+    return hints.totalRelated(handle, totalSource.predicates, () => store.countAssets(handle, selection))
+  return totalSource === 'everything'
+    ? store.totalAssets(handle, groups)
+    : totalWith(handle, { ...totalSource, groups })
 }
 
 /** The stored counts of a facet; undefined for a selection with a filter, which must be counted. */
-async function storedFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
-  if (known !== 'everything') return undefined
+async function storedFacet(
+  handle: Handle,
+  { totalSource, groups }: Selection,
+  { by, limit }: { by: string; limit: number },
+) {
+  if (totalSource !== 'everything') return undefined
   if (by === 'access_group') return store.totalsByGroup(handle, groups, limit)
   const facet = facetColumnOf(by)?.name
   return facet === undefined ? undefined : listFacet(handle, { facet, groups, limit })

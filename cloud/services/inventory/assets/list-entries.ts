@@ -132,16 +132,16 @@ function idsOf(
   sent: readonly Entry[],
   matches: readonly (Entry | undefined)[],
 ): (string | undefined)[] {
-  const kept = new Set(matches.map((match) => textOf(match?.[idName])))
-  const taken = new Set([...kept, ...sent.map((entry) => textOf(entry[idName]))])
+  const matchedIds = new Set(matches.map((match) => textOf(match?.[idName])))
+  const usedIds = new Set([...matchedIds, ...sent.map((entry) => textOf(entry[idName]))])
   return sent.map((entry, index) => {
     const known = textOf(matches[index]?.[idName])
     const own = textOf(entry[idName])
-    if (known !== null || own === null || !kept.has(own)) return known ?? own ?? undefined
+    if (known !== null || own === null || !matchedIds.has(own)) return known ?? own ?? undefined
     const start = own.slice(0, replacedIdCharacters)
     let number = 2
-    while (taken.has(`${start}-${number}`)) number += 1
-    taken.add(`${start}-${number}`)
+    while (usedIds.has(`${start}-${number}`)) number += 1
+    usedIds.add(`${start}-${number}`)
     return `${start}-${number}`
   })
 }

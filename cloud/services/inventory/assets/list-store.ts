@@ -114,8 +114,8 @@ function sliceOf({ limit, offset }: { limit: number; offset: number }, parameter
  * The access groups of a selection without other conditions, if they are few. Each group is then read as its own range of
  * an index that is sorted by id; all groups together are not sorted by id.
  */
-function fewGroups({ known, groups }: Selection): string[] | undefined {
-  if (known !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
+function fewGroups({ totalSource, groups }: Selection): string[] | undefined {
+  if (totalSource !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
   return groups.map((_, index) => `($2::uuid[])[${index + 1}]`)
 }
 

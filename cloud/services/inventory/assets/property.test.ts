@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { propertyText } from './property.ts'
 
-const taken = {
+const validValues = {
   text: ['', 'x', 5, true],
   number: ['5', 5, '-5.50', '.5', '1e3', ' 5 '],
   boolean: ['true', false],
@@ -19,7 +19,7 @@ const refused = {
 
 for (const data_type of ['text', 'number', 'boolean', 'date', 'url'] as const) {
   test(`accepts only text that is a valid ${data_type} as the value of a custom property`, () => {
-    for (const value of taken[data_type])
+    for (const value of validValues[data_type])
       assert.equal(propertyText({ data_type }, value, '/value'), String(value).trim())
     for (const value of refused[data_type])
       assert.throws(() => propertyText({ data_type }, value, '/value'), { code: 'invalid_asset' }, String(value))

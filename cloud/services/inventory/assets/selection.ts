@@ -33,7 +33,7 @@ export type Selection = {
    * Set for selections whose total need not be counted: all assets of the groups, assets with one of these facet values
    * (both totals are stored), or assets with relations of these predicates (the total is cached).
    */
-  known: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
+  totalSource: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
 }
 
 export async function selectionOf(
@@ -50,7 +50,7 @@ export async function selectionOf(
     sets: [],
     values: groups === null ? [] : [groups],
     groups,
-    known: knownOf(query, groups),
+    totalSource: totalSourceOf(query, groups),
   }
   const next = () => selection.values.length + 2
   if (filter !== undefined)
@@ -88,7 +88,7 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
   selection.values.push(...values)
 }
 
-function knownOf(query: Query, groups: Selection['groups']): Selection['known'] {
+function totalSourceOf(query: Query, groups: Selection['groups']): Selection['totalSource'] {
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
   if (q !== undefined || depth > 1 || containsGateways(groups)) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'

@@ -42,8 +42,15 @@ describe('GET /assets/{id}/graph/difference', () => {
     return ids.map(asset) as [Entity, Entity, Entity, Entity, Entity]
   }
 
-  async function difference(of: Entity, query: { from: string; to?: string } & Record<string, unknown>, who = admin) {
-    const { data } = await who.inventory.readGraphDifference({ params: { id: of.id }, query: { depth: 5, ...query } })
+  async function difference(
+    of: Entity,
+    query: { from: string; to?: string } & Record<string, unknown>,
+    caller = admin,
+  ) {
+    const { data } = await caller.inventory.readGraphDifference({
+      params: { id: of.id },
+      query: { depth: 5, ...query },
+    })
     const names = (nodes: { name?: string; id: string }[]) => nodes.map(({ name, id }) => name ?? id).toSorted()
     return {
       ...data,

@@ -24,10 +24,10 @@ export function suspicionsOf({ match, matchedBy, conflicts }: Identity, write: W
 }
 
 function evidenceOf({ identifiers, source }: Write, owners: readonly [string, readonly string[]][]): Evidence {
-  const known = new Map(identifiers.map(({ key, identifier }) => [key, identifier]))
+  const byKey = new Map(identifiers.map(({ key, identifier }) => [key, identifier]))
   return {
     identifiers: owners.flatMap(([assetId, keys]) =>
-      keys.map((key) => ({ assetId, identifier: known.get(key) ?? {} })),
+      keys.map((key) => ({ assetId, identifier: byKey.get(key) ?? {} })),
     ),
     source,
   }

@@ -97,9 +97,9 @@ function keyOfNormal(identifier: Identifier): string {
 
 function partsOf(identifier: Identifier): unknown[] {
   const type = typeOf(identifier)
-  const known = identifierTypes[type]
-  if (known === undefined) return [type, ...unknownParts(identifier)]
-  return [type, ...known.parts.map((name) => partOf(identifier[name]))]
+  const definition = identifierTypes[type]
+  if (definition === undefined) return [type, ...unknownParts(identifier)]
+  return [type, ...definition.parts.map((name) => partOf(identifier[name]))]
 }
 
 function partOf(value: unknown): unknown {
@@ -131,9 +131,9 @@ export function nameOf(identifier: Identifier): string | null {
 
 /** The value that users search for, cut to the length of an index entry. Identity is decided by the key, not by this. */
 export function valueTextOf(identifier: Identifier): string {
-  const known = identifierTypes[typeOf(identifier)]
+  const definition = identifierTypes[typeOf(identifier)]
   return cutToBytes(
-    known === undefined ? JSON.stringify(unknownParts(identifier)) : known.value(identifier),
+    definition === undefined ? JSON.stringify(unknownParts(identifier)) : definition.value(identifier),
     valueBytes,
   )
 }

@@ -67,9 +67,9 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       const ranges = rangesOf({ cursor, query: identity, order }, condition.values.length + 2)
       return database.read(caller, async (handle) => {
         const rows = await store.listRelations(handle, condition, { ranges, order, limit, offset })
-        const seen = cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
+        const lastPageTotal = cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
-        const total = count ? (seen ?? (await totalOf(handle, parsed))) : undefined
+        const total = count ? (lastPageTotal ?? (await totalOf(handle, parsed))) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
         return { data: rows.map(showRelation), meta: pageMeta({ total, elements: rows.length, offset, nextCursor }) }
       })

@@ -69,8 +69,8 @@ describe('RelationWriter', () => {
           return postRelation(caller, value === undefined ? same : { ...same, source: { value } })
         }),
       )
-      const made = answers.filter(({ status }) => status === 201)
-      assert.equal(made.length, 1)
+      const created = answers.filter(({ status }) => status === 201)
+      assert.equal(created.length, 1)
       for (const [index, { body }] of answers.entries()) {
         const value = values[index]
         if (value === undefined) continue
@@ -339,8 +339,8 @@ describe('RelationWriter', () => {
           marked.map(async (group) => {
             if (group.length > 1) return (await writeMany(operator, group)).data.results
             const { status, body } = await postRelation(operator, group[0] as TestRelation)
-            const made = (body as { data: Relation[] }).data.map(({ id }) => id)
-            return [{ outcome: status === 201 ? 'created' : 'refreshed', ids: made }]
+            const writtenIds = (body as { data: Relation[] }).data.map(({ id }) => id)
+            return [{ outcome: status === 201 ? 'created' : 'refreshed', ids: writtenIds }]
           }),
         )
         const expected = new Set(marked.flat().flatMap(namesOf))

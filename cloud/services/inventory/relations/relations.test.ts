@@ -351,8 +351,8 @@ describe('relations', () => {
   describe('GET /relations', () => {
     test('lists all relations of the tenant with only the global permission to read relations', async () => {
       const relation = await related()
-      const nobody = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
-      assert.equal((await nobody.exchange(inventory, 'listRelations', {})).status, 403)
+      const withoutPermission = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
+      assert.equal((await withoutPermission.exchange(inventory, 'listRelations', {})).status, 403)
       const reader = await givenCaller(hub, [{ permissions: ['glb_inventory_read_relation_data'] }])
       const { data } = await reader.inventory.listRelations({
         query: { filter: `subject.id eq '${relation.subject.id}'` },
@@ -576,7 +576,7 @@ describe('relations', () => {
         object: node(),
         source: { type: 'manual' as const },
       }))
-      const made = await hub.context.database.transaction(hub.tenant, async (tx) => [
+      const stored = await hub.context.database.transaction(hub.tenant, async (tx) => [
         ...(await putRelations(tx, withTestAuthor(input.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
         ...(await putRelations(tx, withTestAuthor(input.slice(30)), '2030-01-01T00:00:00.000Z')),
       ])
@@ -585,9 +585,9 @@ describe('relations', () => {
         deletable: 130,
         deleted: 100,
       })
-      const left = (await relationsOf(subject)).map(({ id }) => id).toSorted()
-      const late = made.slice(0, 30).map(({ relation }) => relation.id)
-      assert.deepEqual(left, late.toSorted())
+      const remaining = (await relationsOf(subject)).map(({ id }) => id).toSorted()
+      const late = stored.slice(0, 30).map(({ relation }) => relation.id)
+      assert.deepEqual(remaining, late.toSorted())
       assert.deepEqual((await operator.inventory.deleteRelationsByFilter({ query })).data, {
         deletable: 30,
         deleted: 30,
@@ -629,8 +629,8 @@ describe('relations', () => {
       }
       await postRelation(operator, { subject: node(subject.id), predicate: 'x', object: place })
       await deleted(subject.id)
-      const left = (await relationsOf(place)).map((relation) => [relation.subject, relation.object])
-      assert.deepEqual(left, [
+      const remaining = (await relationsOf(place)).map((relation) => [relation.subject, relation.object])
+      assert.deepEqual(remaining, [
         [place, object],
         [node(subject.id), place],
       ])

@@ -112,10 +112,10 @@ describe('system events', () => {
 
   test('only updates the timestamp for a repeated event', async () => {
     const [gateway = '', asset = ''] = await createMany(2)
-    const tell = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
-    assert.deepEqual((await tell()).data, { created: 1, refreshed: 0 })
+    const report = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
+    assert.deepEqual((await report()).data, { created: 1, refreshed: 0 })
     const [first] = await relationsOf(asset)
-    assert.deepEqual((await tell()).data, { created: 0, refreshed: 1 })
+    assert.deepEqual((await report()).data, { created: 0, refreshed: 1 })
     const [second] = await relationsOf(asset)
     assert.deepEqual([second?.id, second?.createdTimestamp], [first?.id, first?.createdTimestamp])
     assert.ok(String(second?.lastModifiedTimestamp) > String(first?.lastModifiedTimestamp))

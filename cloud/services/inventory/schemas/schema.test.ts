@@ -32,7 +32,7 @@ async function faults(asset: Record<string, unknown>, schemas?: Record<string, J
   return registry.faultsOfWrite({ tenantId: 'ours' }, asset)
 }
 
-const whole = {
+const completeAsset = {
   functional_object_type: 'Gateway',
   functional_object_schema_url: baseSchemaUrl,
   name: 'Gateway of line 1',
@@ -117,7 +117,7 @@ const whole = {
 
 describe('the base schema', () => {
   test('accepts an asset with all fields and one with only the required fields', async () => {
-    assert.deepEqual(await faults(whole), [])
+    assert.deepEqual(await faults(completeAsset), [])
     for (const type of assetTypes) assert.deepEqual(await faults(device({ functional_object_type: type })), [])
   })
 

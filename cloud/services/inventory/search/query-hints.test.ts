@@ -25,7 +25,7 @@ test('counts a total once, and again after relations were created or ended', asy
       processes.map((hints) =>
         database.read(hub.tenant, async (handle) => {
           const selection = await selectionOf(handle, { relationsFilter }, { tenantId, rights })
-          assert.deepEqual(selection.known, { predicates })
+          assert.deepEqual(selection.totalSource, { predicates })
           return hints.totalRelated(handle, predicates, () => {
             counted++
             return countAssets(handle, selection)
@@ -62,18 +62,21 @@ test('caches totals of predicates only, and only for callers who can read all gr
   await using hub = await testHub()
   const { tenantId } = hub.tenant
   const everything: Rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }
-  const some: Rights = { ...noRights, inGroups: new Map([['inventory_read_asset_data' as const, new Set([tenantId])]]) }
+  const oneGroup: Rights = {
+    ...noRights,
+    inGroups: new Map([['inventory_read_asset_data' as const, new Set([tenantId])]]),
+  }
   const relationsFilter = `predicate eq 'feeds'`
-  const known = (query: object, rights = everything) =>
+  const totalSource = (query: object, rights = everything) =>
     hub.context.database.read(hub.tenant, async (handle) => {
-      return (await selectionOf(handle, { relationsFilter, ...query }, { tenantId, rights })).known
+      return (await selectionOf(handle, { relationsFilter, ...query }, { tenantId, rights })).totalSource
     })
-  assert.deepEqual(await known({}), { predicates: ['feeds'] })
-  assert.equal(await known({}, some), undefined)
-  assert.equal(await known({ q: 'pump' }), undefined)
-  assert.equal(await known({ filter: `name eq 'pump'` }), undefined)
-  assert.equal(await known({ caseInsensitive: true }), undefined)
+  assert.deepEqual(await totalSource({}), { predicates: ['feeds'] })
+  assert.equal(await totalSource({}, oneGroup), undefined)
+  assert.equal(await totalSource({ q: 'pump' }), undefined)
+  assert.equal(await totalSource({ filter: `name eq 'pump'` }), undefined)
+  assert.equal(await totalSource({ caseInsensitive: true }), undefined)
   const narrow = `object.id eq '${tenantId}' and ${relationsFilter}`
-  assert.equal(await known({ relationsFilter: narrow, depth: 3 }), undefined)
-  assert.equal(await known({ relationsFilter: narrow }), undefined)
+  assert.equal(await totalSource({ relationsFilter: narrow, depth: 3 }), undefined)
+  assert.equal(await totalSource({ relationsFilter: narrow }), undefined)
 })

@@ -53,12 +53,12 @@ type BulkLoad = {
  */
 export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promise<void> {
   const { owner, tenantId, onProgress } = load
-  let means: Means | undefined
+  let context: LoadContext | undefined
   let assets: BulkAsset[] = []
   let written = Promise.resolve()
   // The rows of the next batch are built while the previous batch is written.
-  const flush = async (through: Means) => {
-    const rows = rowsOf(assets, through)
+  const flush = async (loadContext: LoadContext) => {
+    const rows = rowsOf(assets, loadContext)
     const done = (assets.at(-1)?.place ?? 0) + 1
     assets = []
     await written
@@ -66,10 +66,10 @@ export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promis
     written.catch(() => {})
   }
   for (const asset of all) {
-    means ??= await ownerTransaction(owner, tenantId, (tx) => prepare(tx, load, asset))
-    if (assets.push(asset) === batch) await flush(means)
+    context ??= await ownerTransaction(owner, tenantId, (tx) => prepare(tx, load, asset))
+    if (assets.push(asset) === batch) await flush(context)
   }
-  if (means !== undefined && assets.length > 0) await flush(means)
+  if (context !== undefined && assets.length > 0) await flush(context)
   await written
 }
 
@@ -79,7 +79,11 @@ async function requireNew(tx: Transaction, { asset }: BulkAsset): Promise<void> 
   throw new Problem('already_exists', `The asset ${asset.name} already exists`)
 }
 
-async function prepare(tx: Transaction, { tenantId, property, source }: BulkLoad, first: BulkAsset): Promise<Means> {
+async function prepare(
+  tx: Transaction,
+  { tenantId, property, source }: BulkLoad,
+  first: BulkAsset,
+): Promise<LoadContext> {
   await requireNew(tx, first)
   const { key: propertyKey } = await insertProperty(tx, { key: v7(), name: property, dataType: 'text' })
   const { rows } = await listAccessGroups(tx, { limit: allGroups, offset: 0 })
@@ -97,7 +101,7 @@ function idAt(startedAt: number, suffix: number, place: number): string {
   return v7({ msecs: startedAt + Math.floor(place / batch), seq: place % batch, random })
 }
 
-type Means = {
+type LoadContext = {
   tenantId: string
   /** Ids by name; those of new ones are added. */
   groups: Map<string, string>
@@ -125,14 +129,14 @@ type BatchRows = {
   relations: { predicate: string }[]
 }
 
-function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, source, idOf }: Means): BatchRows {
+function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, source, idOf }: LoadContext): BatchRows {
   const time = new Date().toISOString()
-  const made: [string, string][] = []
+  const addedGroups: [string, string][] = []
   const groupNamed = (name: string) => {
     const known = groups.get(name)
     if (known !== undefined) return known
     const id = v7()
-    made.push([id, name])
+    addedGroups.push([id, name])
     groups.set(name, id)
     return id
   }
@@ -149,7 +153,7 @@ function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, s
     }
   })
   const columns = created.map(({ group, document }) => ({ ...columnsOf(document), access_group_id: group }))
-  const newGroups = { columns: ['tenant_id', 'id', 'name'], rows: made.map((group) => [tenantId, ...group]) }
+  const newGroups = { columns: ['tenant_id', 'id', 'name'], rows: addedGroups.map((group) => [tenantId, ...group]) }
   const counts = Map.groupBy(created, ({ group }) => group)
   return {
     tables: [
@@ -259,8 +263,10 @@ function relationRows(created: readonly NewAsset[], { tenantId, time, source }: 
 const noPrincipal = '00000000-0000-0000-0000-000000000000'
 const author = 'millwright'
 
-function stored({ asset, managementState, propertyValue }: BulkAsset, made: { time: string; propertyKey: string }) {
-  const { time: now, propertyKey: key } = made
+function stored(
+  { asset, managementState, propertyValue }: BulkAsset,
+  { time: now, propertyKey: key }: { time: string; propertyKey: string },
+) {
   const { document: sent } = normaliseAsset(asset)
   const { asset_identifiers: identifiers = [], ...fields } = sent
   const document = createdDocument(fields, { responsible: author, now })

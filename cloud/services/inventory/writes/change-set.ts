@@ -17,7 +17,7 @@ export type WorkingAsset = {
 
 export type Actor = { principalId: string; principalName: string }
 
-/** Who changes an asset, when, and where the change comes from. */
+/** The actor, time and source of a change. */
 export type Cause = {
   actor: Actor
   source: { type: string; value?: string | undefined }

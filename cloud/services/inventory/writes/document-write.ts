@@ -47,7 +47,7 @@ export async function moveBelow(
   return [end, { type: 'write relation', relation, time: cause.time }]
 }
 
-/** Also required where nothing would change: a caller who cannot read the parent does not learn what is below it. */
+/** Required even if nothing would change: otherwise a caller could find out the parts of a parent that it cannot read. */
 function visibleParent({ batch, rights }: Writing, id: string): WorkingAsset {
   const parent = batch.asset(id)
   if (parent !== undefined && mayRead(rights, parent.accessGroupId)) return parent

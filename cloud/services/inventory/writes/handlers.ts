@@ -241,7 +241,7 @@ export function writeHandlers(own: InventoryContext): Writes {
 
 type WriteMeta = { source?: Source; discovery?: { jobId: string; runId: string } }
 
-type Putting = {
+type PutOptions = {
   caller: Caller
   assets: AssetDocument[]
   meta: WriteMeta | undefined
@@ -258,7 +258,7 @@ type Putting = {
 export async function putPayload(
   own: InventoryContext,
   handle: Handle,
-  { caller, assets, meta, strict, single, itemErrors }: Putting,
+  { caller, assets, meta, strict, single, itemErrors }: PutOptions,
 ): Promise<PutPayload> {
   const defaultGroupId = await defaultGroupOf(own, handle)
   const groups: GroupsByName = new Map()
@@ -300,8 +300,8 @@ export function connectionPerStatement(database: Database, caller: Caller): Hand
 
 /** The default group can be neither renamed nor deleted, so its id is cached once it exists. Empty while it does not. */
 async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handle): Promise<string> {
-  const known = defaultGroups.get(handle.tenantId)
-  if (known !== undefined) return known
+  const cachedId = defaultGroups.get(handle.tenantId)
+  if (cachedId !== undefined) return cachedId
   const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id
   if (id !== undefined) defaultGroups.set(handle.tenantId, id)
   return id ?? ''
@@ -440,6 +440,6 @@ function at(code: 'access_group_not_found' | 'property_not_found', pointer: stri
 function invalid(faults: readonly FieldError[], below: string): Problem {
   const errors = limitedErrors(faults.values().map((fault) => ({ ...fault, pointer: below + fault.pointer })))
   const unknownSchema = faults.find(({ code }) => code === 'schema_not_found')
-  const told = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
-  return new Problem(unknownSchema === undefined ? 'invalid_asset' : 'schema_not_found', told.join('; '), { errors })
+  const details = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
+  return new Problem(unknownSchema === undefined ? 'invalid_asset' : 'schema_not_found', details.join('; '), { errors })
 }
