@@ -42,7 +42,7 @@ export const problemCodes = {
   already_answered: { status: 409, title: 'Request already answered with a secret' },
   idempotency_key_reused: { status: 409, title: 'Idempotency key used with another request' },
   request_in_progress: { status: 409, title: 'Request already in progress' },
-  last_administrator: { status: 409, title: 'Last administrator of the tenant' },
+  last_administrator: { status: 409, title: 'Last administrator cannot be removed' },
   access_group_not_empty: { status: 409, title: 'Access group not empty' },
   role_in_use: { status: 409, title: 'Role in use' },
   built_in: { status: 409, title: 'Built-in object cannot be changed' },
