@@ -249,8 +249,8 @@ describe('deleting an asset with more relations than may end in one transaction'
     const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
     const batchOf = (bytes: number) =>
       hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => {
-        const heads = await lockQueue(tx, { writes: 10, items: 10, bytes })
-        return heads.map((head) => statuses.indexOf(head.id))
+        const { entries } = await lockQueue(tx, { writes: 10, items: 10, bytes })
+        return entries.map(({ id }) => statuses.indexOf(id))
       })
     assert.deepEqual([await batchOf(500), await batchOf(1_300), await batchOf(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
     await apply()
@@ -303,6 +303,81 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
     assert.deepEqual(await outcomesOf(putting), ['created', 'access_group_not_found'])
     assert.deepEqual(await outcomesOf(moving), ['access_group_not_found', 'unchanged'])
+  })
+
+  /** Queues batches that write the same assets again and again, more than one transaction takes. */
+  async function queueBatches(tag: string): Promise<string[]> {
+    const statuses: string[] = []
+    for (let round = 0; round < 5; round++) {
+      const assets = Array.from({ length: 500 }, (_, index) => ({
+        functional_object_type: 'Device',
+        name: `${tag} ${index} round ${round}`,
+        // One more identifier in each round, which the next round may find.
+        asset_identifiers: [`${tag}-${index}`, `${tag}-${index}-round-${round}`].map((value) => ({
+          asset_identifier_type: 'CustomIdentifier',
+          name: 'tag',
+          value,
+        })),
+      }))
+      statuses.push(await accepted('createAssets', { body: { data: { assets } } }))
+    }
+    return statuses
+  }
+
+  /** Every asset was created once and then updated in each round. */
+  async function assertRounds(statuses: readonly string[]): Promise<void> {
+    const ids = new Set<string>()
+    for (const [round, status] of statuses.entries()) {
+      const { state: final, result } = await stateOf(status)
+      assert.equal(final, 'finished', JSON.stringify(result).slice(0, 400))
+      const results = result as { assetId: string; outcome: string }[]
+      assert.ok(results.every(({ outcome }) => outcome === (round === 0 ? 'created' : 'updated')))
+      for (const { assetId } of results) ids.add(assetId)
+    }
+    assert.equal(ids.size, 500)
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query<{ version: string; versions: string; identifiers: string; name: string }>(
+        `select a.version, a.name,
+                (select count(*) from asset_history h where h.tenant_id = $1 and h.asset_id = a.id) as versions,
+                (select count(*) from asset_identifiers i where i.tenant_id = $1 and i.asset_id = a.id) as identifiers
+         from assets a where a.tenant_id = $1 and a.id = any($2)`,
+        [hub.tenant.tenantId, [...ids]],
+      ),
+    )
+    assert.equal(rows.length, 500)
+    for (const { version, versions, identifiers, name } of rows) {
+      assert.deepEqual([Number(version), Number(versions), Number(identifiers)], [5, 5, 6])
+      assert.match(name, / round 4$/)
+    }
+  }
+
+  test('decides the next batch while the batch before is saved, on top of its changes', async () => {
+    const statuses = await queueBatches('overlap')
+    const sent = (await hub.statements(() => apply())).map(({ text }) => text)
+    const locked = sent.flatMap((text, index) => (text.startsWith('select id, items, octet_length') ? [index] : []))
+    const finished = sent.flatMap((text, index) => (text.startsWith('update operations') ? [index] : []))
+    assert.equal(finished.length, 3)
+    assert.ok(Number(locked[1]) < Number(finished[0]), 'the second batch is taken before the first one is finished')
+    await assertRounds(statuses)
+  })
+
+  test('rolls back the next batch when the batch before fails, and applies every write once', async () => {
+    const statuses = await queueBatches('rollback')
+    const { app: address, server } = hub.database
+    let transactions = 0
+    class FailingDatabase extends Database {
+      override transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+        const isFirst = ++transactions === 1
+        return super.transaction(scope, async (tx) => {
+          const done = await work(tx)
+          if (isFirst) throw new Error('Something unforeseen')
+          return done
+        })
+      }
+    }
+    await using database = new FailingDatabase({ address, server, connections: 4 })
+    await apply({ database })
+    await assertRounds(statuses)
   })
 
   /** The number of rows of each statement that reads relations, when it is executed again. */

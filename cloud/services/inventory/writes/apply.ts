@@ -43,6 +43,10 @@ import type { Writing } from './writing.ts'
  * States of a write: `queued`, then `finished` or `failed`. Guarantees: a write is applied once; a write that is refused or
  * that cannot be applied fails alone; a transient error of the database leaves all writes of the batch queued.
  *
+ * Two batches can be in flight: while the database saves one, the writes of the next one are decided on top of its changes.
+ * The second batch is saved after the first one is committed, and is rolled back and taken again if the first one fails. Only
+ * batches of puts and patches of people and programs overlap: other writes read rows that the batch before may change.
+ *
  * Limits: `batchLimits` for one transaction; `relationsEnded` relations of deleted assets end in one transaction, so that
  * a deletion with many relations takes several, and stays at the head of the queue until the last one.
  */
@@ -92,26 +96,44 @@ type BatchResult =
 export async function applyQueued(options: ApplierOptions, tenantId: string, signal: AbortSignal): Promise<number> {
   let applied = 0
   let mode = normal
+  let next: BatchRun | undefined
   const start = performance.now()
-  while (!signal.aborted) {
-    // At least one batch is applied, however short the time is.
-    if (applied > 0 && performance.now() - start > (options.sliceMs ?? Infinity) && mode === normal) {
-      // Other tenants get their turn; the signal wakes the applier of this tenant again.
-      await options.database.transaction({ tenantId }, async (tx) => tx.signal(writesTopic))
-      return applied
+  const isTimeOver = () => performance.now() - start > (options.sliceMs ?? Infinity)
+  try {
+    while (!signal.aborted || next !== undefined) {
+      // At least one batch is applied, however short the time is.
+      if (applied > 0 && isTimeOver() && mode === normal && next === undefined) {
+        // Other tenants get their turn; the signal wakes the applier of this tenant again.
+        await options.database.transaction({ tenantId }, async (tx) => tx.signal(writesTopic))
+        return applied
+      }
+      const run: BatchRun = next ?? startBatch(options, tenantId, { limits: batchLimits, mode })
+      next = undefined
+      const decided = await run.decided
+      if (decided?.mayOverlap && decided.hasMore && !signal.aborted && !isTimeOver())
+        next = startBatch(options, tenantId, { limits: batchLimits, mode: normal, before: run })
+      const result = await run.result
+      if (result.type !== 'applied') next = await ended(options, next)
+      const step =
+        result.type === 'isolate' ? await applyIndividually(options, tenantId, { mode, error: result.error }) : result
+      if (step.type === 'retry') mode = step.mode
+      else if (step.outcomes.length === 0) return applied
+      else {
+        options.waiters.notify(step.outcomes.map(({ id }) => id))
+        applied += step.outcomes.length
+        mode = normal
+      }
     }
-    const result = await applyBatch(options, tenantId, { limits: batchLimits, mode })
-    const step =
-      result.type === 'isolate' ? await applyIndividually(options, tenantId, { mode, error: result.error }) : result
-    if (step.type === 'retry') mode = step.mode
-    else if (step.outcomes.length === 0) return applied
-    else {
-      options.waiters.notify(step.outcomes.map(({ id }) => id))
-      applied += step.outcomes.length
-      mode = normal
-    }
+    return applied
+  } finally {
+    await ended(options, next)
   }
-  return applied
+}
+
+/** Waits until a batch has ended that was started before the one before it failed. Usually it rolls itself back. */
+async function ended({ waiters }: ApplierOptions, run: BatchRun | undefined): Promise<undefined> {
+  const result = await run?.result.catch(() => undefined)
+  if (result?.type === 'applied') waiters.notify(result.outcomes.map(({ id }) => id))
 }
 
 type StepResult = Exclude<BatchResult, { type: 'isolate' }>
@@ -140,7 +162,7 @@ async function applyIndividually(
  */
 async function applyFirst(options: ApplierOptions, tenantId: string, mode: BatchMode): Promise<StepResult> {
   for (let attempt = 1; ; attempt++) {
-    const result = await applyBatch(options, tenantId, { limits: oneWrite, mode })
+    const result = await startBatch(options, tenantId, { limits: oneWrite, mode }).result
     if (result.type !== 'isolate') return result
     if (attempt === timeoutAttempts || !isStatementTimeout(result.error)) return reject(options, tenantId, result)
   }
@@ -161,9 +183,33 @@ async function reject(
   return { type: 'applied', outcomes: [outcome] }
 }
 
-type BatchOptions = { limits: BatchLimits; mode: BatchMode }
+type BatchOptions = {
+  limits: BatchLimits
+  mode: BatchMode
+  /** The batch that is being saved: this one is decided on top of its changes. */
+  before?: BatchRun
+}
 
-/** Thrown to roll the transaction of a batch back; never leaves `applyBatch`. */
+/** A batch whose writes are decided, but not saved yet. */
+type DecidedBatch = {
+  batch: Batch
+  ids: readonly string[]
+  /** Whether the next batch may be decided before this one is committed. */
+  mayOverlap: boolean
+  hasMore: boolean
+}
+
+/** A batch in flight. */
+type BatchRun = {
+  /** Resolves when the writes are decided; with `undefined` if the transaction ends before. */
+  decided: Promise<DecidedBatch | undefined>
+  result: Promise<BatchResult>
+  /** The decisions of the last attempt: a transaction that loses a race against another one is repeated. */
+  attempt?: DecidedBatch
+  isEnded: boolean
+}
+
+/** Thrown to roll the transaction of a batch back; never leaves `startBatch`. */
 class RollBack extends Error {
   readonly result: BatchResult
 
@@ -173,25 +219,46 @@ class RollBack extends Error {
   }
 }
 
+function startBatch(options: ApplierOptions, tenantId: string, batchOptions: BatchOptions): BatchRun {
+  const decided = Promise.withResolvers<DecidedBatch | undefined>()
+  const onDecided = (attempt: DecidedBatch) => {
+    run.attempt = attempt
+    decided.resolve(attempt)
+  }
+  const result = applyBatch(options, tenantId, { ...batchOptions, onDecided }).finally(() => {
+    run.isEnded = true
+    decided.resolve(undefined)
+  })
+  // The caller awaits the result later.
+  result.catch(() => undefined)
+  const run: BatchRun = { decided: decided.promise, result, isEnded: false }
+  return run
+}
+
 async function applyBatch(
   options: ApplierOptions,
   tenantId: string,
-  { limits, mode }: BatchOptions,
+  { limits, mode, before, onDecided }: BatchOptions & { onDecided: (attempt: DecidedBatch) => void },
 ): Promise<BatchResult> {
   const { deletionsApart, relationsLocked } = mode
   let first: QueueEntry | undefined
   const work = async (tx: Transaction): Promise<BatchResult> => {
-    const entries = compatible(await lockQueue(tx, limits), mode)
+    const base = before?.isEnded ? undefined : before?.attempt
+    const queue = await lockQueue(tx, limits, base?.ids)
+    const entries = base === undefined ? compatible(queue.entries, mode) : overlapping(queue.entries)
     first = entries[0]
-    if (entries.length === 0) return { type: 'applied', outcomes: [] }
+    if (entries.length === 0) return base === undefined ? { type: 'applied', outcomes: [] } : { type: 'retry', mode }
     if (relationsLocked) await blockRelationWrites(tx)
     const writes = await withPayloads(tx, entries, (id) => options.payloads.take(id))
     const needs = writes.map((write) => ({ sender: write, needs: needsOf(write) }))
-    const batch = await loadBatch(tx, needs, { relationsLocked })
+    const batch = await loadBatch(tx, needs, { relationsLocked, uncommitted: base?.batch.changes })
     if (batch === undefined) throw new RollBack({ type: 'retry', mode: { deletionsApart, relationsLocked: true } })
     const outcomes = await decideAll(options, tx, { writes, batch })
-    const { ended, isComplete } = await endRelationsOfDeleted(tx, batch, options.relationsEnded)
-    const deletedRelations = relationEvents('deleted', ended)
+    const ids = entries.map(({ id }) => id)
+    onDecided({ batch, ids, mayOverlap: mode === normal && entries.every(mayOverlap), hasMore: queue.hasMore })
+    if (base !== undefined && !(await isCommitted(before, base))) throw new RollBack({ type: 'retry', mode })
+    const { ended: endedRelations, isComplete } = await endRelationsOfDeleted(tx, batch, options.relationsEnded)
+    const deletedRelations = relationEvents('deleted', endedRelations)
     if (!isComplete) {
       const retry: BatchResult = { type: 'retry', mode: { deletionsApart: true, relationsLocked } }
       // Writes before the deletion may still change what it deletes, so no relation ends yet.
@@ -214,6 +281,23 @@ async function applyBatch(
     if (first === undefined || isRetried) throw error
     return { type: 'isolate', first, error }
   }
+}
+
+/** Waits for the batch before. Its decisions count only if the attempt that made them is the one that was committed. */
+async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Promise<boolean> {
+  const result = await before?.result.catch(() => undefined)
+  return result?.type === 'applied' && before?.attempt === base
+}
+
+/** Whether a write reads only rows that the changes of the batch before contain. */
+function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
+  return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
+}
+
+/** The writes at the head of the queue that may be decided before the batch before is committed. */
+function overlapping(queued: readonly QueueEntry[]): readonly QueueEntry[] {
+  const end = queued.findIndex((entry) => !mayOverlap(entry))
+  return end < 0 ? queued : queued.slice(0, end)
 }
 
 function isDeletion({ kind }: { kind: string }): boolean {

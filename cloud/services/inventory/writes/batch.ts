@@ -77,6 +77,8 @@ type Loaded = { sender: Sender; needs: Needs }
 type LoadOptions = {
   /** Whether no other transaction of the tenant can write relations: assets are then locked without skipping. */
   relationsLocked: boolean
+  /** The changes of the batch before, which is not committed yet. */
+  uncommitted?: ChangeSet | undefined
 }
 
 /**
@@ -86,25 +88,43 @@ type LoadOptions = {
 export async function loadBatch(
   tx: Transaction,
   writes: readonly Loaded[],
-  { relationsLocked }: LoadOptions,
+  { relationsLocked, uncommitted }: LoadOptions,
 ): Promise<Batch | undefined> {
   const needs = writes.map((write) => write.needs)
-  const [accessGroups, keys] = await Promise.all([
+  const neededKeys = new Set(needs.flatMap((need) => need.keys))
+  const [accessGroups, storedKeys] = await Promise.all([
     lockAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
-    store.findByKeys(tx, [...new Set(needs.flatMap((need) => need.keys))]),
+    store.findByKeys(tx, [...neededKeys]),
   ])
+  const keys = [...storedKeys, ...uncommittedOwners(uncommitted).filter(({ key }) => neededKeys.has(key))]
   const senders = writes.map(({ sender }) => sender)
   const gatewayIds = [...new Set(senders.filter(isOfGateway).map(({ principalId }) => principalId))]
   const matched = [...new Set(keys.map(({ assetId }) => assetId))]
   const named = needs.flatMap(({ assetIds }) => assetIds)
-  const assets = await store.lockAssets(tx, [...new Set([...matched, ...named, ...gatewayIds])])
+  const neededIds = [...new Set([...matched, ...named, ...gatewayIds])]
+  const isUncommitted = (id: string) => uncommitted?.assets.has(id) ?? false
+  // The batch before has locked its assets, and is committed before this one is saved.
+  const assets = await store.lockAssets(
+    tx,
+    neededIds.filter((id) => !isUncommitted(id)),
+  )
   const gatewayScope = await loadGatewayScope(tx, { gatewayIds, assetIds: matched })
   const held = assetsToHold(needs, keys)
   const existing = assets.filter(({ id }) => held.has(id)).map(({ id }) => id)
   if ((await store.lockAssetsExclusively(tx, existing, { onlyFree: !relationsLocked })) < existing.length)
     return undefined
-  const working = assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) }))
-  return new Batch({ assets: working, keys, accessGroups, gatewayScope })
+  const working = assets.map((asset): WorkingAsset => ({ ...asset, document: JSON.parse(asset.document) }))
+  const changed = neededIds.flatMap((id) => uncommitted?.assets.get(id) ?? [])
+  return new Batch({ assets: [...working, ...changed], keys, accessGroups, gatewayScope })
+}
+
+/** The owners of the identifiers that the batch before adds. */
+function uncommittedOwners(changes: ChangeSet | undefined): store.IdentifierOwner[] {
+  return (changes?.identifiers ?? []).map(({ key, assetId, createdAt }) => ({
+    key,
+    assetId,
+    createdAt: changes?.assets.get(assetId)?.createdAt ?? createdAt,
+  }))
 }
 
 /** The assets whose relations must not change until the batch is saved. */

@@ -52,7 +52,8 @@ export type QueueEntry = Omit<QueuedWrite, 'payload'>
 const queueStatement = statement<Omit<QueueEntry, 'roles'> & { items: number; bytes: number; roles: string }>(
   `select id, items, octet_length(payload) as bytes, kind, principal_id as "principalId", principal_kind as "principalKind",
           principal_name as "principalName", roles, grants
-   from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit $2 for update`,
+   from operations where tenant_id = $1 and state = 'queued' and id <> all($3::uuid[])
+   order by accepted_at, id limit $2 for update`,
 )
 
 const payloadsStatement = statement<{ id: string; payload: string }>(
@@ -62,19 +63,31 @@ const payloadsStatement = statement<{ id: string; payload: string }>(
 /** The limits of one batch. */
 export type BatchLimits = { writes: number; items: number; bytes: number }
 
+/** Writes at the head of a queue. */
+export type QueueHead = {
+  entries: QueueEntry[]
+  /** Whether the queue has more writes than fit into the limits. */
+  hasMore: boolean
+}
+
 /**
- * Locks the oldest queued writes until the end of the transaction. A second applier waits and then finds them applied.
- * A write that is larger than the limits is returned alone.
+ * Locks the oldest queued writes until the end of the transaction, except those that another transaction of this process
+ * has taken. A second applier waits and then finds them applied. A write that is larger than the limits is returned alone.
  */
-export async function lockQueue(tx: Transaction, limits: BatchLimits): Promise<QueueEntry[]> {
-  const waiting = await tx.rows(queueStatement, limits.writes)
+export async function lockQueue(
+  tx: Transaction,
+  limits: BatchLimits,
+  taken: readonly string[] = [],
+): Promise<QueueHead> {
+  const waiting = await tx.rows(queueStatement, limits.writes, arrayOf('uuid', taken))
   const sum = { items: 0, bytes: 0 }
   const fitting = waiting.filter(({ items, bytes }, index) => {
     sum.items += items
     sum.bytes += bytes
     return index === 0 || (sum.items <= limits.items && sum.bytes <= limits.bytes)
   })
-  return fitting.map(({ items: _, bytes: __, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
+  const entries = fitting.map(({ items: _, bytes: __, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
+  return { entries, hasMore: waiting.length > fitting.length || waiting.length === limits.writes }
 }
 
 /** Adds the payloads: from the cache of this process, else from the database. */
