@@ -45,7 +45,7 @@ describe('preparing a database', { skip }, () => {
     await prepare(place.owner)
     for (const [attributes, reason] of [
       ['login superuser', /is a superuser/],
-      ['login bypassrls', /may bypass row-level security/],
+      ['login bypassrls', /can bypass row-level security/],
     ] as const) {
       await using role = await place.role(attributes)
       await assert.rejects(prepare(place.owner, { ...place.owner, user: role.name }), oneSentence(reason))
