@@ -42,7 +42,7 @@ export function writtenAsset({ asset, identifiers }: ParsedDocument): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
-/** The write that changes an asset from one document to another. It contains the changed fields only; null clears a field. */
+/** The write that changes an asset from one document to another: changed fields, required fields and all identifiers. */
 export function changedAsset(before: ParsedDocument, after: ParsedDocument): Document {
   const [oldFields, newFields] = [ownFields(before.asset), ownFields(after.asset)]
   const cleared = mapMembers(oldFields, (_, name) => (Object.hasOwn(newFields, name) ? undefined : null))

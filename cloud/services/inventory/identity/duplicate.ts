@@ -10,7 +10,7 @@ export function pairOf(one: string, other: string): Pair {
 
 type Write = { identifiers: readonly StoredIdentifier[]; source: WriteSource; time: string }
 
-/** The suspected duplicates of a write: the asset that it matched, with each asset that owns other identifiers of it. */
+/** The suspected duplicates after a write: the asset that was written, paired with each asset that owns some of its identifiers. */
 export function suspicionsOf({ match, matchedBy, conflicts }: Identity, write: Write): Suspicion[] {
   if (match === undefined) return []
   return conflicts.map(({ assetId, by }) => ({

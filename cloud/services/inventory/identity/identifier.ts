@@ -161,7 +161,7 @@ export function isReservedIdentifier({ asset_identifier_type: type, name }: Iden
   return type === 'CustomIdentifier' && reservedNames.has(name)
 }
 
-/** An identifier of the written asset that a stored asset has. */
+/** An identifier that both the written asset and a stored asset have. */
 export type Claim = { key: string; uncertainty: number; assetId: string; createdAt: string }
 
 export type Identity = {

@@ -42,7 +42,7 @@ export function parseRelationFilter(text: string, options: { caseInsensitive: bo
   return { expression, condition: compileFilter(expression, relationProperties, options), ...options }
 }
 
-/** The predicates of a filter that compares nothing but the predicate: the total of these is stored. */
+/** The predicates of a filter that has no other condition; undefined otherwise. Totals by predicate are stored. */
 export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
   const alone = caseInsensitive ? undefined : valuesAlone(expression)
   return alone?.property === 'predicate' ? alone.values : undefined

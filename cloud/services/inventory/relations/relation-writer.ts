@@ -76,9 +76,9 @@ export class RelationWriter {
   }
 
   /**
-   * Writes the relations of several requests in one transaction. It skips assets that another transaction has locked.
-   * A request whose asset is skipped or missing, and every request after an error that one of them may have caused, is
-   * repeated in its own transaction. So no request waits for a lock, or fails, because of another request.
+   * Writes the relations of several requests in one transaction. It skips assets that another transaction has locked. A
+   * request whose asset was skipped or not found is repeated in its own transaction. If the transaction fails because of
+   * one of the requests, each of them is repeated alone. So no request waits or fails because of another one.
    */
   async #writeTogether(
     tenantId: string,
@@ -91,7 +91,7 @@ export class RelationWriter {
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
-      // In an outage each request would fail alone too, and wait for a connection once again.
+      // In an outage the requests are not repeated: each would wait for a connection again, and fail.
       if (coalesced.length === 1 || (isTransient(error) && !isContention(error))) throw error
       return []
     })

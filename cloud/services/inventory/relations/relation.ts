@@ -29,10 +29,10 @@ export function authorOf({ principal }: Caller): Author {
   return { principalId: principal.id, principalName: principal.name }
 }
 
-/** A relation to write with its author. Only a new relation is stored with this author. */
+/** A relation to write with its author. An existing relation keeps the author that it has. */
 export type AuthoredRelation = RelationInput & { author: Author }
 
-/** The principal that ends relations, and the time of the end; the current time if absent. */
+/** The principal that ends relations, and the time of the end (by default now). */
 export type RelationEnd = Author & { at?: string }
 
 /** Only system events write these predicates. Users may write `is_installed_on`, for software on its host. */

@@ -95,7 +95,7 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
       }
     },
 
-    /** Returns the deleted assets, not the existing ones: after an incomplete answer, the caller deletes too little only. */
+    /** Returns the deleted assets, not the existing ones: an incomplete answer then makes the caller clean up less, not more. */
     async findGone({ body: { data } }, caller) {
       return database.read(caller, async (handle) => {
         const existing = await findGroups(handle, data.assets)

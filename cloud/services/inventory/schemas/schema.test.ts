@@ -121,7 +121,7 @@ describe('the base schema', () => {
     for (const type of assetTypes) assert.deepEqual(await faults(device({ functional_object_type: type })), [])
   })
 
-  test('is accepted by the checks for uploaded schemas', async () => {
+  test('the base schema passes the checks for uploaded schemas', async () => {
     await checkSchema('ours', assetSchema)
   })
 
@@ -147,7 +147,7 @@ describe('the base schema', () => {
     assert.equal(wrong.length, by.size)
   })
 
-  test('requires a type and an identifier', async () => {
+  test('the base schema requires a type and an identifier', async () => {
     assert.deepEqual(
       (await faults({})).map(({ pointer }) => pointer),
       ['/functional_object_type'],
@@ -162,7 +162,7 @@ describe('the base schema', () => {
     )
   })
 
-  test('is used without a URL and for every public URL of the base schema', async () => {
+  test('uses the base schema without a URL and for each of its public URLs', async () => {
     for (const url of [
       baseSchemaUrl,
       baseSchemaId,
@@ -198,7 +198,7 @@ describe('schema of a tenant', () => {
   }
   const drives = { [own]: drive }
 
-  test('allows additional fields', async () => {
+  test('accepts the additional fields of a tenant schema', async () => {
     await checkSchema('ours', drive)
     const asset = device({ functional_object_schema_url: own, power_kw: 5.5, rating: 'IP67' })
     assert.deepEqual(await faults(asset, drives), [])
@@ -210,7 +210,7 @@ describe('schema of a tenant', () => {
     )
   })
 
-  test('does not change the rules of the fields of the base schema', async () => {
+  test('checks the fields of the base schema also with a tenant schema', async () => {
     const lax = { [own]: { $schema: draft } }
     const wrong = await faults(device({ functional_object_schema_url: own, name: 5, anything: 1 }), lax)
     assert.deepEqual(
@@ -219,7 +219,7 @@ describe('schema of a tenant', () => {
     )
   })
 
-  test('may use draft 2019-09', async () => {
+  test('accepts a tenant schema of draft 2019-09', async () => {
     const older = {
       [own]: { $schema: olderDraft, definitions: { A: { const: 1 } }, properties: { a: { $ref: '#/definitions/A' } } },
     }
@@ -227,7 +227,7 @@ describe('schema of a tenant', () => {
     assert.equal((await faults(device({ functional_object_schema_url: own, a: 2 }), older))[0]?.detail, 'must be 1')
   })
 
-  test('requires its fields in the resulting asset, not in a partial update', async () => {
+  test('checks required fields of a tenant schema in the resulting asset, not in a partial update', async () => {
     const { registry } = registryWith(drives)
     const sent = device({ functional_object_schema_url: own })
     assert.deepEqual(await registry.faultsOfWrite({ tenantId: 'ours' }, sent), [])
@@ -237,7 +237,7 @@ describe('schema of a tenant', () => {
     assert.deepEqual(await registry.faultsOf({ tenantId: 'ours' }, { ...stored, power_kw: 1 }), [])
   })
 
-  test('is unknown to other tenants and is never fetched', async () => {
+  test('does not find a schema of another tenant, and never fetches one', async () => {
     const { registry } = registryWith(drives)
     const asset = device({ functional_object_schema_url: own })
     await registry.faultsOfWrite({ tenantId: 'ours' }, asset)
@@ -245,7 +245,7 @@ describe('schema of a tenant', () => {
     assert.equal(fault?.code, 'schema_not_found')
   })
 
-  test('is loaded once while it is in the cache', async () => {
+  test('loads a tenant schema once while it is in the cache', async () => {
     const { registry, loaded } = registryWith(drives)
     const asset = device({ functional_object_schema_url: own })
     await registry.faultsOfWrite({ tenantId: 'ours' }, asset)
@@ -253,7 +253,7 @@ describe('schema of a tenant', () => {
     assert.deepEqual(loaded, [own])
   })
 
-  test('leaves the cache when many other schemas are used', async () => {
+  test('removes a tenant schema from the cache when many others are used', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 70 }, (_, i) => [`https://example.com/${i}`, { $schema: draft }]),
     )
@@ -264,7 +264,7 @@ describe('schema of a tenant', () => {
     assert.equal(loaded.length, 71)
   })
 
-  test('does not block other requests when it is expensive to validate', async () => {
+  test('does not block other requests while it validates with an expensive schema', async () => {
     const levels = Array.from({ length: 30 }, (_, i) => [
       `L${i}`,
       { allOf: [{ $ref: `#/$defs/L${i + 1}` }, { $ref: `#/$defs/L${i + 1}` }] },

@@ -35,7 +35,7 @@ export const builtInSchemas: readonly { url: string; title: string; schema: Json
 /** How many compiled schemas of tenants are cached. */
 const maxCached = 64
 
-/** The base schema with additional fields allowed. It names no draft, because it means the same in both. */
+/** The base schema with additional fields allowed. It has no `$schema`: its meaning is the same in both supported drafts. */
 const openSchema = opened(assetSchema)
 
 /** The schema that schemas of tenants may refer to. */

@@ -30,7 +30,7 @@ const limits = {
   tenants: 10_000,
 } as const
 
-/** How much one tenant may have queued: enough for the largest plants, and applied within a minute. */
+/** The largest queue of one tenant. It is enough for the largest plants, and a full queue is applied within a minute. */
 export const queueLimit: QueueSize = { items: 50_000, bytes: 128 * mebibyte }
 
 /** The topic that wakes the applier. */

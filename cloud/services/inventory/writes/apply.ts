@@ -65,7 +65,7 @@ export type ApplierOptions = {
   payloads: PayloadCache<unknown>
   tasks: Pick<Tasks, 'enqueue'>
   log: Log
-  /** How long one run applies writes while more are queued; until the queue is empty unless given. */
+  /** The time after which a run stops although more writes are queued. By default it runs until the queue is empty. */
   sliceMs?: number
   /** How many relations end in one transaction because their assets are deleted. */
   relationsEnded: number
@@ -83,7 +83,7 @@ type BatchMode = {
 
 const normal: BatchMode = { deletionsApart: false, relationsLocked: false }
 
-/** What one transaction came to. */
+/** The result of one transaction. */
 type BatchResult =
   /** The writes have their final states. There are none when the queue is empty. */
   | { type: 'applied'; outcomes: WriteOutcome[] }

@@ -75,7 +75,7 @@ export class Batch {
 type Loaded = { sender: Sender; needs: Needs }
 
 type LoadOptions = {
-  /** Whether no other transaction of the tenant can write relations: assets are then locked without skipping. */
+  /** Whether no other transaction of the tenant can write relations. Then no asset is skipped when assets are locked. */
   relationsLocked: boolean
   /** The changes of the batch before, which is not committed yet. */
   uncommitted?: ChangeSet | undefined

@@ -31,7 +31,7 @@ export const undoMerge: KindRules<UndoMergePayload> = {
   apply: async (writing, payload) => applied(writing, await undo(writing, payload)),
 }
 
-/** The needs of a write that moves identifiers and relations between assets. */
+/** The rows that a write needs that moves identifiers and relations between assets. */
 export function aloneNeeds(...assetIds: readonly string[]) {
   return { keys: [], assetIds, accessGroupIds: [], allRelations: true }
 }

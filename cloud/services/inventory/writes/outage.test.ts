@@ -63,7 +63,7 @@ describe('while the database cannot write', () => {
     }
   }
 
-  test('accepted writes stay queued, and are applied when it can write again', async () => {
+  test('keeps accepted writes queued while the database cannot write, and applies them afterwards', async () => {
     const accepted: string[] = []
     for (const [index, code] of states.entries()) {
       // Where the assets are written, and where the outcome is stored.
@@ -86,7 +86,7 @@ describe('while the database cannot write', () => {
     assert.equal(data.length, states.length, 'each write is applied once')
   })
 
-  test('new writes get 503 with Retry-After and a stable code', async () => {
+  test('returns 503 with Retry-After and a stable code for new writes while the database cannot write', async () => {
     for (const code of ['53100', '53200', '53400', '58030', '25006', '57P03']) {
       await inject('operations INSERT', code)
       const answer = await hub.request({
@@ -103,7 +103,7 @@ describe('while the database cannot write', () => {
     await untilFinished([(await create('accepted-again')).data.statusId])
   })
 
-  test('events keep their place in the queue and are published afterwards', async () => {
+  test('publishes events after the database can write again', async () => {
     await inject('events UPDATE', '53100')
     const admin = await hub.as('administrator')
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall 1' } } })

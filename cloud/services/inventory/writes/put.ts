@@ -301,7 +301,7 @@ function visibleConflicts({ batch, rights }: Writing, item: PutItem, { conflicts
 
 type RelateOptions = { relation: AssetRelationInput; result: PutResult; payload: PutPayload }
 
-/** The relation of an item that was written. One that cannot be written is skipped with a reason; the asset stays written. */
+/** Writes a relation of an item. A relation that cannot be written is skipped with a reason; the asset stays written. */
 function relate(writing: Writing, { relation, result, payload }: RelateOptions): Change[] {
   const { batch, rights, sender } = writing
   const { predicate } = relation

@@ -102,7 +102,7 @@ function* portions<Row>(
   }
 }
 
-/** The row of an asset. Its history has the text of the document already. */
+/** The row of an asset. The JSON text of its document is taken from its history entry, if it has one. */
 function rowOf(asset: WorkingAsset, printed: string | null | undefined): store.AssetRow {
   return {
     ...columnsOf(asset.document),

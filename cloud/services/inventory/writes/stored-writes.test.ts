@@ -69,7 +69,7 @@ describe('writes that version 1.0.0-alpha.1 queued', () => {
     return (result as { assetId: string }).assetId
   }
 
-  test('are applied: put, put-many with a relation and a refused item, put-whole', async () => {
+  test('applies stored put, put-many and put-whole writes, with a relation and a refused item', async () => {
     const id = await created('first')
     const related = [{ key: identifier('first').key, uncertainty: 1 }]
     const relations = [{ predicate: 'is_connected_to', related, role: 'object', bidirectional: false }]
@@ -85,7 +85,7 @@ describe('writes that version 1.0.0-alpha.1 queued', () => {
     assert.equal(meta.totalElements, 1)
   })
 
-  test('are applied: patch of one asset and of several, delete', async () => {
+  test('applies stored patch writes of one and of several assets, and stored deletions', async () => {
     const [id, other] = [await created('third'), await created('fourth')]
     const one = await applied('patch', { items: [{ assetId: id, change: 'name', name: 'renamed' }], single: true })
     assert.deepEqual(one, { state: 'finished', result: { assetId: id, outcome: 'updated' } })
@@ -102,7 +102,7 @@ describe('writes that version 1.0.0-alpha.1 queued', () => {
     assert.deepEqual(deleted, { state: 'finished', result: [{ assetId: id, outcome: 'deleted' }] })
   })
 
-  test('are applied: merge, undo-merge, split', async () => {
+  test('applies stored merge, undo-merge and split writes', async () => {
     const [id, other] = [await created('fifth'), await created('sixth')]
     const merged = await applied('merge', { assetId: id, otherId: other, prefer: 'this' })
     assert.equal(merged.state, 'finished', JSON.stringify(merged.result))
