@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type Access, ensureAdministrator } from './first-run.ts'
 import { type TestHub, testHub } from './platform/testing/hub.ts'
-import { askForToken } from './services/identity/testing.ts'
+import { requestToken } from './services/identity/testing.ts'
 
 describe('a tenant that nobody can enter', () => {
   let folder: string
@@ -21,7 +21,7 @@ describe('a tenant that nobody can enter', () => {
 
   const isValid = async (hub: TestHub, { clientId, clientSecret }: Access) => {
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    return (await askForToken(hub, form)).status === 200
+    return (await requestToken(hub, form)).status === 200
   }
 
   test('is opened by one of two processes that start at once, and the file says how', async () => {

@@ -11,7 +11,7 @@ import { givenCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
-import { askForToken } from './services/identity/testing.ts'
+import { requestToken } from './services/identity/testing.ts'
 
 /**
  * Row-level security lets only leakproof operators reach an index, so a statement that is fast for the owner may read
@@ -58,7 +58,7 @@ describe('every hot statement uses an index', () => {
     'explaining a right': () =>
       admin.authorization.check({ query: { permission: 'inventory_read_asset_data', principal: ids.user } }),
     'issuing a token to a program': () =>
-      askForToken(hub, { grant_type: 'client_credentials', client_id: ids.clientId, client_secret: ids.clientSecret }),
+      requestToken(hub, { grant_type: 'client_credentials', client_id: ids.clientId, client_secret: ids.clientSecret }),
     'reading one audit entry': () => admin.audit.readEntry({ params: { id: ids.entry } }),
     'creating an access group': () => admin.authorization.createAccessGroup({ body: { data: { name: v7() } } }),
     'granting and revoking': async () => {

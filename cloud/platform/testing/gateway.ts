@@ -38,7 +38,7 @@ export async function assertionOf(hub: TestHub, { clientId, key }: { clientId: s
     .sign(key.privateKey)
 }
 
-export async function askForToken(hub: TestHub, client_assertion: string): Promise<RawAnswer> {
+export async function requestToken(hub: TestHub, client_assertion: string): Promise<RawAnswer> {
   return hub.request({
     method: 'POST',
     path: '/oauth/token',
@@ -86,7 +86,7 @@ export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: 
     body: JSON.stringify({ data: await enrolment(config, key) }),
   })
   const { clientId } = (body as { data: { clientId: string } }).data
-  const granted = await askForToken(hub, await assertionOf(hub, { clientId, key }))
+  const granted = await requestToken(hub, await assertionOf(hub, { clientId, key }))
   const { access_token: token } = granted.body as { access_token: string }
   const send = async (request: RawRequest): Promise<RawAnswer> => {
     const dpop = await proofFor(hub, { method: request.method, path: request.path, token, key })

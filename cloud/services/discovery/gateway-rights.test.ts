@@ -6,7 +6,7 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import {
-  askForToken,
+  requestToken,
   assertionOf,
   enrolledGateway,
   foundDevice,
@@ -225,7 +225,7 @@ describe('what a discovery may write for its gateway', () => {
   test("a grant does not widen what a gateway's token can call", async () => {
     const gateway = await gatewayIn('hall-1')
     await grant(gateway, 'administrator', 'hall-2')
-    const granted = await askForToken(hub, await assertionOf(hub, gateway))
+    const granted = await requestToken(hub, await assertionOf(hub, gateway))
     const { access_token: token } = granted.body as { access_token: string }
     for (const [method, path, body] of [
       ['GET', '/inventory/v2/assets', undefined],

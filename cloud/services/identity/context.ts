@@ -2,5 +2,5 @@ import type { Context } from '../../platform/service.ts'
 import type { Guard } from './accounts/guard.ts'
 import type { KeyRing } from './signing-keys/signing-keys.ts'
 
-/** What the handlers of this service share. */
+/** `IdentityContext` holds the objects that the handlers of this service share. */
 export type IdentityContext = { context: Context; keys: KeyRing; guard: Guard }

@@ -4,7 +4,7 @@ import type { OpaqueToken } from './oauth/opaque-token.ts'
 
 type Count = { total: number }
 type Paging = { limit: number; offset: number }
-export type Listed<Row> = { rows: Row[]; total: number }
+export type RowPage<Row> = { rows: Row[]; total: number }
 
 export type UserRow = {
   id: string
@@ -44,13 +44,13 @@ async function list<Row>(
   handle: Handle,
   { kind, page, named }: Listing<Row>,
   { name, limit, offset }: Paging & { name?: string | undefined },
-): Promise<Listed<Row>> {
+): Promise<RowPage<Row>> {
   const rows = await (name === undefined ? handle.rows(page, limit, offset) : handle.rows(named, name, limit, offset))
   const count = await (name === undefined ? handle.row(countByKind, kind) : handle.row(countByName, kind, name))
   return { rows, total: count?.total ?? 0 }
 }
 
-export function listUsers(handle: Handle, query: Paging & { name?: string | undefined }): Promise<Listed<UserRow>> {
+export function listUsers(handle: Handle, query: Paging & { name?: string | undefined }): Promise<RowPage<UserRow>> {
   return list(handle, { kind: 'user', page: usersPage, named: usersByName }, query)
 }
 
@@ -82,7 +82,7 @@ export async function putPassword(tx: Transaction, principalId: string, hash: st
   await tx.run(upsertPassword, principalId, hash)
 }
 
-export async function noteSignIn(tx: Transaction, principalId: string): Promise<void> {
+export async function setLastSignIn(tx: Transaction, principalId: string): Promise<void> {
   await tx.run(signedIn, principalId)
 }
 
@@ -134,7 +134,7 @@ export function findServerUser(handle: Handle, id: string): Promise<ServerUserRo
 export function listServerUsers(
   handle: Handle,
   query: Paging & { name?: string | undefined },
-): Promise<Listed<ServerUserRow>> {
+): Promise<RowPage<ServerUserRow>> {
   return list(handle, { kind: 'server_user', page: serverUsersPage, named: serverUsersByName }, query)
 }
 
@@ -150,7 +150,7 @@ export async function replaceSecret(tx: Transaction, principalId: string, hash: 
   await tx.run(changedSecret, principalId, hash)
 }
 
-/** Tokens of the secret belong to a new family from now on. Returns the id of the previous family. */
+/** Starts a new token family for the secret. Returns the id of the previous family. */
 export async function beginTokenFamily(tx: Transaction, principalId: string, family: string): Promise<string[]> {
   const before = await tx.rows(familyOfSecret, principalId)
   await tx.run(changedFamily, principalId, family)
@@ -167,18 +167,18 @@ const sessionByHash = statement<SessionRow>(
   `select id, principal_id as "principalId" from sessions
    where tenant_id = $1 and hash = $2 and expires_at > now()`,
 )
-const lessSession = statement('delete from sessions where tenant_id = $1 and id = $2')
-const lessSessionsOf = statement<{ id: string }>(
+const deleteSessionById = statement('delete from sessions where tenant_id = $1 and id = $2')
+const deleteSessionsOf = statement<{ id: string }>(
   'delete from sessions where tenant_id = $1 and principal_id = $2 and id is distinct from $3::uuid returning id',
 )
-const lessCodesOf = statement(
+const deleteCodesOf = statement(
   'delete from authorization_codes where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
 )
-const lessTokensOf = statement<{ id: string }>(
+const deleteTokensOf = statement<{ id: string }>(
   `delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid
    returning session_id as id`,
 )
-const lessTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
+const deleteTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
 
 type NewSession = { id: string; token: OpaqueToken; principalId: string; seconds: number }
 
@@ -190,28 +190,28 @@ export function findSession(handle: Handle, hash: Buffer): Promise<SessionRow | 
   return handle.row(sessionByHash, hash)
 }
 
-/** Signs out: the session and every refresh token that came from it. */
+/** Deletes the session and all refresh tokens that it issued. */
 export async function endSession(tx: Transaction, id: string): Promise<void> {
-  await tx.run(lessSession, id)
-  await tx.run(lessTokensOfSession, id)
+  await tx.run(deleteSessionById, id)
+  await tx.run(deleteTokensOfSession, id)
 }
 
-/** Signs a person out everywhere, except in one session when that is given. Returns the ids of the sessions that ended. */
+/** Ends all sessions of a person, except the session `except`. Returns the ids of the ended sessions. */
 export async function endSessionsOf(
   tx: Transaction,
   principalId: string,
-  { but }: { but?: string | undefined } = {},
+  { except }: { except?: string | undefined } = {},
 ): Promise<string[]> {
-  const sessions = await tx.rows(lessSessionsOf, principalId, but ?? null)
-  await tx.run(lessCodesOf, principalId, but ?? null)
-  const tokens = await tx.rows(lessTokensOf, principalId, but ?? null)
+  const sessions = await tx.rows(deleteSessionsOf, principalId, except ?? null)
+  await tx.run(deleteCodesOf, principalId, except ?? null)
+  const tokens = await tx.rows(deleteTokensOf, principalId, except ?? null)
   return [...new Set([...sessions, ...tokens].map(({ id }) => id))]
 }
 
 export type GrantedAccess = {
   principalId: string
   sessionId: string
-  /** Refresh tokens that follow each other: they end together. */
+  /** The family of refresh tokens; its tokens are revoked together. */
   familyId: string
   clientId: string
   scope: string | null
@@ -231,7 +231,7 @@ const lockedCode = statement<CodeRow>(
   `select ${granted}, redirect_uri as "redirectUri", code_challenge as challenge from authorization_codes
    where tenant_id = $1 and hash = $2 and expires_at > now() for update`,
 )
-const lessCode = statement('delete from authorization_codes where tenant_id = $1 and hash = $2')
+const deleteCodeByHash = statement('delete from authorization_codes where tenant_id = $1 and hash = $2')
 const usedCode = statement('update authorization_codes set used_at = now() where tenant_id = $1 and hash = $2')
 
 type NewCode = GrantedAccess & { token: OpaqueToken; redirectUri: string; challenge: string; seconds: number }
@@ -242,7 +242,7 @@ export async function insertCode(tx: Transaction, code: NewCode): Promise<void> 
   await tx.run(newCode, code.token.hash, principalId, sessionId, familyId, clientId, scope, ...rest)
 }
 
-/** Nobody else can use it until this transaction ends. */
+/** Locks a code, so that no other transaction can use it. */
 export function lockCode(tx: Transaction, hash: Buffer): Promise<CodeRow | undefined> {
   return tx.row(lockedCode, hash)
 }
@@ -252,7 +252,7 @@ export async function useCode(tx: Transaction, hash: Buffer): Promise<void> {
 }
 
 export async function deleteCode(tx: Transaction, hash: Buffer): Promise<void> {
-  await tx.run(lessCode, hash)
+  await tx.run(deleteCodeByHash, hash)
 }
 
 export type RefreshTokenRow = GrantedAccess & { used: boolean; familyExpiresAt: string }
@@ -271,7 +271,7 @@ const unusedToken = statement<GrantedAccess>(
    where tenant_id = $1 and hash = $2 and expires_at > now() and used_at is null`,
 )
 const usedToken = statement('update refresh_tokens set used_at = now() where tenant_id = $1 and hash = $2')
-const lessFamily = statement('delete from refresh_tokens where tenant_id = $1 and family_id = $2')
+const deleteFamily = statement('delete from refresh_tokens where tenant_id = $1 and family_id = $2')
 
 type NewRefreshToken = GrantedAccess & { token: OpaqueToken; idleSeconds: number; familyExpiresAt: string }
 
@@ -281,7 +281,7 @@ export async function insertRefreshToken(tx: Transaction, token: NewRefreshToken
   await tx.run(newToken, token.token.hash, principalId, sessionId, familyId, clientId, scope, ...times)
 }
 
-/** A refresh token that can still be used. */
+/** Returns a refresh token that has not been used or expired. */
 export function findRefreshToken(handle: Handle, hash: Buffer): Promise<GrantedAccess | undefined> {
   return handle.row(unusedToken, hash)
 }
@@ -295,12 +295,12 @@ export async function useRefreshToken(tx: Transaction, hash: Buffer): Promise<vo
 }
 
 export async function endFamily(tx: Transaction, familyId: string): Promise<void> {
-  await tx.run(lessFamily, familyId)
+  await tx.run(deleteFamily, familyId)
 }
 
 const expired = 'where tenant_id = $1 and expires_at <= now()'
 
-/** Yields a row when there is something to prune. */
+/** Returns a row when an expired row exists in any table. */
 export const somethingExpired = statement(
   `select 1 as expired where exists (select from sessions ${expired})
      or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})

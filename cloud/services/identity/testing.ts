@@ -23,8 +23,8 @@ export function postForm(
   return hub.request(from === undefined ? request : { ...request, from })
 }
 
-/** A token request; the answer's body as far as tests look at it. */
-export async function askForToken(
+/** Sends a token request and returns the parts of the response that tests read. */
+export async function requestToken(
   hub: TestHub,
   form: Record<string, string>,
   { headers, from }: { headers?: Record<string, string>; from?: string } = {},
@@ -47,8 +47,8 @@ export async function person(hub: TestHub, name: string, role?: string) {
   return { id, name, signInName: `${name}@${hub.tenant.name}` }
 }
 
-/** No time passes for the rest of a test, however slow the machine: what has to be waited for never comes. */
-export function standStill(t: TestContext): void {
+/** Stops the clock for the rest of a test, so that a slow machine does not end a wait. */
+export function freezeClock(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
 }
 
@@ -72,9 +72,9 @@ export function authorizePath(hub: TestHub, parameters: Record<string, string | 
   return `/oauth/authorize?${query}`
 }
 
-type Typed = { name: string; password: string; headers?: Record<string, string>; from?: string }
+type SignInInput = { name: string; password: string; headers?: Record<string, string>; from?: string }
 
-/** As much of a browser as signing in needs: it keeps cookies for their paths and fills in the form it was shown. */
+/** `Browser` implements the parts of a browser that the sign-in needs: it stores cookies by path and fills in forms. */
 export class Browser {
   readonly #hub: TestHub
   readonly cookies = new Map<string, { value: string; path: string; attributes: string }>()
@@ -88,12 +88,12 @@ export class Browser {
     return this.#kept(await this.#hub.request({ method: 'GET', path, headers: sent }))
   }
 
-  /** Opens the page, types, and sends the form. */
-  async signIn(path: string, typed: Typed): Promise<RawAnswer> {
+  /** Opens the page, fills in the form and submits it. */
+  async signIn(path: string, typed: SignInInput): Promise<RawAnswer> {
     return this.submit(await this.open(path), typed)
   }
 
-  async submit(page: RawAnswer, { name, password, headers = {}, from }: Typed): Promise<RawAnswer> {
+  async submit(page: RawAnswer, { name, password, headers = {}, from }: SignInInput): Promise<RawAnswer> {
     const action = unescaped(/<form method="post" action="([^"]*)"/.exec(page.text)?.[1] ?? '')
     const proof = unescaped(/name="proof" value="([^"]*)"/.exec(page.text)?.[1] ?? '')
     const answer = await postForm(this.#hub, action, {
@@ -138,7 +138,7 @@ export function locationOf(answer: RawAnswer): URL {
   return new URL(answer.headers.get('location') ?? '')
 }
 
-/** Signs somebody in and gets their first tokens. */
+/** Signs a person in and returns the first tokens. */
 export async function signedIn(hub: TestHub, signInName: string, parameters: Record<string, string> = {}) {
   const browser = new Browser(hub)
   const tokens = await signInWith(hub, browser, { signInName, parameters })
@@ -161,15 +161,15 @@ export async function signInWith(
     code: locationOf(back).searchParams.get('code') ?? '',
     code_verifier: verifier,
   }
-  const { status, body } = await askForToken(hub, exchange)
+  const { status, body } = await requestToken(hub, exchange)
   return { status, body, exchange, accessToken: body.access_token ?? '', refreshToken: body.refresh_token ?? '' }
 }
 
 export function refresh(hub: TestHub, refreshToken: string, more: Record<string, string> = {}) {
-  return askForToken(hub, { grant_type: 'refresh_token', client_id: 'console', refresh_token: refreshToken, ...more })
+  return requestToken(hub, { grant_type: 'refresh_token', client_id: 'console', refresh_token: refreshToken, ...more })
 }
 
-/** For clients that expect to be given a `fetch`. */
+/** A `fetch` for OAuth client libraries that sends requests to the hub. */
 export function fetchFrom(hub: TestHub) {
   return async (url: string, init: object): Promise<Response> => {
     const request = new Request(url, init)

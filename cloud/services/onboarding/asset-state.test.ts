@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { discovery } from '@millwright/api/discovery.ts'
 import {
-  askForToken,
+  requestToken,
   assertionOf,
   enrolledGateway,
   enrolment,
@@ -54,7 +54,7 @@ describe('the asset of a gateway', () => {
       await remove(gateway.id)
       await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
       await until('its token is refused', () => isRefused(gateway))
-      assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+      assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
       const { status, body } = await admin.exchange(discovery, 'createDiscovery', {
         params: { gatewayId: gateway.id },
         body: { data: { assetLinkId: link.appInstanceId } },

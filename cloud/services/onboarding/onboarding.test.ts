@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import {
-  askForToken,
+  requestToken,
   assertionOf,
   enrolledGateway,
   enrolment,
@@ -193,11 +193,11 @@ describe('onboarding a gateway', () => {
 
   test('a token is given for a statement that its key signed, and for no other', async () => {
     const { clientId, key } = await enrolledGateway(hub, admin)
-    assert.equal((await askForToken(hub, await assertionOf(hub, { clientId, key }))).status, 200)
-    const forged = await askForToken(hub, await assertionOf(hub, { clientId, key: await newKey() }))
+    assert.equal((await requestToken(hub, await assertionOf(hub, { clientId, key }))).status, 200)
+    const forged = await requestToken(hub, await assertionOf(hub, { clientId, key: await newKey() }))
     assert.equal(forged.status, 401)
     assert.equal((forged.body as { error: string }).error, 'invalid_client')
-    assert.equal((await askForToken(hub, 'nonsense')).status, 401)
+    assert.equal((await requestToken(hub, 'nonsense')).status, 401)
   })
 
   test('a revoked gateway is refused at once, with its token and for a new one', async () => {
@@ -207,7 +207,7 @@ describe('onboarding a gateway', () => {
     const refused = async () => (await gateway.send({ method: 'GET', path: jobs })).status === 401
     const deadline = performance.now() + 60_000
     while (!(await refused())) assert.ok(performance.now() < deadline, 'it is never refused')
-    assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+    assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
     const config = await admin.exchange(onboarding, 'createGatewayConfig', { params: { id: gateway.id } })
     assert.equal(config.status, 409)
   })
@@ -217,7 +217,7 @@ describe('onboarding a gateway', () => {
     await admin.onboarding.deleteGateway({ params: { id: gateway.id } })
     await hub.settle()
     assert.equal((await admin.exchange(onboarding, 'getGateway', { params: { id: gateway.id } })).status, 404)
-    assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+    assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
   })
 
   test('one that is not heard of any more is offline, and online again at its next word', async () => {

@@ -13,7 +13,7 @@ const changedFailures = statement(
   `update sign_in_failures set failures = $3, last_at = $4::timestamptz, expires_at = $5::timestamptz
    where tenant_id = $1 and account = $2`,
 )
-const takenBack = statement(
+const decrementFailures = statement(
   'update sign_in_failures set failures = failures - 1 where tenant_id = $1 and account = $2 and failures > 0',
 )
 const knownNetwork = statement<{ known: number }>(
@@ -25,7 +25,7 @@ const newNetwork = statement(
    on conflict (tenant_id, account, network) do update set expires_at = excluded.expires_at`,
 )
 
-/** The failures of an account; no other process counts until the transaction ends. */
+/** Returns the failures of an account and locks its counter: no other process counts until the transaction ends. */
 export async function lockFailures(
   tx: Transaction,
   { account, now, expiresAt }: { account: Buffer; now: string; expiresAt: string },
@@ -40,8 +40,8 @@ export async function setFailures(
   await tx.run(changedFailures, account, failures, now, expiresAt)
 }
 
-export async function takeFailureBack(tx: Transaction, account: Buffer): Promise<void> {
-  await tx.run(takenBack, account)
+export async function decrementFailure(tx: Transaction, account: Buffer): Promise<void> {
+  await tx.run(decrementFailures, account)
 }
 
 type Network = { account: Buffer; network: string }

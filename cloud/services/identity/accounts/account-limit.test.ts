@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { authorizePath, Browser, person, rightPassword, standStill, wrongPassword } from '../testing.ts'
+import { authorizePath, Browser, freezeClock, person, rightPassword, wrongPassword } from '../testing.ts'
 import { Guard } from './guard.ts'
 
-test('wrong passwords of one account are limited over all addresses and processes, but never for good', async (t) => {
-  standStill(t)
+test('limits wrong passwords of one account over all addresses and processes, and never locks the account permanently', async (t) => {
+  freezeClock(t)
   await using hub = await testHub()
   await using elsewhere = await hub.sibling()
   const jane = await person(hub, 'jane.doe')
@@ -34,7 +34,8 @@ test('wrong passwords of one account are limited over all addresses and processe
   }
   // A network where the person has signed in before is exempt.
   assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
-  // The wait is over. The clock of this process stays: ids of later tests would be ahead of their time.
+  // The wait ends in the database only. The clock of this process does not move, because it also orders ids of later
+  // tests.
   await hub.asOwner((owner) =>
     owner.query(`update sign_in_failures set last_at = last_at - interval '61 seconds' where tenant_id = $1`, [
       hub.tenant.tenantId,
@@ -54,20 +55,20 @@ async function assertAllRecorded(hub: TestHub, id: string): Promise<void> {
   )
 }
 
-test('a password that was not checked does not count as wrong, and accounts share a limited number of counters', async () => {
+test('does not count a password that was not checked, and lets accounts share a limited number of counters', async () => {
   await using hub = await testHub()
   const guard = new Guard(hub.contextOf('identity'))
   const { tenantId } = hub.tenant
   const attempt = { subject: 'user jane.doe', address: '10.40.0.1' }
-  const what = { attempt, action: 'identity.signIn', requestId: 'request', tenantId }
-  const overloaded = new Problem('overloaded', 'Too many people sign in right now')
+  const signIn = { attempt, action: 'identity.signIn', requestId: 'request', tenantId }
+  const overloaded = new Problem('overloaded', 'Too many people sign in isCorrect now')
   for (let count = 0; count < 12; count++)
     await assert.rejects(
-      guard.checkPassword(what, () => Promise.reject(overloaded)),
+      guard.checkPassword(signIn, () => Promise.reject(overloaded)),
       { code: 'overloaded' },
     )
-  const outcome = { right: false, tenantId, principal: undefined }
-  assert.deepEqual(await guard.checkPassword(what, async () => outcome), outcome)
+  const outcome = { isCorrect: false, tenantId, principal: undefined }
+  assert.deepEqual(await guard.checkPassword(signIn, async () => outcome), outcome)
   const { rows } = await hub.asOwner((owner) =>
     owner.query('select failures, length(account) as bytes from sign_in_failures where tenant_id = $1', [tenantId]),
   )

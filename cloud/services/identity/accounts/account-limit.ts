@@ -3,10 +3,10 @@ import type { Context } from '../../../platform/service.ts'
 import * as store from './account-limit-store.ts'
 
 /**
- * `AccountLimit` limits wrong passwords per account over all addresses and processes, with exponential back-off. The wait is
- * capped at a minute, so no account is locked for good. Networks where the person signed in before are exempt: an attacker
- * elsewhere cannot keep an administrator out. Names that do not exist are limited in the same way, so the limit does not
- * reveal which accounts exist.
+ * `AccountLimit` limits wrong passwords per account over all addresses and processes, with exponential back-off. The
+ * wait is capped at one minute, so no account is locked permanently. Networks where the user signed in before are
+ * exempt: an attacker in another network cannot lock an administrator out. Names that do not exist are limited in the
+ * same way, so the limit does not reveal which accounts exist.
  */
 
 const perAccount: Rule = { free: 10, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 3_600 }
@@ -41,22 +41,22 @@ export class AccountLimit {
     })
   }
 
-  /** Takes the counted failure back, and remembers the network. */
+  /** Removes the counted failure and remembers the network. */
   async succeed(given: AccountAttempt): Promise<void> {
     if (given.tenantId === undefined) return
     const { account, counter, network } = this.#keysOf(given.attempt)
     const until = new Date(Date.now() + networkKnownDays * 86_400_000).toISOString()
     await this.#context.database.transaction({ tenantId: given.tenantId }, async (tx) => {
-      await store.takeFailureBack(tx, counter)
+      await store.decrementFailure(tx, counter)
       if (network !== '') await store.rememberNetwork(tx, { account, network }, until)
     })
   }
 
-  /** Takes the counted failure back: the password was not checked. */
+  /** Removes the counted failure, because the password was not checked. */
   async takeBack({ attempt, tenantId }: AccountAttempt): Promise<void> {
     if (tenantId === undefined) return
     const { counter } = this.#keysOf(attempt)
-    await this.#context.database.transaction({ tenantId }, (tx) => store.takeFailureBack(tx, counter))
+    await this.#context.database.transaction({ tenantId }, (tx) => store.decrementFailure(tx, counter))
   }
 
   /** Names that do not exist are counted too, so accounts share 65,536 counters: a tenant never has more rows. */

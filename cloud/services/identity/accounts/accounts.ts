@@ -14,7 +14,10 @@ import { createClientId, createClientSecret } from './server-user.ts'
 
 export type NewUser = { name: string; password: string; displayName?: string | undefined }
 
-/** A user with a password, without any rights. The hash is made beforehand: it takes longer than a transaction should. */
+/**
+ * Adds a user with a password and without permissions. The caller hashes the password first, because hashing takes
+ * longer than a transaction should.
+ */
 export async function addUser(tx: Transaction, user: { name: string; hash: string; displayName?: string | undefined }) {
   const { name, hash, displayName = '' } = user
   const { id } = await insertPrincipal(tx, { kind: 'user', name, displayName })
@@ -25,30 +28,36 @@ export async function addUser(tx: Transaction, user: { name: string; hash: strin
 
 export type ServerUserSecret = { clientId: string; clientSecret: string }
 
-/** Made before the server user, for who has to write it down before it is valid. */
+/**
+ * Creates client id and secret before the server user exists, so that the caller can store them before they are valid.
+ */
 export function newServerUserSecret(): ServerUserSecret {
   return { clientId: createClientId(), clientSecret: createClientSecret() }
 }
 
 export type NewServerUser = { name: string; secret?: ServerUserSecret }
 
-/** A server user, without any rights. The secret exists in the answer only. */
+/** Adds a server user without permissions. Only the response contains the secret. */
 export async function addServerUser(tx: Transaction, { name, secret = newServerUserSecret() }: NewServerUser) {
   const { clientId, clientSecret } = secret
   const { id } = await insertPrincipal(tx, { kind: 'server_user', name })
   await store.insertSecret(tx, { principalId: id, clientId, hash: hashOf(clientSecret) })
   if (!(await putDirectoryEntry(tx, { kind: 'client', key: clientId, principalId: id }))) {
-    throw new Problem('already_exists', 'The client id is taken')
+    throw new Problem('already_exists', 'A server user with this client id already exists')
   }
   await emit(tx, { type: 'identity.server_user.created', subject: `server-user/${id}`, data: { name, clientId } })
   return { id, clientId, clientSecret }
 }
 
-type Place = Pick<Context, 'database'>
+type DatabaseContext = Pick<Context, 'database'>
 type Role = { role?: string }
 
-/** For the first start and the command line: a user who holds a role in the whole tenant. */
-export async function createUser({ database }: Place, tenant: Scope, user: NewUser & Role): Promise<{ id: string }> {
+/** Creates a user with a role in the whole tenant, for the first start and the command line. */
+export async function createUser(
+  { database }: DatabaseContext,
+  tenant: Scope,
+  user: NewUser & Role,
+): Promise<{ id: string }> {
   requireStrongPassword(user.password, user.name)
   const hash = await hashPassword(user.password)
   return database.transaction(tenant, async (tx) => {
@@ -59,36 +68,43 @@ export async function createUser({ database }: Place, tenant: Scope, user: NewUs
   })
 }
 
-/** The same for a program. */
-export async function createServerUser({ database }: Place, tenant: Scope, user: NewServerUser & Role) {
+/** Creates a server user with a role in the whole tenant. */
+export async function createServerUser({ database }: DatabaseContext, tenant: Scope, user: NewServerUser & Role) {
   return database.transaction(tenant, async (tx) => {
     await changeAccess(tx)
-    const made = await addServerUser(tx, user)
-    const target = `server-user/${made.id}`
-    await grant(tx, { id: made.id, role: user.role, action: 'identity.createServerUser', target })
-    return made
+    const created = await addServerUser(tx, user)
+    const target = `server-user/${created.id}`
+    await grant(tx, { id: created.id, role: user.role, action: 'identity.createServerUser', target })
+    return created
   })
 }
 
-type Granting = { id: string; role: string | undefined; action: string; target: string }
+type RoleGrant = { id: string; role: string | undefined; action: string; target: string }
 
-async function grant(tx: Transaction, { id, role, action, target }: Granting): Promise<void> {
+async function grant(tx: Transaction, { id, role, action, target }: RoleGrant): Promise<void> {
   if (role !== undefined) await insertGrant(tx, { principalId: id, role })
-  const who = systemCaller({ tenantId: tx.tenantId, tenantName: '' })
-  await record(tx, who, { action, target, detail: role === undefined ? {} : { role } })
+  const actor = systemCaller({ tenantId: tx.tenantId, tenantName: '' })
+  await record(tx, actor, { action, target, detail: role === undefined ? {} : { role } })
 }
 
-/** For the command line, when the last administrator has forgotten theirs: signs them out everywhere. */
-export async function resetPassword({ database }: Place, tenant: Scope, user: { name: string; password: string }) {
+/**
+ * Sets a new password and signs the user out everywhere. The command line uses it when the last administrator has lost
+ * the password.
+ */
+export async function resetPassword(
+  { database }: DatabaseContext,
+  tenant: Scope,
+  user: { name: string; password: string },
+) {
   requireStrongPassword(user.password, user.name)
   const hash = await hashPassword(user.password)
   await database.transaction(tenant, async (tx) => {
     const principal = await findPrincipalByName(tx, { kind: 'user', name: user.name })
-    if (principal === undefined) throw new Problem('not_found', `There is no user named ${user.name}`)
+    if (principal === undefined) throw new Problem('not_found', `User ${user.name} does not exist`)
     await store.putPassword(tx, principal.id, hash)
     await store.endSessionsOf(tx, principal.id)
-    const who = systemCaller({ tenantId: tx.tenantId, tenantName: '' })
+    const actor = systemCaller({ tenantId: tx.tenantId, tenantName: '' })
     const detail = { changed: ['password'] }
-    await record(tx, who, { action: 'identity.updateUser', target: `user/${principal.id}`, detail })
+    await record(tx, actor, { action: 'identity.updateUser', target: `user/${principal.id}`, detail })
   })
 }

@@ -16,7 +16,7 @@ export const findGatewayKeyStatement = statement<GatewayKeyRow>(
    where tenant_id = $1 and client_id = $2`,
 )
 
-/** One key at a time: a gateway that enrols again proves itself with its new one only. */
+/** Stores the key of a gateway. A gateway has one key: a new enrolment replaces the previous one. */
 export async function putGatewayKey(
   tx: Transaction,
   key: { principalId: string; clientId: string; publicJwk: JWK; thumbprint: string },

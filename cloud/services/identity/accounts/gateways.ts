@@ -19,7 +19,7 @@ import { putGatewayKey } from './gateway-store.ts'
 
 type Operations = 'putGateway' | 'updateGateway' | 'deleteGateway'
 
-/** The principals of gateways, kept for the service that brings them in. A gateway has the id of its asset. */
+/** Handlers for the principals of gateways, which the onboarding service calls. A gateway has the id of its asset. */
 export function gatewayHandlers({
   context: { database },
 }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
@@ -63,13 +63,13 @@ export function gatewayHandlers({
 }
 
 async function addGateway(tx: Transaction, { id, name, clientId }: { id: string; name: string; clientId: string }) {
-  // Names of gateways need not differ: behind the id they do.
+  // Two gateways may have the same name, so the name of the principal contains the id.
   await insertPrincipal(tx, { id, kind: 'gateway', name: `${name} (${id})`, displayName: name })
   await insertGrant(tx, { principalId: id, role: 'gateway' })
   if (!(await putDirectoryEntry(tx, { kind: 'client', key: clientId, principalId: id })))
-    throw new Problem('already_exists', `The client id ${clientId} is taken`)
+    throw new Problem('already_exists', `A client with the id ${clientId} already exists`)
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no gateway ${id}`)
+  return new Problem('not_found', `Gateway ${id} does not exist`)
 }

@@ -4,25 +4,28 @@ import type { Context } from '../../../platform/service.ts'
 import { WindowLimit } from '../../../platform/window-limit.ts'
 import { AccountLimit } from './account-limit.ts'
 
-export type Try = {
+export type SignInAttempt = {
   attempt: Attempt
   /** `<contract>.<operation>` */
   action: string
   requestId: string
 }
 
-/** How it ended, and who was tried, as far as there is such a somebody. */
-export type Tried = {
-  right: boolean
+/** The result of a sign-in attempt, and the principal if the name exists. */
+export type AttemptOutcome = {
+  isCorrect: boolean
   tenantId: string | undefined
-  /** A name that belongs to nobody is not kept: people type their password into the wrong field. */
+  /**
+   * Undefined for an unknown name. Unknown names are not stored, because people type their password into the wrong
+   * field.
+   */
   principal: { id: string; kind: 'user' | 'server_user' | 'gateway'; name: string } | undefined
 }
 
-/** Failed attempts of a tenant that the audit trail gets per minute and process; the log gets all of them. */
+/** Failed attempts of a tenant that the audit trail records per minute and process. The log records all of them. */
 const auditedPerMinute = 600
 
-/** `Guard` limits guesses of passwords and secrets, and puts failed ones into the log and the audit trail. */
+/** `Guard` limits guesses of passwords and secrets, and writes failed attempts to the log and the audit trail. */
 export class Guard {
   readonly #context: Context
   readonly #attempts = new Attempts()
@@ -34,69 +37,76 @@ export class Guard {
     this.#accounts = new AccountLimit(context)
   }
 
-  /** Seconds until this may be tried again; 0 when it may be tried now. */
+  /** Returns the seconds until the next attempt is allowed, or 0. */
   waitFor(attempt: Attempt): number {
     return this.#attempts.waitFor(attempt)
   }
 
   /**
-   * Checks a password, or returns how long to wait before. The attempt is counted before its outcome is known: a
-   * hundred guesses that arrive at once must not all pass before the first has failed.
+   * Checks a password, or returns how long to wait before the next attempt. The attempt is counted before its outcome
+   * is known, because a hundred concurrent guesses must not all pass before the first one has failed.
    */
-  async checkPassword<Outcome extends Tried>(
-    what: Try & { tenantId: string | undefined },
+  async checkPassword<Outcome extends AttemptOutcome>(
+    signIn: SignInAttempt & { tenantId: string | undefined },
     check: () => Promise<Outcome>,
   ): Promise<Outcome | { wait: number }> {
-    const waitOfAddress = this.waitFor(what.attempt)
+    const waitOfAddress = this.waitFor(signIn.attempt)
     if (waitOfAddress > 0) return { wait: waitOfAddress }
-    const failures = this.#attempts.failed(what.attempt)
-    const waitOfAccount = await this.#accounts.begin(what).catch((error: unknown) => {
-      this.#attempts.takeBack(what.attempt)
+    const failures = this.#attempts.failed(signIn.attempt)
+    const waitOfAccount = await this.#accounts.begin(signIn).catch((error: unknown) => {
+      this.#attempts.takeBack(signIn.attempt)
       throw error
     })
     if (waitOfAccount > 0) {
-      this.#attempts.takeBack(what.attempt)
+      this.#attempts.takeBack(signIn.attempt)
       return { wait: waitOfAccount }
     }
     const outcome = await check().catch(async (error: unknown) => {
-      await this.#takeBack(what)
+      await this.#takeBack(signIn)
       throw error
     })
-    if (outcome.right) {
-      this.#attempts.succeeded(what.attempt, { counted: true })
-      await this.#accounts.succeed(what)
-    } else await this.#tell(what, outcome, failures)
+    if (outcome.isCorrect) {
+      this.#attempts.succeeded(signIn.attempt, { counted: true })
+      await this.#accounts.succeed(signIn)
+    } else await this.#recordFailure(signIn, outcome, failures)
     return outcome
   }
 
-  /** The password was not checked (overload, database error), so the attempt is not a failed one. */
-  async #takeBack(what: Try & { tenantId: string | undefined }): Promise<void> {
-    this.#attempts.takeBack(what.attempt)
+  /** Removes the counted attempt after an overload or a database error, because the password was not checked. */
+  async #takeBack(signIn: SignInAttempt & { tenantId: string | undefined }): Promise<void> {
+    this.#attempts.takeBack(signIn.attempt)
     await this.#accounts
-      .takeBack(what)
+      .takeBack(signIn)
       .catch((error: unknown) =>
-        this.#context.log.warn({ error }, 'A sign-in that was not checked still counts as failed'),
+        this.#context.log.warn({ error }, 'A sign-in whose password was not checked still counts as failed'),
       )
   }
 
-  /** A random secret cannot be guessed, and programs ask for many tokens at once: only what failed counts. */
-  async noteSecret(what: Try, outcome: Tried): Promise<void> {
-    if (outcome.right) this.#attempts.succeeded(what.attempt, { counted: false })
-    else await this.#tell(what, outcome, this.#attempts.failed(what.attempt))
+  /**
+   * Records a check of a client secret. Only failed checks count: a random secret cannot be guessed, and programs
+   * request many tokens at once.
+   */
+  async recordSecretCheck(signIn: SignInAttempt, outcome: AttemptOutcome): Promise<void> {
+    if (outcome.isCorrect) this.#attempts.succeeded(signIn.attempt, { counted: false })
+    else await this.#recordFailure(signIn, outcome, this.#attempts.failed(signIn.attempt))
   }
 
-  async #tell({ attempt, action, requestId }: Try, { tenantId, principal }: Tried, failures: Failure): Promise<void> {
+  async #recordFailure(
+    { attempt, action, requestId }: SignInAttempt,
+    { tenantId, principal }: AttemptOutcome,
+    failures: Failure,
+  ): Promise<void> {
     const count = principal === undefined ? failures.ofAddress : failures.ofSubject
     const { address } = attempt
     this.#context.log.warn({ requestId, action, principal: principal?.id, address, failures: count }, 'sign-in refused')
     if (tenantId === undefined) return
-    // Tried names that do not exist must not use up the entries of existing accounts.
+    // Attempts with unknown names must not use up the audit entries of existing accounts.
     if (!this.#audited.take(`${tenantId} ${principal === undefined ? 'unknown' : 'known'}`)) return
-    const who: Actor = {
+    const actor: Actor = {
       principal: principal ?? { id: null, kind: 'user', name: 'unknown' },
       request: { id: requestId, address },
     }
     const entry = { action, outcome: 'denied' as const, detail: { reason: 'wrong_secret', failures: count } }
-    await recordOutside(this.#context.database, { tenantId }, who, entry)
+    await recordOutside(this.#context.database, { tenantId }, actor, entry)
   }
 }

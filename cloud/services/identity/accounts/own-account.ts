@@ -12,7 +12,7 @@ import * as store from '../store.ts'
 import { requireStrongPassword } from './password.ts'
 import { hashPassword, isPassword } from './password-hash.ts'
 
-/** What people do with their own account. */
+/** Handlers for the account of the caller. */
 export function ownAccountHandlers(
   shared: IdentityContext,
 ): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
@@ -35,28 +35,30 @@ export function ownAccountHandlers(
       const { currentPassword, newPassword } = body.data
       const { principal, request } = caller
       const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
-      if (found === undefined) throw new Problem('conflict', 'You sign in without a password of ours')
+      if (found === undefined)
+        throw new Problem('conflict', 'Your account has no password: it signs in with a client secret or a key')
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
-      const what = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
-      const who = { id: principal.id, kind: 'user' as const, name: principal.name }
-      const outcome = await shared.guard.checkPassword(what, async () => {
-        const right = await isPassword(currentPassword, found.hash)
-        return { right, tenantId: caller.tenantId, principal: who }
+      const signIn = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
+      const actor = { id: principal.id, kind: 'user' as const, name: principal.name }
+      const outcome = await shared.guard.checkPassword(signIn, async () => {
+        const isCorrect = await isPassword(currentPassword, found.hash)
+        return { isCorrect, tenantId: caller.tenantId, principal: actor }
       })
       if ('wait' in outcome) {
         const retryAfter = outcome.wait
-        throw new Problem('too_many_requests', 'Too many wrong passwords: wait before the next try', { retryAfter })
+        throw new Problem('too_many_requests', 'Too many wrong passwords. Wait before you try again.', { retryAfter })
       }
-      if (!outcome.right) throw new Problem('wrong_password', 'The current password is wrong')
+      if (!outcome.isCorrect) throw new Problem('wrong_password', 'The current password is wrong')
       requireStrongPassword(newPassword, found.name)
-      if (newPassword === currentPassword) throw new Problem('weak_password', 'Choose another than the current one')
+      if (newPassword === currentPassword)
+        throw new Problem('weak_password', 'The new password is the current password. Choose a different one.')
       const hash = await hashPassword(newPassword)
 
       await database.transaction(caller, async (tx) => {
         const target = `user/${principal.id}`
         await changeAccess(tx)
         await store.putPassword(tx, principal.id, hash)
-        const ids = await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
+        const ids = await store.endSessionsOf(tx, principal.id, { except: sessionOf(headers.authorization) })
         await revokeTokens(tx, { principalId: principal.id, ids })
         await record(tx, caller, { action: 'identity.changePassword', target })
         const data = { name: principal.name, changed: ['password'] }
@@ -67,7 +69,7 @@ export function ownAccountHandlers(
   }
 }
 
-/** The session that the caller's token comes from. The front has verified the token; here it is only read. */
+/** Returns the session that issued the caller's token. The front has already verified the token. */
 function sessionOf(authorization: string | undefined): string | undefined {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   return token === undefined ? undefined : (decodeJwt(token) as Partial<TokenClaims>).sid

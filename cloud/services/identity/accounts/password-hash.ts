@@ -5,7 +5,7 @@ import { sameBytes } from '../../../platform/secrets/secrets.ts'
 
 type Cost = { memory: number; passes: number; parallelism: number }
 
-/** OWASP's first choice for argon2id: 19 MiB, two passes. */
+/** OWASP's first recommendation for argon2id: 19 MiB of memory, two passes. */
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
@@ -13,24 +13,30 @@ const hashBytes = 32
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
 
 /**
- * One limit for the whole process and all tenants, because hashing uses much memory and processor time. The tenant of a
- * name that does not exist is unknown, so tenants have no share of their own.
+ * One limit for the whole process and all tenants, because hashing uses much memory and processor time. The tenant of
+ * an unknown name is unknown too, so the limit is not divided by tenant.
  */
-const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many people sign in right now' })
+const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many concurrent sign-ins' })
 const everyTenant = ''
 
-/** What a user who does not exist is compared with, so that the time of the answer does not tell who exists. */
-const nobodysHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
+/**
+ * The hash that the password of an unknown user is compared with, so that the response time does not reveal which users
+ * exist.
+ */
+const unknownUserHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
 
-/** The hash of a password as a PHC string, which carries its own parameters: raising the cost keeps old ones valid. */
+/**
+ * Hashes a password as a PHC string. The string contains its parameters, so existing hashes stay valid when the cost
+ * increases.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes)
   return phc(cost, salt, await run(password, { cost, salt, bytes: hashBytes }))
 }
 
-/** `undefined` for somebody who does not exist: false, after the same time. */
+/** Compares a password with a hash. For `undefined` (an unknown user) it returns false after the same time. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const { cost: storedCost, salt, hash } = parsed(stored ?? nobodysHash)
+  const { cost: storedCost, salt, hash } = parsed(stored ?? unknownUserHash)
   const given = await run(password, { cost: storedCost, salt, bytes: hash.length })
   return sameBytes(given, hash) && stored !== undefined
 }
@@ -38,7 +44,7 @@ export async function isPassword(password: string, stored: string | undefined): 
 type Run = { cost: Cost; salt: Buffer; bytes: number }
 
 function run(password: string, { cost, salt, bytes }: Run): Promise<Buffer> {
-  // The same characters typed on another keyboard may be composed differently.
+  // Normalises the text, because keyboards compose the same characters differently.
   const message = Buffer.from(password.normalize('NFC'))
   return hashing.run(everyTenant, () => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
 }

@@ -18,22 +18,22 @@ const weak = [
 ] as const
 
 for (const [what, password, name = 'somebody'] of weak) {
-  test(`a password is weak: ${what}`, () => {
+  test(`refuses a weak password: ${what}`, () => {
     assert.throws(() => requireStrongPassword(password, name), { code: 'weak_password' })
   })
 }
 
-test('a long passphrase is strong, whatever its characters', () => {
+test('accepts a long passphrase, independent of its characters', () => {
   for (const password of ['a pump, a motor and a belt', '螺丝刀和扳手在工具箱里面放着', 'tr0ub4dor&3-and-more']) {
     assert.equal(weaknessOf(password, 'jane.doe'), undefined)
   }
 })
 
-test('a name of one or two letters does not forbid every password that has those letters', () => {
+test('accepts letters of a name that has only one or two letters', () => {
   assert.equal(weaknessOf('a pump, a motor and a belt', 'a'), undefined)
 })
 
-test('every refusal says what to do', () => {
+test('returns an instruction with every refused password', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (password) => {
       const weakness = weaknessOf(password, 'jane.doe')
@@ -42,7 +42,7 @@ test('every refusal says what to do', () => {
   )
 })
 
-test('a hash carries its parameters and another salt each time, and only the right password fits it', async () => {
+test('creates a hash with its parameters and a new salt, which only the correct password matches', async () => {
   const [first, second] = await Promise.all([hashPassword('a pump, a motor'), hashPassword('a pump, a motor')])
   assert.match(first, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
   assert.notEqual(first, second)
@@ -50,11 +50,11 @@ test('a hash carries its parameters and another salt each time, and only the rig
   assert.equal(await isPassword('a pump, a motor ', first), false)
 })
 
-test('the same characters fit however they are composed', async () => {
+test('accepts the same characters in another Unicode composition', async () => {
   assert.equal(await isPassword('ein schöner Tag', await hashPassword('ein scho\u0308ner Tag')), true)
 })
 
-test('a hash with other parameters still fits', async () => {
+test('accepts a hash with other parameters', async () => {
   const nonce = Buffer.from('somesaltsomesalt')
   const tag = argon2Sync('argon2id', {
     message: 'password',
@@ -69,6 +69,6 @@ test('a hash with other parameters still fits', async () => {
   assert.equal(await isPassword('passwort', stored), false)
 })
 
-test('nobody has no password', async () => {
+test('refuses every password for an unknown user', async () => {
   assert.equal(await isPassword('', undefined), false)
 })

@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 
 export const passwordLength = { shortest: 12, longest: 256 } as const
 
-/** Long enough and still among the first that anybody tries. */
+/** Long enough, but among the first passwords that attackers try. */
 const mostCommon = new Set([
   '123456789012',
   '1234567890123',
@@ -47,7 +47,7 @@ const mostCommon = new Set([
 const fewestDifferentCharacters = 5
 const shortestNameToLookFor = 3
 
-/** What is wrong with a password and what to do about it; undefined when it is good. */
+/** Returns what to change about a weak password, or undefined for a strong one. */
 export function weaknessOf(password: string, name: string): string | undefined {
   const characters = [...password]
   const folded = password.toLowerCase()
@@ -59,7 +59,7 @@ export function weaknessOf(password: string, name: string): string | undefined {
   if (new Set(characters).size < fewestDifferentCharacters) {
     return `Use at least ${fewestDifferentCharacters} different characters`
   }
-  if (mostCommon.has(folded)) return 'Choose another: this one is among the first that attackers try'
+  if (mostCommon.has(folded)) return 'Choose a different password: this one is in lists of common passwords'
   return undefined
 }
 

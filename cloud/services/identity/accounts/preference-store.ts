@@ -19,7 +19,7 @@ export function listPreferences(handle: Handle, principalId: string): Promise<Pr
   return handle.rows(ofPrincipal, principalId)
 }
 
-/** How many other names somebody has kept something under. */
+/** Counts the other preferences of a principal. */
 export async function countOtherPreferences(handle: Handle, principalId: string, name: string): Promise<number> {
   return (await handle.row(others, principalId, name))?.total ?? 0
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { preferenceLimits } from '@millwright/api/identity.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 
-test('people keep things for themselves, and nobody else sees them', async () => {
+test('stores preferences per user and does not show them to other users', async () => {
   await using hub = await testHub()
   const [jane, joe] = [await hub.as('viewer'), await hub.as('viewer')]
   assert.deepEqual(await jane.identity.readPreferences({}), { data: {} })
@@ -18,7 +18,7 @@ test('people keep things for themselves, and nobody else sees them', async () =>
   assert.deepEqual(await jane.identity.readPreferences({}), { data: { 'assets.columns': columns } })
 })
 
-test('there is room for much, and not for everything', async () => {
+test('refuses a preference above the limits on count and size', async () => {
   await using hub = await testHub()
   const jane = await hub.as('viewer')
   const put = (name: string, value: unknown) =>

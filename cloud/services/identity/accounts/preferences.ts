@@ -8,7 +8,7 @@ import * as store from './preference-store.ts'
 
 type Operations = 'readPreferences' | 'putPreference'
 
-/** What people set up for themselves. */
+/** Handlers for the preferences of the caller. */
 export function preferenceHandlers({
   context: { database },
 }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
@@ -25,9 +25,12 @@ export function preferenceHandlers({
         if (value === null) {
           await store.deletePreference(tx, principalId, name)
         } else {
-          const kept = await store.countOtherPreferences(tx, principalId, name)
-          if (kept >= preferenceLimits.names) {
-            throw new Problem('conflict', `You have kept ${kept} things already: forget one first, by putting null`)
+          const count = await store.countOtherPreferences(tx, principalId, name)
+          if (count >= preferenceLimits.names) {
+            throw new Problem(
+              'conflict',
+              `You have ${count} preferences, which is the limit. Delete one first by setting it to null.`,
+            )
           }
           await store.putPreference(tx, { principalId, name, value })
         }

@@ -40,14 +40,14 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
     },
 
     async createServerUser({ body: { data } }, caller) {
-      const { made, row } = await database.transaction(caller, async (tx) => {
-        const made = await addServerUser(tx, data)
-        const detail = { name: data.name, clientId: made.clientId }
-        await record(tx, caller, { action: 'identity.createServerUser', target: `server-user/${made.id}`, detail })
-        return { made, row: await getServerUser(tx, made.id) }
+      const { created, row } = await database.transaction(caller, async (tx) => {
+        const created = await addServerUser(tx, data)
+        const detail = { name: data.name, clientId: created.clientId }
+        await record(tx, caller, { action: 'identity.createServerUser', target: `server-user/${created.id}`, detail })
+        return { created, row: await getServerUser(tx, created.id) }
       })
-      const headers = { ...unstored, location: `/iam/v1/server-users/${made.id}`, etag: etagOf(row.version) }
-      return answer(201, withSecret(row, made.clientSecret), headers)
+      const headers = { ...unstored, location: `/iam/v1/server-users/${created.id}`, etag: etagOf(row.version) }
+      return answer(201, withSecret(row, created.clientSecret), headers)
     },
 
     async readServerUser({ params }, caller) {
@@ -85,7 +85,7 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
           const ids = await store.beginTokenFamily(tx, id, v7())
           await revokeTokens(tx, { principalId: id, ids })
         }
-        // Moves its version: the time of the secret is part of what is read.
+        // Increments the version, because responses contain the creation time of the secret.
         await updatePrincipal(tx, id, {})
         const detail = { clientId, revokedTokens: revoke }
         await record(tx, caller, { action: 'identity.rotateServerUserSecret', target: `server-user/${id}`, detail })
@@ -113,11 +113,11 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
   }
 }
 
-/** The secret in it must not stay behind in a cache. */
+/** The response contains the secret, so caches must not store it. */
 const unstored = { 'cache-control': 'no-store' }
 
 async function getServerUser(handle: Handle, id: string): Promise<store.ServerUserRow> {
   const row = await store.findServerUser(handle, id)
-  if (row === undefined) throw new Problem('not_found', 'There is no such server user')
+  if (row === undefined) throw new Problem('not_found', 'Server user not found')
   return row
 }

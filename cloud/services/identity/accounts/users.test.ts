@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { identity } from '@millwright/api/identity.ts'
 import { decodeJwt } from 'jose'
 import { testHub } from '../../../platform/testing/hub.ts'
-import { askForToken, authorizePath, Browser, person, rightPassword, signedIn } from '../testing.ts'
+import { authorizePath, Browser, person, requestToken, rightPassword, signedIn } from '../testing.ts'
 import { createServerUser, createUser, newServerUserSecret, resetPassword } from './accounts.ts'
 
-const nobody = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+const unknownId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-test('users are created, read, listed by name, changed and deleted', async () => {
+test('creates, reads, lists by name, changes and deletes users', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { data: jane } = await admin.identity.createUser({
@@ -34,7 +34,7 @@ test('users are created, read, listed by name, changed and deleted', async () =>
   await assert.rejects(admin.identity.readUser({ params: { id: jane.id } }), { code: 'not_found' })
 })
 
-test('what cannot be is refused', async () => {
+test('refuses invalid names, weak passwords and unknown users', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await person(hub, 'jane.doe')
@@ -47,20 +47,20 @@ test('what cannot be is refused', async () => {
   await assert.rejects(create({ name: 'joe', password: rightPassword, displayName: 'a\u0000b' }), {
     code: 'invalid_body',
   })
-  for (const id of [nobody, admin.principalId]) {
+  for (const id of [unknownId, admin.principalId]) {
     await assert.rejects(admin.identity.readServerUser({ params: { id } }), { code: 'not_found' })
   }
-  await assert.rejects(admin.identity.deleteUser({ params: { id: nobody } }), { code: 'not_found' })
+  await assert.rejects(admin.identity.deleteUser({ params: { id: unknownId } }), { code: 'not_found' })
 })
 
-test('who does not manage access manages no accounts', async () => {
+test('returns 403 for accounts when the caller lacks glb_access_manage', async () => {
   await using hub = await testHub()
   const operator = await hub.as('operator')
   await assert.rejects(operator.identity.listUsers({}), { code: 'forbidden' })
   await assert.rejects(operator.identity.createServerUser({ body: { data: { name: 'x' } } }), { code: 'forbidden' })
 })
 
-test('a change is made only to the version that was read', async () => {
+test('changes a user only when If-Match has its current version', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const jane = await person(hub, 'jane.doe')
@@ -79,7 +79,7 @@ test('a change is made only to the version that was read', async () => {
   })
 })
 
-test('nobody sets the password of somebody who may do more, nor disables or deletes them', async () => {
+test('returns 403 when an operator changes the password of, disables or deletes a user with more permissions', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({ body: { data: { name: 'door_keeper', permissions: ['glb_access_manage'] } } })
@@ -100,7 +100,7 @@ test('nobody sets the password of somebody who may do more, nor disables or dele
   await assert.rejects(keeper.identity.deleteServerUser({ params: { id: program.id } }), { code: 'would_escalate' })
 })
 
-test('the last administrator is neither disabled nor deleted', async () => {
+test('returns 409 when the last administrator is disabled or deleted', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const params = { id: admin.principalId }
@@ -112,7 +112,7 @@ test('the last administrator is neither disabled nor deleted', async () => {
   await admin.identity.deleteUser({ params })
 })
 
-test('the own password is changed where the current one is asked for', async () => {
+test('changes the own password only with the current password', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'administrator')
   const { accessToken } = await signedIn(hub, jane.signInName)
@@ -124,18 +124,18 @@ test('the own password is changed where the current one is asked for', async () 
   await assert.rejects(change, { code: 'conflict' })
 })
 
-test('a server user has a secret that is shown once, can be rotated, and works until it is disabled or deleted', async () => {
+test('shows the secret of a server user once, rotates it, and refuses it after the server user is disabled or deleted', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  const made = await admin.exchange(identity, 'createServerUser', { body: { data: { name: 'line 1 import' } } })
-  const { data } = made.body as Awaited<ReturnType<typeof admin.identity.createServerUser>>
-  assert.equal(made.headers.get('cache-control'), 'no-store')
+  const created = await admin.exchange(identity, 'createServerUser', { body: { data: { name: 'line 1 import' } } })
+  const { data } = created.body as Awaited<ReturnType<typeof admin.identity.createServerUser>>
+  assert.equal(created.headers.get('cache-control'), 'no-store')
   assert.equal(data.tokenUrl, `${hub.context.settings.baseUrl}/oauth/token`)
   const params = { id: data.id }
   const read = await admin.identity.readServerUser({ params })
   assert.ok(!('clientSecret' in read.data))
   const ask = async (secret: string) =>
-    (await askForToken(hub, { grant_type: 'client_credentials', client_id: data.clientId, client_secret: secret }))
+    (await requestToken(hub, { grant_type: 'client_credentials', client_id: data.clientId, client_secret: secret }))
       .status
 
   assert.equal(await ask(data.clientSecret), 200)
@@ -155,18 +155,18 @@ test('a server user has a secret that is shown once, can be rotated, and works u
   assert.equal(left.rowCount, 0)
 })
 
-test('disabling a server user refuses the tokens it has, at once', async () => {
+test('refuses the tokens of a disabled server user immediately', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  const made = await createServerUser(hub.context, hub.tenant, { name: 'program', role: 'viewer' })
-  const form = { grant_type: 'client_credentials', client_id: made.clientId, client_secret: made.clientSecret }
-  const program = hub.withToken((await askForToken(hub, form)).body.access_token ?? '')
+  const created = await createServerUser(hub.context, hub.tenant, { name: 'program', role: 'viewer' })
+  const form = { grant_type: 'client_credentials', client_id: created.clientId, client_secret: created.clientSecret }
+  const program = hub.withToken((await requestToken(hub, form)).body.access_token ?? '')
   await program.authorization.readOwnRights({})
-  await admin.identity.updateServerUser({ params: { id: made.id }, body: { data: { disabled: true } } })
+  await admin.identity.updateServerUser({ params: { id: created.id }, body: { data: { disabled: true } } })
   await assert.rejects(program.authorization.readOwnRights({}), { code: 'unauthenticated' })
 })
 
-test('two server users of a tenant do not share a name; creating one twice with a key shows no secret twice', async () => {
+test('refuses a second server user with the same name, and shows no secret when a create request is repeated', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const create = (key: string) =>
@@ -176,7 +176,7 @@ test('two server users of a tenant do not share a name; creating one twice with 
   await assert.rejects(create('key-2'), { code: 'already_exists' })
 })
 
-test('every change of an account is in the audit trail and in the events, without its secrets', async () => {
+test('records every change of an account in the audit trail and in events, without its secrets', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { data: jane } = await admin.identity.createUser({
@@ -216,7 +216,7 @@ test('every change of an account is in the audit trail and in the events, withou
   )
 })
 
-test('tenants do not see each other, and the same names do not clash', async () => {
+test('hides accounts of other tenants and allows the same name in two tenants', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const jane = await person(hub, 'jane.doe', 'viewer')
@@ -232,13 +232,13 @@ test('tenants do not see each other, and the same names do not clash', async () 
   assert.deepEqual([decodeJwt(accessToken).tenant, decodeJwt(accessToken).roles], [hub.tenant.tenantId, ['viewer']])
 })
 
-test('the first start knows the credentials before they are valid; a forgotten password can be set again', async () => {
+test('creates the first credentials before they are valid, and resets a lost password', async () => {
   await using hub = await testHub()
   const secret = newServerUserSecret()
   const form = { grant_type: 'client_credentials', client_id: secret.clientId, client_secret: secret.clientSecret }
-  assert.equal((await askForToken(hub, form)).status, 401)
+  assert.equal((await requestToken(hub, form)).status, 401)
   await createServerUser(hub.context, hub.tenant, { name: 'first', secret, role: 'administrator' })
-  assert.equal((await askForToken(hub, form)).status, 200)
+  assert.equal((await requestToken(hub, form)).status, 200)
 
   await assert.rejects(createUser(hub.context, hub.tenant, { name: 'weak', password: 'short' }), {
     code: 'weak_password',

@@ -48,7 +48,7 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
       if (password !== undefined && id === caller.principal.id) {
         throw new Problem(
           'conflict',
-          'Change your own password with POST /iam/v1/password, which asks for the current one',
+          'Change your own password with POST /iam/v1/password, which requires the current password',
         )
       }
       const { name } = await database.read(caller, (handle) => getUser(handle, id))
@@ -94,6 +94,6 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
 
 async function getUser(handle: Handle, id: string): Promise<store.UserRow> {
   const user = await store.findUser(handle, id)
-  if (user === undefined) throw new Problem('not_found', 'There is no such user')
+  if (user === undefined) throw new Problem('not_found', 'User not found')
   return user
 }

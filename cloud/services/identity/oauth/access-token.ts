@@ -12,18 +12,18 @@ export type Bearer = {
   roles: string[]
   scope?: readonly string[] | undefined
   sessionId?: string
-  /** Tokens that can be revoked together: those of one authorization code, or of one client secret. */
+  /** The id of tokens that are revoked together: those of one authorization code, or of one client secret. */
   family?: string
-  /** Of the key that the token is worth nothing without. */
+  /** The thumbprint of the key that the client must prove with each request (DPoP). */
   keyThumbprint?: string
 }
 
-/** The names of all roles that are held, in the whole tenant or in any access group of it. */
+/** Returns the names of all roles that the principal holds, in the whole tenant or in an access group. */
 export function roleNames(held: readonly HeldRole[]): string[] {
   return [...new Set(held.map(({ role }) => role))].toSorted()
 }
 
-/** What a token for this bearer says (RFC 9068). */
+/** Returns the claims of an access token (RFC 9068). */
 export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Settings, now: Date): TokenClaims {
   const iat = Math.floor(now.getTime() / 1000)
   return {

@@ -13,7 +13,7 @@ const good = {
   state: 'a state',
 }
 
-test('a good request is accepted, and is the same when written as a query and read again', () => {
+test('reads a valid request, and reads the same request from its own query', () => {
   const reading = readAuthorizationRequest({ ...good, scope: 'viewer operator', prompt: 'login' }, baseUrl)
   assert.equal(reading.outcome, 'accepted')
   if (reading.outcome !== 'accepted') return
@@ -28,7 +28,7 @@ const refused = [
   ['no challenge', { code_challenge: undefined }, 'invalid_request'],
   ['a challenge in the clear', { code_challenge_method: 'plain' }, 'invalid_request'],
   ['a challenge without method, which means in the clear', { code_challenge_method: undefined }, 'invalid_request'],
-  ['a challenge that is no hash', { code_challenge: 'too-short' }, 'invalid_request'],
+  ['a challenge that is not a hash', { code_challenge: 'too-short' }, 'invalid_request'],
   ['a repeated challenge', { code_challenge: [good.code_challenge, good.code_challenge] }, 'invalid_request'],
   ['an answer in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
   ['prompt none with others', { prompt: 'none login' }, 'invalid_request'],
@@ -37,7 +37,7 @@ const refused = [
 ] as const
 
 for (const [what, change, error] of refused) {
-  test(`${what} is refused by sending the browser back with ${error}`, () => {
+  test(`redirects with ${error} for ${what}`, () => {
     const reading = readAuthorizationRequest({ ...good, ...change }, baseUrl)
     assert.equal(reading.outcome, 'refused')
     const location = new URL(reading.outcome === 'refused' ? reading.location : '')
@@ -59,12 +59,12 @@ const unsafe = [
 ] as const
 
 for (const [what, change] of unsafe) {
-  test(`${what}: the browser is sent nowhere`, () => {
+  test(`shows an error page without redirect for ${what}`, () => {
     assert.equal(readAuthorizationRequest({ ...good, ...change }, baseUrl).outcome, 'unsafe')
   })
 }
 
-test('whatever is asked, the browser is sent to a registered address or nowhere', () => {
+test('never redirects to an unregistered address', () => {
   const value = fc.oneof(fc.string(), fc.webUrl(), fc.constantFrom(...Object.values(good)), fc.array(fc.string()))
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...Object.keys(good), 'prompt', 'scope'), value), (query) => {

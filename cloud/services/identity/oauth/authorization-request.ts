@@ -1,51 +1,51 @@
 import { findPublicClient, type PublicClient } from './client.ts'
 import { type OAuthError, optional, type Parameters, Refusal, readScope, required } from './parameters.ts'
 
-/** Somebody's wish to sign in to a program of ours, with everything checked that can be checked without knowing who. */
+/** A validated request to sign in to a built-in program, before the person is known. */
 export type AuthorizationRequest = {
   client: PublicClient
   redirectUri: string
   state: string | undefined
-  /** Role names, or undefined for all that are held. */
+  /** Role names; undefined requests all roles that the person holds. */
   scope: string[] | undefined
   challenge: string
   prompt: 'login' | 'none' | undefined
 }
 
-export type Reading =
-  /** It is not known where it would be safe to send the browser: a page tells what is wrong. */
+export type ReadResult =
+  /** No safe redirect address is known, so an error page shows the reason. */
   | { outcome: 'unsafe'; detail: string }
   | { outcome: 'refused'; location: string }
   | { outcome: 'accepted'; request: AuthorizationRequest }
 
 const s256 = /^[A-Za-z0-9_-]{43}$/
 
-export function readAuthorizationRequest(query: Parameters, baseUrl: string): Reading {
-  const place = readPlace(query, baseUrl)
-  if ('outcome' in place) return place
+export function readAuthorizationRequest(query: Parameters, baseUrl: string): ReadResult {
+  const target = readRedirectTarget(query, baseUrl)
+  if ('outcome' in target) return target
   let state: string | undefined
   try {
     state = optional(query, 'state')
-    return { outcome: 'accepted', request: { ...place, state, ...readRest(query) } }
+    return { outcome: 'accepted', request: { ...target, state, ...readRest(query) } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { outcome: 'refused', location: refusalLocation({ ...place, state }, error, baseUrl) }
+    return { outcome: 'refused', location: refusalLocation({ ...target, state }, error, baseUrl) }
   }
 }
 
-type Place = { client: PublicClient; redirectUri: string }
+type RedirectTarget = { client: PublicClient; redirectUri: string }
 
-/** First of all and alone: every later fault is told by sending the browser there. */
-function readPlace(query: Parameters, baseUrl: string): Place | (Reading & { outcome: 'unsafe' }) {
+/** Reads the redirect address first, because later errors are reported by a redirect to it. */
+function readRedirectTarget(query: Parameters, baseUrl: string): RedirectTarget | (ReadResult & { outcome: 'unsafe' }) {
   try {
     const client = findPublicClient(required(query, 'client_id'))
-    if (client === undefined) return { outcome: 'unsafe', detail: 'No program with this client_id is registered.' }
+    if (client === undefined) return { outcome: 'unsafe', detail: 'No client is registered with this client_id.' }
     const redirectUri = required(query, 'redirect_uri')
     if (client.mayReturnTo(redirectUri, baseUrl)) return { client, redirectUri }
-    return { outcome: 'unsafe', detail: `The redirect_uri is not one that is registered for ${client.title}.` }
+    return { outcome: 'unsafe', detail: `The redirect_uri is not registered for ${client.title}.` }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { outcome: 'unsafe', detail: `The request cannot be read: ${error.message}.` }
+    return { outcome: 'unsafe', detail: `The request is invalid: ${error.message}.` }
   }
 }
 
@@ -60,22 +60,22 @@ function readRest(query: Parameters): Pick<AuthorizationRequest, 'scope' | 'chal
   if (optional(query, 'code_challenge_method') !== 'S256') {
     throw new Refusal('invalid_request', 'code_challenge_method must be S256')
   }
-  if (!s256.test(challenge)) throw new Refusal('invalid_request', 'code_challenge is not an S256 challenge')
+  if (!s256.test(challenge)) throw new Refusal('invalid_request', 'code_challenge is not a valid S256 challenge')
   return { challenge, scope: readScope(optional(query, 'scope')), prompt: readPrompt(optional(query, 'prompt')) }
 }
 
 function readPrompt(prompt: string | undefined): AuthorizationRequest['prompt'] {
-  const wishes = prompt?.split(' ') ?? []
-  if (wishes.includes('none') && wishes.length > 1) {
-    throw new Refusal('invalid_request', 'prompt=none stands alone')
+  const values = prompt?.split(' ') ?? []
+  if (values.includes('none') && values.length > 1) {
+    throw new Refusal('invalid_request', 'prompt=none cannot be combined with other values')
   }
-  if (wishes.includes('none')) return 'none'
-  return wishes.includes('login') || wishes.includes('select_account') ? 'login' : undefined
+  if (values.includes('none')) return 'none'
+  return values.includes('login') || values.includes('select_account') ? 'login' : undefined
 }
 
 type Return = { redirectUri: string; state: string | undefined }
 
-/** Where the browser goes with its code. `iss` tells the program which server answered (RFC 9207). */
+/** Returns the redirect address with the code. `iss` identifies the server (RFC 9207). */
 export function codeLocation({ redirectUri, state }: Return, code: string, issuer: string): string {
   return withParameters(redirectUri, { code, state, iss: issuer })
 }
@@ -91,7 +91,7 @@ function withParameters(redirectUri: string, parameters: Record<string, string |
   return url.href
 }
 
-/** The request as a query again: where the form of the sign-in page goes to. */
+/** Writes the request as a query, for the `action` of the sign-in form. */
 export function queryOf({ client, redirectUri, state, scope, challenge, prompt }: AuthorizationRequest): string {
   const query = new URLSearchParams({ response_type: 'code', client_id: client.id, redirect_uri: redirectUri })
   if (scope !== undefined) query.set('scope', scope.join(' '))

@@ -5,12 +5,12 @@ import * as oauth from 'oauth4webapi'
 import { resumeTenant, suspendTenant, withdrawApplication } from '../../../platform/tenants/tenants.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { createServerUser } from '../accounts/accounts.ts'
-import { askForToken, fetchFrom, standStill } from '../testing.ts'
+import { fetchFrom, freezeClock, requestToken } from '../testing.ts'
 
 async function program(hub: TestHub, role: string | undefined = 'operator') {
-  const made = await createServerUser(hub.context, hub.tenant, { name: 'a program', role })
-  const form = { grant_type: 'client_credentials', client_id: made.clientId, client_secret: made.clientSecret }
-  return { ...made, form }
+  const created = await createServerUser(hub.context, hub.tenant, { name: 'a program', role })
+  const form = { grant_type: 'client_credentials', client_id: created.clientId, client_secret: created.clientSecret }
+  return { ...created, form }
 }
 
 async function discovered(hub: TestHub) {
@@ -24,7 +24,7 @@ for (const [how, authentication] of [
   ['in the form', oauth.ClientSecretPost],
   ['by HTTP Basic', oauth.ClientSecretBasic],
 ] as const) {
-  test(`an independent client discovers the server and gets a token with its credentials ${how}`, async () => {
+  test(`issues a token to an independent client that discovers the server and sends its credentials ${how}`, async () => {
     await using hub = await testHub()
     const { clientId, clientSecret } = await program(hub)
     const { server, options } = await discovered(hub)
@@ -45,10 +45,10 @@ for (const [how, authentication] of [
   })
 }
 
-test('an access token is what RFC 9068 says, and verifies with the published keys', async () => {
+test('issues an access token as in RFC 9068 that the published keys verify', async () => {
   await using hub = await testHub()
   const { form, id, clientId } = await program(hub)
-  const { body, headers } = await askForToken(hub, form)
+  const { body, headers } = await requestToken(hub, form)
   const published = await hub.request({ method: 'GET', path: '/.well-known/jwks.json' })
   const { payload, protectedHeader } = await jwtVerify(
     body.access_token ?? '',
@@ -88,7 +88,7 @@ test('an access token is what RFC 9068 says, and verifies with the published key
   )
 })
 
-test('the metadata names only what there is', async () => {
+test('lists only implemented features in the metadata', async () => {
   await using hub = await testHub()
   const { server } = await discovered(hub)
   assert.equal(server.issuer, hub.context.settings.baseUrl)
@@ -97,26 +97,26 @@ test('the metadata names only what there is', async () => {
   assert.equal(server.authorization_response_iss_parameter_supported, true)
 })
 
-test('scope narrows the token to roles that are held, and names no others', async () => {
+test('limits the token to the roles in scope, and refuses a role that is not held', async () => {
   await using hub = await testHub()
   const { form, id } = await program(hub)
   const admin = await hub.as('administrator')
   await admin.authorization.createGrant({ body: { data: { principal: id, role: 'credential_manager' } } })
 
-  const narrow = await askForToken(hub, { ...form, scope: 'credential_manager' })
+  const narrow = await requestToken(hub, { ...form, scope: 'credential_manager' })
   assert.equal(narrow.body.scope, 'credential_manager')
   assert.deepEqual(decodeJwt(narrow.body.access_token ?? '').roles, ['credential_manager'])
 
-  const whole = await askForToken(hub, form)
+  const whole = await requestToken(hub, form)
   assert.deepEqual(decodeJwt(whole.body.access_token ?? '').roles, ['credential_manager', 'operator'])
 
   for (const scope of ['administrator', 'operator administrator', 'no_such_role', '"', 'operator  operator']) {
-    const refused = await askForToken(hub, { ...form, scope })
+    const refused = await requestToken(hub, { ...form, scope })
     assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_scope'], scope)
   }
 })
 
-test('what is wrong with a token request is said as RFC 6749 asks', async () => {
+test('returns the errors of RFC 6749 for invalid token requests', async () => {
   await using hub = await testHub()
   const { form, clientId, clientSecret } = await program(hub)
   const basic = (id: string, secret: string) => ({
@@ -144,16 +144,16 @@ test('what is wrong with a token request is said as RFC 6749 asks', async () => 
     ],
   ]
   for (const [what, body, headers, status, error] of cases) {
-    const refused = await askForToken(hub, body, { headers, from: '10.9.0.1' })
+    const refused = await requestToken(hub, body, { headers, from: '10.9.0.1' })
     assert.deepEqual([refused.status, refused.body.error], [status, error], what)
     assert.equal(refused.headers.get('cache-control'), 'no-store', what)
     assert.match(refused.body.error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/, what)
     assert.equal(refused.headers.has('www-authenticate'), status === 401, what)
   }
-  assert.equal((await askForToken(hub, form, { headers: basic(clientId, clientSecret) })).status, 200)
+  assert.equal((await requestToken(hub, form, { headers: basic(clientId, clientSecret) })).status, 200)
 })
 
-test('a parameter that is sent twice is refused, known or not', async () => {
+test('refuses a repeated parameter, known or unknown', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
   for (const twice of ['&scope=viewer&scope=viewer', '&client_id=x', '&other=1&other=2']) {
@@ -167,36 +167,36 @@ test('a parameter that is sent twice is refused, known or not', async () => {
   }
 })
 
-test('a tenant that is suspended or lacks the application api gets no tokens, with the reason', async () => {
+test('refuses tokens with a reason when the tenant is suspended or lacks the application api', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
   await hub.asOwner((owner) => suspendTenant(owner, hub.tenant.name))
-  const suspended = await askForToken(hub, form)
+  const suspended = await requestToken(hub, form)
   assert.deepEqual([suspended.status, suspended.body.error], [400, 'unauthorized_client'])
   assert.match(suspended.body.error_description ?? '', /suspended/)
 
   await hub.asOwner((owner) => resumeTenant(owner, hub.tenant.name))
   await hub.asOwner((owner) => withdrawApplication(owner, hub.tenant.name, 'api'))
-  const without = await askForToken(hub, form)
+  const without = await requestToken(hub, form)
   assert.deepEqual([without.status, without.body.error], [400, 'unauthorized_client'])
   assert.match(without.body.error_description ?? '', /application api/)
 
-  const wrong = await askForToken(hub, { ...form, client_secret: 'mws_wrong' })
-  assert.equal(wrong.body.error, 'invalid_client', 'who does not know the secret is told nothing')
+  const wrong = await requestToken(hub, { ...form, client_secret: 'mws_wrong' })
+  assert.equal(wrong.body.error, 'invalid_client', 'a wrong secret hides the reason')
 })
 
-test('guessing secrets is slowed down, also for the right one, and only from where it comes', async (t) => {
-  standStill(t)
+test('delays clients after wrong secrets, also with the correct one, and only for the same address', async (t) => {
+  freezeClock(t)
   await using hub = await testHub()
   const { form, id } = await program(hub)
   for (let i = 0; i < 6; i++) {
-    const refused = await askForToken(hub, { ...form, client_secret: `mws_${i}` }, { from: '10.9.0.1' })
+    const refused = await requestToken(hub, { ...form, client_secret: `mws_${i}` }, { from: '10.9.0.1' })
     assert.equal(refused.status, 401)
   }
-  const slowed = await askForToken(hub, form, { from: '10.9.0.1' })
+  const slowed = await requestToken(hub, form, { from: '10.9.0.1' })
   assert.deepEqual([slowed.status, slowed.body.error], [429, 'slow_down'])
   assert.ok(Number(slowed.headers.get('retry-after')) >= 1)
-  assert.equal((await askForToken(hub, form, { from: '10.9.0.2' })).status, 200)
+  assert.equal((await requestToken(hub, form, { from: '10.9.0.2' })).status, 200)
 
   const admin = await hub.as('administrator')
   const { data } = await admin.audit.listEntries({ query: { action: 'identity.token', outcome: 'denied' } })
@@ -207,10 +207,10 @@ test('guessing secrets is slowed down, also for the right one, and only from whe
   assert.ok(hub.printed.some((line) => line.includes('sign-in refused')))
 })
 
-test('the audit trail shows a program that gets tokens once per ten minutes, not each time', async () => {
+test('records a client in the audit trail once per ten minutes, not for each token', async () => {
   await using hub = await testHub()
   const { form, id } = await program(hub)
-  for (let i = 0; i < 5; i++) await askForToken(hub, form)
+  for (let i = 0; i < 5; i++) await requestToken(hub, form)
   const admin = await hub.as('administrator')
   const { data } = await admin.audit.listEntries({ query: { action: 'identity.token' } })
   assert.deepEqual(
@@ -219,10 +219,10 @@ test('the audit trail shows a program that gets tokens once per ten minutes, not
   )
 })
 
-test('programs may ask for many tokens at once', async () => {
+test('issues many tokens to one client at once', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
-  const answers = await Promise.all(Array.from({ length: 40 }, () => askForToken(hub, form)))
+  const answers = await Promise.all(Array.from({ length: 40 }, () => requestToken(hub, form)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   assert.equal(new Set(answers.map(({ body }) => decodeJwt(body.access_token ?? '').jti)).size, 40)
   assert.equal(decodeProtectedHeader(answers[0]?.body.access_token ?? '').alg, 'ES256')

@@ -5,7 +5,7 @@ import { findPublicClient } from './client.ts'
 
 const baseUrl = 'https://plant.example'
 
-/** Ways in which others have been tricked into sending a browser, and its code, to somebody else. */
+/** Known attacks that redirect a browser with its code to another site. */
 const hostileRedirects = [
   '',
   'https://evil.example/',
@@ -57,21 +57,21 @@ const hostileRedirects = [
 ]
 
 for (const client of ['console', 'cli']) {
-  test(`${client} returns to none of the addresses that others were tricked with`, () => {
+  test(`refuses all known malicious redirect addresses for ${client}`, () => {
     for (const redirectUri of hostileRedirects) {
       assert.equal(findPublicClient(client)?.mayReturnTo(redirectUri, baseUrl), false, redirectUri)
     }
   })
 }
 
-test('the console returns to the platform itself, exactly', () => {
+test('allows only the exact address of the platform for the console', () => {
   const console = findPublicClient('console')
   assert.equal(console?.mayReturnTo(`${baseUrl}/`, baseUrl), true)
   assert.equal(console?.mayReturnTo(`${baseUrl}/auth/callback`, baseUrl), true)
   assert.equal(console?.mayReturnTo('http://127.0.0.1:8123/callback', baseUrl), false)
 })
 
-test('the command line returns to any port of the loopback, and nowhere else', () => {
+test('allows any loopback port for the command line, and no other address', () => {
   const cli = findPublicClient('cli')
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 65_535 }), (port) => {
@@ -84,7 +84,7 @@ test('the command line returns to any port of the loopback, and nowhere else', (
   )
 })
 
-test('there are no other programs', () => {
+test('registers no other clients', () => {
   for (const id of [undefined, '', 'Console', 'constructor', '__proto__', 'su_x']) {
     assert.equal(findPublicClient(id), undefined)
   }

@@ -1,14 +1,14 @@
-/** The programs of ours that people sign in with. They keep no secret: the code is bound to them by PKCE. */
+/** The built-in programs that people sign in with. They have no secret: PKCE binds the code to the program. */
 export type PublicClient = {
   id: string
   title: string
-  /** Somebody who is signed in already gets in without being asked. */
+  /** Whether a person with a session continues without the sign-in form. */
   silent: boolean
-  /** Compared as text, never as a URL: what two parsers read differently is simply not registered. */
+  /** Redirect addresses are compared as text, because URL parsers differ. */
   mayReturnTo(redirectUri: string, baseUrl: string): boolean
 }
 
-/** RFC 8252: a program listens on a loopback port of its own choice. */
+/** RFC 8252: a program listens on any free loopback port. */
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})\/callback$/
 const highestPort = 65_535
 

@@ -6,7 +6,7 @@ import { createFormProof, isFormProof } from './form-proof.ts'
 
 const secrets = createSecrets(randomBytes(32))
 
-test('a form is ours only in the same browser, for the same request, within the hour', () => {
+test('accepts a form only from the same browser, for the same request, within an hour', () => {
   const { browser, proof } = createFormProof(secrets, 'a=1', undefined)
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }), true)
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=2' }), false)
@@ -20,7 +20,7 @@ test('a form is ours only in the same browser, for the same request, within the 
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }, Date.now() + 3_700_000), false)
 })
 
-test('a later form of the same browser does not spoil an earlier one', () => {
+test('accepts an earlier form after a later one was created in the same browser', () => {
   const first = createFormProof(secrets, 'a=1', undefined)
   const second = createFormProof(secrets, 'b=2', first.browser)
   assert.equal(second.browser, first.browser)
@@ -28,6 +28,6 @@ test('a later form of the same browser does not spoil an earlier one', () => {
   assert.equal(isFormProof(secrets, { ...second, query: 'b=2' }), true)
 })
 
-test('a cookie that is none of ours is replaced', () => {
+test('replaces a cookie that the server did not create', () => {
   assert.notEqual(createFormProof(secrets, 'a=1', 'x; Path=/').browser, 'x; Path=/')
 })

@@ -2,31 +2,31 @@ import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../../platform/secrets/secrets.ts'
 
 /**
- * Shows that a sign-in form was filled in on our own page, in the same browser, for the same request: otherwise a page
- * of somebody else could sign a person in as the attacker, or send passwords at will.
+ * Proves that a sign-in form comes from the server's own page, in the same browser, for the same request. Without the
+ * proof, a page of another site could sign a person in as the attacker, or send password guesses.
  */
 export type FormProof = {
-  /** Kept by the browser in a cookie. */
+  /** Stored by the browser in a cookie. */
   browser: string
-  /** Kept in the form. */
+  /** Stored in the form. */
   proof: string
 }
 
 const purpose = 'sign-in form'
-/** How long somebody may look at the form. */
+/** How long a form stays valid. */
 const validSeconds = 3_600
 const browserValue = /^[A-Za-z0-9_-]{43}$/
 
-/** A browser that has a value already keeps it, so that forms in several tabs all work. */
+/** Creates a proof. A browser that has a value already reuses it, so that forms in several tabs are valid. */
 export function createFormProof(secrets: Secrets, query: string, known: string | undefined): FormProof {
   const browser = browserValue.test(known ?? '') ? String(known) : randomBytes(32).toString('base64url')
   const time = Math.floor(Date.now() / 1000)
   return { browser, proof: `${time}.${secrets.mac(purpose, message({ browser, query, time })).toString('base64url')}` }
 }
 
-type Given = { browser: string | undefined; proof: string | undefined; query: string }
+type FormProofInput = { browser: string | undefined; proof: string | undefined; query: string }
 
-export function isFormProof(secrets: Secrets, { browser, proof, query }: Given, now = Date.now()): boolean {
+export function isFormProof(secrets: Secrets, { browser, proof, query }: FormProofInput, now = Date.now()): boolean {
   const found = /^(\d{1,12})\.([A-Za-z0-9_-]{43})$/.exec(proof ?? '')
   if (found === null || browser === undefined || !browserValue.test(browser)) return false
   const time = Number(found[1])

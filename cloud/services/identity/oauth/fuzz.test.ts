@@ -15,7 +15,7 @@ function query(pairs: (readonly [string, string])[]): string {
   return pairs.map((pair) => pair.map((part) => encodeURIComponent(part.toWellFormed())).join('=')).join('&')
 }
 
-test('no token request makes the server fail', async () => {
+test('returns no 5xx status for random token requests', async () => {
   await using hub = await testHub()
   const { clientId, clientSecret } = await createServerUser(hub.context, hub.tenant, { name: 'program' })
   const jane = await person(hub, 'jane.doe')
@@ -49,7 +49,7 @@ test('no token request makes the server fail', async () => {
   await fc.assert(property, { numRuns: 300 })
 })
 
-test('no authorization request makes the server fail, or sends the browser astray', async () => {
+test('returns no 5xx status and no unregistered redirect for random authorization requests', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
@@ -72,7 +72,7 @@ test('no authorization request makes the server fail, or sends the browser astra
   await fc.assert(property, { numRuns: 300 })
 })
 
-test('no sign-in form, cookie or sign-out makes the server fail', async () => {
+test('returns no 5xx status for random sign-in forms, cookies and sign-outs', async () => {
   await using hub = await testHub()
   const cookie = fc
     .oneof(fc.constant('millwright_session='), fc.constant('millwright_form='))

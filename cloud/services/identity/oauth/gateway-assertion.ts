@@ -7,7 +7,7 @@ import { findGatewayKey } from '../accounts/gateway-store.ts'
 import type { IdentityContext } from '../context.ts'
 import { optional, type Parameters, Refusal } from './parameters.ts'
 
-/** RFC 7523 §2.2: a client proves itself with a statement that it signed. */
+/** RFC 7523 §2.2: a client authenticates with an assertion that it signed. */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const clockToleranceSeconds = 60
 const longestLifetimeSeconds = 300
@@ -24,7 +24,10 @@ export function hasAssertion(form: Parameters): boolean {
   return optional(form, 'client_assertion') !== undefined
 }
 
-/** The gateway that signed the assertion, or a refusal. An assertion counts once, in whichever process. */
+/**
+ * Returns the gateway that signed the assertion, or refuses the request. An assertion is accepted once over all
+ * processes.
+ */
 export async function authenticatedGateway(
   shared: IdentityContext,
   { form, visitor }: { form: Parameters; visitor: AnonymousCaller },
@@ -36,29 +39,30 @@ export async function authenticatedGateway(
   const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
   const retryAfter = shared.guard.waitFor(attempt)
   if (retryAfter > 0)
-    throw new Refusal('slow_down', 'Too many wrong statements: wait before the next try', { retryAfter })
+    throw new Refusal('slow_down', 'Too many invalid assertions. Wait before you try again.', { retryAfter })
   const found = await findGateway(shared, clientId)
-  const why = found === undefined ? 'there is no such gateway' : await whyWrong(shared, assertion, { found, clientId })
-  const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
-  await shared.guard.noteSecret(what, {
-    right: why === undefined,
+  const why =
+    found === undefined ? 'the gateway does not exist' : await invalidityReason(shared, assertion, { found, clientId })
+  const signIn = { attempt, action: 'identity.token', requestId: visitor.request.id }
+  await shared.guard.recordSecretCheck(signIn, {
+    isCorrect: why === undefined,
     tenantId: found?.tenant.id,
     principal: found?.principal,
   })
   if (found === undefined || why !== undefined)
-    throw new Refusal('invalid_client', `The statement of the gateway is not accepted: ${why}`)
+    throw new Refusal('invalid_client', `The assertion of the gateway is not accepted: ${why}`)
   return { ...found, clientId }
 }
 
-/** Whom the statement is of, as it says itself: believed only after its signature. */
+/** Reads the client id from the assertion. It is not trusted until the signature is verified. */
 function clientOf(assertion: string): string {
   try {
     const payload = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString())
     if (typeof payload.sub === 'string' && clientIds.test(payload.sub)) return payload.sub
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
-  throw new Refusal('invalid_client', 'client_assertion is no statement of a gateway')
+  throw new Refusal('invalid_client', 'client_assertion is not an assertion of a gateway')
 }
 
 async function findGateway({ context: { database } }: IdentityContext, clientId: string) {
@@ -76,12 +80,12 @@ async function findGateway({ context: { database } }: IdentityContext, clientId:
   })
 }
 
-type Found = NonNullable<Awaited<ReturnType<typeof findGateway>>>
+type GatewayIdentity = NonNullable<Awaited<ReturnType<typeof findGateway>>>
 
-async function whyWrong(
+async function invalidityReason(
   { context: { settings, database } }: IdentityContext,
   assertion: string,
-  { found, clientId }: { found: Found; clientId: string },
+  { found, clientId }: { found: GatewayIdentity; clientId: string },
 ): Promise<string | undefined> {
   if (found.principal.disabled) return 'the gateway was revoked'
   try {
@@ -96,17 +100,17 @@ async function whyWrong(
     })
     const { iat = 0, exp = 0, jti = '' } = payload
     if (exp - iat > longestLifetimeSeconds) return `it is valid for more than ${longestLifetimeSeconds} seconds`
-    if (jti === '' || jti.length > longestId) return `its claim jti has 1 to ${longestId} characters`
+    if (jti === '' || jti.length > longestId) return `its claim jti must have 1 to ${longestId} characters`
     const proof = {
       tenantId: found.tenant.id,
       signer: clientId,
       id: jti,
       expiresAt: (exp + clockToleranceSeconds) * 1000,
     }
-    return (await useOnce(database, proof)) ? undefined : 'it was used before'
+    return (await useOnce(database, proof)) ? undefined : 'it was already used'
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
-    if (error instanceof errors.JWTExpired) return 'it has expired: is the clock of the gateway right?'
+    if (error instanceof errors.JWTExpired) return 'it has expired; check the clock of the gateway'
     if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is wrong`
     return 'its signature is wrong'
   }

@@ -3,7 +3,7 @@ import { builtInRoles } from '@millwright/api/permission.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 
-/** Shorter than a new key is published before it signs, so that no cache holds a list without it by then. */
+/** Shorter than the time that a new key is published before it signs, so no cached list lacks the key by then. */
 const keysCachedSeconds = 15
 const metadataCachedSeconds = 300
 
@@ -26,7 +26,7 @@ export function metadataHandlers({
 
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']
 
-/** RFC 8414. */
+/** Returns the authorization server metadata (RFC 8414). */
 function metadataOf(issuer: string): Record<string, unknown> {
   return {
     issuer,

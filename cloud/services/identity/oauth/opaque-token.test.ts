@@ -5,7 +5,7 @@ import { createClientId, createClientSecret, isClientId } from '../accounts/serv
 import { readSignInName } from '../accounts/sign-in-name.ts'
 import { createOpaqueToken, readOpaqueToken } from './opaque-token.ts'
 
-test('an opaque token says its tenant and nothing else, and is found by its hash', () => {
+test('creates an opaque token that contains only its tenant, and finds it by its hash', () => {
   fc.assert(
     fc.property(fc.uuid(), (tenantId) => {
       const { text, hash } = createOpaqueToken(tenantId)
@@ -14,7 +14,7 @@ test('an opaque token says its tenant and nothing else, and is found by its hash
   )
 })
 
-test('what is not an opaque token is not read as one', () => {
+test('refuses text that is not an opaque token', () => {
   fc.assert(fc.property(fc.string(), (text) => assert.equal(readOpaqueToken(text), undefined)))
   const { text } = createOpaqueToken('0198f0c2-7b1e-7c3a-9d55-0242ac120002')
   for (const wrong of [text.toUpperCase(), `${text}=`, text.slice(1), ` ${text}`, `${text}\n`, undefined]) {
@@ -22,7 +22,7 @@ test('what is not an opaque token is not read as one', () => {
   }
 })
 
-test('client ids are readable, client secrets are recognisable, and no two are the same', () => {
+test('creates readable client ids and recognisable client secrets that are unique', () => {
   const ids = new Set(Array.from({ length: 1000 }, createClientId))
   assert.equal(ids.size, 1000)
   for (const id of ids) assert.ok(isClientId(id))
@@ -41,8 +41,8 @@ const names = [
   ['', undefined],
 ] as const
 
-for (const [text, wanted] of names) {
-  test(`${JSON.stringify(text)} signs in as ${wanted === undefined ? 'nobody' : `${wanted.name} of ${wanted.tenant}`}`, () => {
-    assert.deepEqual(readSignInName(text), wanted)
+for (const [text, expected] of names) {
+  test(`reads ${JSON.stringify(text)} as ${expected === undefined ? 'an invalid name' : `${expected.name} of ${expected.tenant}`}`, () => {
+    assert.deepEqual(readSignInName(text), expected)
   })
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * Session cookies, authorization codes and refresh tokens: 256 random bits behind the tenant they belong to, so that
- * they can be looked up within that tenant. What is stored is only the hash.
+ * Session cookies, authorization codes and refresh tokens: the tenant id followed by 256 random bits. The tenant id
+ * allows a lookup within that tenant. Only the hash is stored.
  */
 export type OpaqueToken = { tenantId: string; hash: Buffer }
 
@@ -19,7 +19,7 @@ export function readOpaqueToken(text: string | undefined): OpaqueToken | undefin
   return { tenantId: found.slice(1).join('-'), hash: hashOf(text) }
 }
 
-/** A plain hash is enough for what is random: there is nothing to guess. */
+/** A plain hash is enough, because random tokens cannot be guessed. */
 export function hashOf(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

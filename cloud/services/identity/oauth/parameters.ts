@@ -1,4 +1,4 @@
-/** The parameters of an OAuth request as they came: form fields or a query, a repeated one as a list. */
+/** The parameters of an OAuth request: form fields or a query. A repeated parameter is a list. */
 export type Parameters = Readonly<Record<string, unknown>>
 
 /** The errors of RFC 6749 (§4.1.2.1, §5.2), OpenID Connect (`login_required`) and RFC 8628 (`slow_down`) in use here. */
@@ -14,10 +14,10 @@ export type OAuthError =
   | 'access_denied'
   | 'slow_down'
 
-/** An OAuth request is refused: in the words of the RFCs, which are not those of the rest of the platform. */
+/** `Refusal` refuses an OAuth request with an error code of the RFCs instead of a problem document. */
 export class Refusal extends Error {
   readonly error: OAuthError
-  /** Seconds after which it is worth trying again. */
+  /** Seconds until the client may try again. */
   readonly retryAfter: number | undefined
 
   constructor(error: OAuthError, description: string, { retryAfter }: { retryAfter?: number } = {}) {
@@ -30,7 +30,9 @@ export class Refusal extends Error {
 
 const longestValue = 4_096
 
-/** The value of a parameter. One without a value counts as left out; one that is repeated is refused (RFC 6749 §3.2). */
+/**
+ * Returns the value of a parameter. An empty value counts as absent; a repeated parameter is refused (RFC 6749 §3.2).
+ */
 export function optional(parameters: Parameters, name: string): string | undefined {
   const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined
   if (value === undefined || value === '') return undefined
@@ -47,19 +49,19 @@ export function required(parameters: Parameters, name: string): string {
 
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** The roles that a scope names; undefined when none was asked for. */
+/** Returns the roles in a scope, or undefined when the request has no scope. */
 export function readScope(scope: string | undefined): string[] | undefined {
   if (scope === undefined) return undefined
   const names = [...new Set(scope.split(' '))]
   if (names.every((name) => scopeToken.test(name))) return names
-  throw new Refusal('invalid_scope', 'scope is a list of role names with single blanks between them')
+  throw new Refusal('invalid_scope', 'scope must be a list of role names separated by single spaces')
 }
 
-/** A token has all roles that are held, or those of them that were asked for. */
-export function narrowed(held: readonly string[], wanted: readonly string[] | undefined): string[] {
-  if (wanted === undefined) return [...held]
-  if (wanted.every((name) => held.includes(name))) return [...wanted]
-  throw new Refusal('invalid_scope', 'scope names a role that is not held')
+/** Returns the roles of a token: all roles that are held, or those of the scope. */
+export function narrowed(held: readonly string[], requested: readonly string[] | undefined): string[] {
+  if (requested === undefined) return [...held]
+  if (requested.every((name) => held.includes(name))) return [...requested]
+  throw new Refusal('invalid_scope', 'scope contains a role that is not held')
 }
 
 export function refuseRepeated(parameters: Parameters): void {

@@ -3,24 +3,24 @@ import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import {
-  askForToken,
   authorizePath,
+  freezeClock,
   person,
   proofKey,
   refresh,
+  requestToken,
   rightPassword,
   signedIn,
   signInWith,
-  standStill,
 } from '../testing.ts'
 
-test('a code is good once; using it again ends what it produced', async () => {
+test('accepts a code once, and revokes its tokens when it is used again', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange, refreshToken, status } = await signedIn(hub, jane.signInName)
   assert.equal(status, 200)
 
-  const second = await askForToken(hub, exchange)
+  const second = await requestToken(hub, exchange)
   assert.deepEqual([second.status, second.body.error], [400, 'invalid_grant'])
   assert.equal((await refresh(hub, refreshToken)).body.error, 'invalid_grant')
   const admin = await hub.as('administrator')
@@ -31,15 +31,15 @@ test('a code is good once; using it again ends what it produced', async () => {
   )
 })
 
-test('a code that is used by many at once is good for one of them', async () => {
+test('issues tokens to one of many concurrent requests with the same code', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => askForToken(hub, exchange)))
+  const answers = await Promise.all(Array.from({ length: 8 }, () => requestToken(hub, exchange)))
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
 })
 
-/** Signs in silently in a browser that is signed in, without exchanging the code. */
+/** Returns an unused code of a browser that is signed in. */
 async function unusedCode(hub: TestHub, signInName: string) {
   const { browser, exchange } = await signedIn(hub, signInName)
   const { verifier, challenge } = proofKey()
@@ -48,7 +48,7 @@ async function unusedCode(hub: TestHub, signInName: string) {
   return { browser, exchange: { ...exchange, code, code_verifier: verifier } }
 }
 
-test('a code is bound to its client and its address, and a request with others does not use it up', async () => {
+test('refuses a code for another client or address without using it up', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -60,17 +60,17 @@ test('a code is bound to its client and its address, and a request with others d
     { code: 'nonsense' },
   ]
   for (const change of wrong) {
-    const refused = await askForToken(hub, { ...exchange, ...change })
+    const refused = await requestToken(hub, { ...exchange, ...change })
     assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_grant'], JSON.stringify(Object.keys(change)))
   }
   for (const missing of ['redirect_uri', 'code_verifier', 'code', 'client_id']) {
-    const refused = await askForToken(hub, { ...exchange, [missing]: '' })
+    const refused = await requestToken(hub, { ...exchange, [missing]: '' })
     assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_request'], missing)
   }
-  assert.equal((await askForToken(hub, exchange)).status, 200)
+  assert.equal((await requestToken(hub, exchange)).status, 200)
 })
 
-test('a code lasts a minute', async () => {
+test('refuses a code after one minute', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -85,10 +85,10 @@ test('a code lasts a minute', async () => {
     return rows[0]?.seconds ?? 0
   })
   assert.ok(seconds > 50 && seconds <= 60)
-  assert.equal((await askForToken(hub, exchange)).body.error, 'invalid_grant')
+  assert.equal((await requestToken(hub, exchange)).body.error, 'invalid_grant')
 })
 
-test('a refresh token is good once, and seeing it again ends the whole family', async () => {
+test('accepts a refresh token once, and revokes its family when it is used again', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const { refreshToken: first } = await signedIn(hub, jane.signInName)
@@ -100,7 +100,7 @@ test('a refresh token is good once, and seeing it again ends the whole family', 
   assert.equal((await refresh(hub, third)).body.error, 'invalid_grant')
 })
 
-test('a stolen refresh token ends its own family only', async () => {
+test('revokes only the family of a stolen refresh token', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const one = await signedIn(hub, jane.signInName)
@@ -110,7 +110,7 @@ test('a stolen refresh token ends its own family only', async () => {
   assert.equal((await refresh(hub, other.refreshToken)).status, 200)
 })
 
-test('a refresh token belongs to the program it was given to', async () => {
+test('refuses a refresh token of another client', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { refreshToken } = await signedIn(hub, jane.signInName)
@@ -119,7 +119,7 @@ test('a refresh token belongs to the program it was given to', async () => {
   assert.equal((await refresh(hub, refreshToken)).status, 200)
 })
 
-test('refreshed tokens follow the grants of the moment, within the scope that was asked for', async () => {
+test('issues refreshed tokens with the current grants, within the requested scope', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const admin = await hub.as('administrator')
@@ -143,7 +143,7 @@ test('refreshed tokens follow the grants of the moment, within the scope that wa
   assert.deepEqual(rolesOf(wideAgain.body.access_token), ['supervisor', 'viewer'])
 })
 
-test('a refresh token lasts twelve hours from its last use, and its family thirty days', async () => {
+test('expires a refresh token twelve hours after its last use, and its family after thirty days', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { refreshToken } = await signedIn(hub, jane.signInName)
@@ -172,7 +172,7 @@ async function setRefreshTokens(hub: TestHub, change: string): Promise<void> {
   )
 }
 
-test('what has expired is pruned, and nothing else', async () => {
+test('prunes only expired rows', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { refreshToken } = await signedIn(hub, jane.signInName)
@@ -202,7 +202,7 @@ test('what has expired is pruned, and nothing else', async () => {
   assert.equal((await refresh(hub, before.body.refresh_token ?? '')).status, 200)
 })
 
-test('changing the own password needs the current one, and ends every other sign-in', async () => {
+test('changes the own password only with the current one, and ends all other sessions', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const here = await signedIn(hub, jane.signInName)
@@ -229,8 +229,8 @@ test('changing the own password needs the current one, and ends every other sign
   await change({ currentPassword: newPassword, newPassword: rightPassword })
 })
 
-test('guessing the current password is slowed down too', async (t) => {
-  standStill(t)
+test('delays guesses of the current password', async (t) => {
+  freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { accessToken } = await signedIn(hub, jane.signInName)
@@ -241,7 +241,7 @@ test('guessing the current password is slowed down too', async (t) => {
   await assert.rejects(guess(rightPassword), { code: 'too_many_requests' })
 })
 
-test('a password that an administrator sets, and disabling, end every sign-in of that person', async () => {
+test('ends all sessions of a user when an administrator sets the password or disables the user', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   for (const change of [{ password: `another ${rightPassword}` }, { disabled: true }]) {

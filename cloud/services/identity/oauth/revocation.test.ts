@@ -3,15 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { SignJWT } from 'jose'
 import {
-  askForToken as askWithAssertion,
+  requestToken as askWithAssertion,
   assertionOf,
   enrolledGateway,
   proofFor,
 } from '../../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { askForToken, authorizePath, type Browser, person, postForm, proofKey, refresh, signedIn } from '../testing.ts'
+import { authorizePath, type Browser, person, postForm, proofKey, refresh, requestToken, signedIn } from '../testing.ts'
 
-describe('tokens that end before they expire', () => {
+describe('revokes tokens before they expire', () => {
   let hub: TestHub
   let elsewhere: TestHub
   let admin: TestCaller
@@ -32,7 +32,7 @@ describe('tokens that end before they expire', () => {
     (await process.request({ method: 'GET', path: '/oauth/userinfo', headers: { authorization: `Bearer ${token}` } }))
       .status
 
-  /** Refused at once by the process that revoked it, and soon by the other one. */
+  /** Asserts that the process that revoked the token refuses it immediately, and the other process soon. */
   const assertEnds = async (token: string) => {
     assert.equal(await statusIn(hub, token), 401)
     const deadline = performance.now() + 120_000
@@ -50,13 +50,13 @@ describe('tokens that end before they expire', () => {
   }
 
   const tokenOf = async (client: Record<string, string>) =>
-    (await askForToken(hub, { grant_type: 'client_credentials', ...client })).body.access_token ?? ''
+    (await requestToken(hub, { grant_type: 'client_credentials', ...client })).body.access_token ?? ''
 
   const signIn = async () => signedIn(hub, (await person(hub, `person-${++names}`)).signInName)
 
   const revoke = (form: Record<string, string>) => postForm(hub, '/oauth/revoke', { form })
 
-  test('rotating a secret ends its access tokens with revokeTokens, and not without', async () => {
+  test('revokes the access tokens of a rotated secret only with revokeTokens', async () => {
     const { id, client, token } = await serverUser()
     const { data: second } = await admin.identity.rotateServerUserSecret({ params: { id } })
     const later = await tokenOf({ ...client, client_secret: second.clientSecret })
@@ -68,28 +68,28 @@ describe('tokens that end before they expire', () => {
     await assertValid(await tokenOf({ ...client, client_secret: third.clientSecret }))
   })
 
-  test('a code that is used again ends the access tokens that came from it', async () => {
+  test('revokes the access tokens of a code that is used again', async () => {
     const { exchange, accessToken, refreshToken } = await signIn()
     const renewed = await refresh(hub, refreshToken)
     await assertValid(accessToken)
-    assert.equal((await askForToken(hub, exchange)).body.error, 'invalid_grant')
+    assert.equal((await requestToken(hub, exchange)).body.error, 'invalid_grant')
     await assertEnds(accessToken)
     await assertEnds(renewed.body.access_token ?? '')
   })
 
-  test('a wrong PKCE verifier uses the code up, and is on the audit trail', async () => {
+  test('uses up a code with a wrong PKCE verifier, and records it in the audit trail', async () => {
     const user = await person(hub, `person-${++names}`)
     const { browser, exchange } = await signedIn(hub, user.signInName)
     const unused = { ...exchange, ...(await silentCode(hub, browser)) }
-    const wrong = await askForToken(hub, { ...unused, code_verifier: 'a'.repeat(43) })
+    const wrong = await requestToken(hub, { ...unused, code_verifier: 'a'.repeat(43) })
     assert.equal(wrong.body.error, 'invalid_grant')
-    assert.equal((await askForToken(hub, unused)).body.error, 'invalid_grant')
+    assert.equal((await requestToken(hub, unused)).body.error, 'invalid_grant')
     const { data } = await admin.audit.listEntries({ query: { action: 'identity.token', outcome: 'denied' } })
     const reasons = data.filter(({ principal }) => principal === user.id).map(({ detail }) => detail.reason)
     assert.deepEqual(reasons.toSorted(), ['used_twice', 'wrong_verifier'])
   })
 
-  test('a repeated revocation or replay of a code changes and records nothing', async () => {
+  test('changes and records nothing when a revocation or a code replay is repeated', async () => {
     const { client, token, id } = await serverUser()
     const { exchange } = await signIn()
     const state = () =>
@@ -102,10 +102,10 @@ describe('tokens that end before they expire', () => {
         return rows[0]
       })
     await revoke({ ...client, token })
-    await askForToken(hub, exchange)
+    await requestToken(hub, exchange)
     const before = await state()
     await revoke({ ...client, token })
-    assert.equal((await askForToken(hub, exchange)).body.error, 'invalid_grant')
+    assert.equal((await requestToken(hub, exchange)).body.error, 'invalid_grant')
     assert.deepEqual(await state(), before)
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number }
     const { rows } = await hub.asOwner((owner) =>
@@ -117,14 +117,14 @@ describe('tokens that end before they expire', () => {
     assert.equal(new Date(rows[0].expires_at).getTime(), (exp + 60) * 1000)
   })
 
-  test('signing out ends the access tokens of the session', async () => {
+  test('revokes the access tokens of a session at sign-out', async () => {
     const { accessToken, refreshToken } = await signIn()
     await assertValid(accessToken)
     await postForm(hub, '/oauth/logout', { form: { refresh_token: refreshToken } })
     await assertEnds(accessToken)
   })
 
-  test('/oauth/revoke ends a refresh token with its access tokens, for the client that it was issued to', async () => {
+  test('revokes a refresh token and its access tokens with /oauth/revoke, only for its own client', async () => {
     const { accessToken, refreshToken } = await signIn()
     const { client } = await serverUser()
     for (const other of [client, { client_id: 'cli' }]) {
@@ -137,7 +137,7 @@ describe('tokens that end before they expire', () => {
     assert.equal((await refresh(hub, refreshToken)).body.error, 'invalid_grant')
   })
 
-  test('/oauth/revoke ends one access token of a server user, after client authentication', async () => {
+  test('revokes one access token of a server user with /oauth/revoke, after client authentication', async () => {
     const { client, token } = await serverUser()
     const other = await tokenOf(client)
     assert.equal((await revoke({ client_id: client.client_id, token })).status, 401)
@@ -152,7 +152,7 @@ describe('tokens that end before they expire', () => {
     assert.equal((await revoke(client)).status, 400)
   })
 
-  test('/oauth/introspect describes own tokens to a server user, and with glb_access_manage all tokens of the tenant', async () => {
+  test('describes own tokens to a server user with /oauth/introspect, and with glb_access_manage all tokens of the tenant', async () => {
     const { client } = await serverUser('administrator')
     const { client: powerless, token, id } = await serverUser()
     const introspect = async (caller: Record<string, string>, about: string) => {
@@ -183,7 +183,7 @@ describe('tokens that end before they expire', () => {
     assert.equal((await introspect({ ...client, client_secret: 'wrong' }, token)).status, 401)
   })
 
-  test('an event stream ends when its token is revoked', async () => {
+  test('ends an event stream when its token is revoked', async () => {
     const { client, token } = await serverUser('administrator')
     const headers = { authorization: `Bearer ${token}` }
     const stream = hub.request({ method: 'GET', path: '/events/v1/stream', headers })
@@ -192,7 +192,7 @@ describe('tokens that end before they expire', () => {
     assert.ok(status === 401 || text.includes('revoked'), text)
   })
 
-  test('the metadata document names both endpoints', async () => {
+  test('lists both endpoints in the metadata document', async () => {
     const { body } = await hub.request({ method: 'GET', path: '/.well-known/oauth-authorization-server' })
     const { revocation_endpoint, introspection_endpoint, issuer } = body as Record<string, string>
     assert.deepEqual(
@@ -201,13 +201,13 @@ describe('tokens that end before they expire', () => {
     )
   })
 
-  test('an assertion and a proof of a gateway count once over all processes, and an assertion for five minutes', async () => {
+  test('accepts an assertion and a proof of a gateway once over all processes, and an assertion for five minutes', async () => {
     const { clientId, key, token } = await enrolledGateway(hub, admin, { name: `gateway ${++names}` })
     const assertion = await assertionOf(hub, { clientId, key })
     assert.equal((await askWithAssertion(hub, assertion)).status, 200)
     for (const process of [hub, elsewhere]) {
       const replayed = await askWithAssertion(process, assertion)
-      assert.match((replayed.body as { error_description: string }).error_description, /used before/)
+      assert.match((replayed.body as { error_description: string }).error_description, /already used/)
     }
     const long = await new SignJWT({})
       .setProtectedHeader({ alg: 'ES256' })
@@ -231,7 +231,7 @@ describe('tokens that end before they expire', () => {
     }
   })
 
-  test('refused reads of credentials and accounts are on the audit trail, other refused reads are not', async () => {
+  test('records refused reads of credentials and accounts in the audit trail, and no other refused reads', async () => {
     const caller = await hub.as(undefined)
     for (const path of ['/credentials/v2/instances', '/iam/v1/users', '/audit/v1/entries']) {
       const headers = { authorization: `Bearer ${caller.token}` }
@@ -247,7 +247,7 @@ describe('tokens that end before they expire', () => {
   })
 })
 
-/** A new code for a browser that is signed in. */
+/** Returns a new code of a browser that is signed in. */
 async function silentCode(hub: TestHub, browser: Browser) {
   const { verifier, challenge } = proofKey()
   const back = await browser.open(authorizePath(hub, { code_challenge: challenge }))

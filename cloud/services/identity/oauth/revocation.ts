@@ -24,10 +24,10 @@ import {
   uncached,
 } from './tokens.ts'
 
-/** The permission that a server user needs for the introspection of tokens of other clients of its tenant. */
+/** The permission that a server user needs to introspect tokens of other clients of its tenant. */
 const introspectionPermission = 'glb_access_manage'
 
-/** Token revocation (RFC 7009) and introspection (RFC 7662). */
+/** Handlers for token revocation (RFC 7009) and introspection (RFC 7662). */
 export function revocationHandlers(
   shared: IdentityContext,
 ): Pick<Handlers<typeof identity>, 'revokeToken' | 'introspectToken'> {
@@ -49,7 +49,7 @@ export function revocationHandlers(
         refuseRepeated(body)
         const client = readClient(body, headers.authorization)
         if (findPublicClient(client.clientId) !== undefined)
-          throw new Refusal('invalid_client', 'Introspection is for server users')
+          throw new Refusal('invalid_client', 'Only server users can introspect tokens')
         const { tenant, principal, held, clientId } = await authenticated(shared, { form: body, client, visitor })
         if (principal.disabled) throw new Refusal('access_denied', 'The server user is disabled')
         const readsAll = held.some(
@@ -67,14 +67,14 @@ export function revocationHandlers(
   }
 }
 
-/** The client that sends the request, authenticated where it has a secret or a key. */
+/** Returns the client that sends the request, authenticated if it has a secret or a key. */
 async function clientOf(shared: IdentityContext, request: TokenRequest): Promise<string> {
   if (hasAssertion(request.form)) return (await gatewayClient(shared, request)).clientId
   if (findPublicClient(request.client.clientId) !== undefined) return requirePublicClient(request.client).id
   return (await authenticated(shared, request)).clientId
 }
 
-/** A token may be longer than other parameters. */
+/** A token can be longer than other parameters. */
 function tokenIn(form: Parameters): string {
   const token = typeof form.token === 'string' ? form.token : optional(form, 'token')
   if (token === undefined || token === '') throw new Refusal('invalid_request', 'token is missing')
@@ -110,7 +110,7 @@ async function revokeAccessToken(
     const principal = await findPrincipal(tx, claims.sub)
     if (principal === undefined) return
     const revocation = { principalId: principal.id, ids: [claims.jti], expiresAtMs: claims.exp * 1000 }
-    // A repeated revocation changes nothing: it is not recorded again, and no process reloads the access of the tenant.
+    // A repeated revocation is not recorded again, and no process reloads the access of the tenant.
     if ((await revokeTokens(tx, revocation)) === 0) return
     await changeAccess(tx)
     const detail = { clientId, token: 'access_token' }
@@ -135,9 +135,9 @@ async function revokeRefreshToken(
     const { principalId } = found
     await revokeTokens(tx, { principalId, ids: [found.familyId] })
     const name = (await findPrincipal(tx, principalId))?.name ?? ''
-    const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
     const detail = { clientId, token: 'refresh_token' }
-    await record(tx, who, { action: 'identity.revokeToken', target: `user/${principalId}`, detail })
+    await record(tx, actor, { action: 'identity.revokeToken', target: `user/${principalId}`, detail })
   })
 }
 

@@ -8,24 +8,24 @@ function basic(id: string, secret: string): string {
   return `Basic ${Buffer.from(encoded).toString('base64')}`
 }
 
-test('credentials are read from the form or from the header, however they are encoded there', () => {
+test('reads credentials from the form or the header in every encoding', () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, unit: 'grapheme' }),
       fc.string({ minLength: 1, unit: 'grapheme' }),
       (id, secret) => {
-        const wanted = { clientId: id, clientSecret: secret }
+        const expected = { clientId: id, clientSecret: secret }
         assert.deepEqual(readClient({ client_id: id, client_secret: secret }, undefined), {
-          ...wanted,
+          ...expected,
         })
-        assert.deepEqual(readClient({}, basic(id, secret)), wanted)
-        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, basic(id, secret)), wanted)
+        assert.deepEqual(readClient({}, basic(id, secret)), expected)
+        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, basic(id, secret)), expected)
       },
     ),
   )
 })
 
-test('form and header that differ are refused', () => {
+test('refuses credentials that differ between form and header', () => {
   assert.throws(() => readClient({ client_id: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
   assert.throws(() => readClient({ client_secret: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
 })
@@ -39,12 +39,12 @@ const unreadable = [
 ]
 
 for (const header of unreadable) {
-  test(`the header "${header}" is refused`, () => {
+  test(`refuses the header "${header}"`, () => {
     assert.throws(() => readClient({}, header), { error: 'invalid_client' })
   })
 }
 
-test('an empty field counts as left out', () => {
+test('treats an empty field as absent', () => {
   assert.deepEqual(readClient({ client_id: '', client_secret: '' }, undefined), {
     clientId: undefined,
     clientSecret: undefined,

@@ -1,9 +1,9 @@
 import { optional, type Parameters, Refusal } from './parameters.ts'
 
-/** Who asks for a token, as far as the request says so. */
+/** The client id and secret of a token request. */
 export type ClientCredentials = { clientId: string | undefined; clientSecret: string | undefined }
 
-/** RFC 6749 §2.3.1: in the form or by HTTP Basic; both are fine as long as they agree. */
+/** Reads the credentials from the form or from HTTP Basic (RFC 6749 §2.3.1). If both are present, they must agree. */
 export function readClient(form: Parameters, authorization: string | undefined): ClientCredentials {
   const given = { clientId: optional(form, 'client_id'), clientSecret: optional(form, 'client_secret') }
   if (authorization === undefined) return given
@@ -22,15 +22,16 @@ function readBasic(authorization: string): { clientId: string; clientSecret: str
   if (encoded === undefined) throw new Refusal('invalid_client', 'The Authorization header must be HTTP Basic')
   const text = Buffer.from(encoded, 'base64').toString()
   const colon = text.indexOf(':')
-  if (colon < 0) throw new Refusal('invalid_client', 'The Authorization header has no colon between id and secret')
+  if (colon < 0)
+    throw new Refusal('invalid_client', 'The Authorization header has no colon between client id and secret')
   return { clientId: formDecoded(text.slice(0, colon)), clientSecret: formDecoded(text.slice(colon + 1)) || undefined }
 }
 
-/** Id and secret are form-encoded before they are joined. */
+/** Client id and secret are form-encoded before they are joined. */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new Refusal('invalid_client', 'The Authorization header is not valid percent-encoding')
+    throw new Refusal('invalid_client', 'The Authorization header contains invalid percent-encoding')
   }
 }

@@ -9,7 +9,7 @@ import { sameBytes } from '../../../platform/secrets/secrets.ts'
 import { type AnonymousCaller, type Answer, answer, type Handlers } from '../../../platform/service.ts'
 import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
 import { WindowLimit } from '../../../platform/window-limit.ts'
-import { whyClosed } from '../accounts/application.ts'
+import { unavailabilityReason } from '../accounts/application.ts'
 import { isClientId } from '../accounts/server-user.ts'
 import type { IdentityContext } from '../context.ts'
 import * as store from '../store.ts'
@@ -29,12 +29,12 @@ import {
 } from './parameters.ts'
 import { type ClientCredentials, readClient } from './token-request.ts'
 
-/** A refresh token that is not used for so long is worth nothing any more. */
+/** A refresh token expires when it is not used for this long. */
 const idleSeconds = 12 * 3_600
-/** However often it is renewed: after so long people sign in again. */
+/** People sign in again after this time, even if they refresh their tokens regularly. */
 const familySeconds = 30 * 24 * 3_600
 
-/** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
+/** Programs request tokens all day, so the audit trail records one token per client and ten minutes. */
 const recordedPerClient = { most: 1, windowMs: 10 * 60_000 }
 
 export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: AnonymousCaller }
@@ -68,7 +68,7 @@ export function tokenHandlers(shared: IdentityContext): Pick<Handlers<typeof ide
   }
 }
 
-/** Answers a `Refusal` as RFC 6749 §5.2 says. */
+/** Converts a `Refusal` into an error response (RFC 6749 §5.2). */
 export async function answerRefusals<Body>(
   work: () => Promise<Answer<Body>>,
 ): Promise<Answer<Body> | ReturnType<typeof refused>> {
@@ -105,15 +105,15 @@ async function clientCredentials(
   const { tenant, principal, held, clientId, ...binding } = hasAssertion(request.form)
     ? await gatewayClient(shared, request)
     : await authenticated(shared, request)
-  requireOpen(tenant, 'api')
+  requireApplication(tenant, 'api')
   if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
   const scope = readScope(optional(request.form, 'scope'))
   const roles = narrowed(roleNames(held), scope)
   if (recorded.take(clientId)) {
-    const who = { principal, request: request.visitor.request }
+    const actor = { principal, request: request.visitor.request }
     const detail = { grant: 'client_credentials', clientId }
     await shared.context.database.transaction({ tenantId: tenant.id }, (tx) =>
-      record(tx, who, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
+      record(tx, actor, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
     )
   }
   return bearerAnswer(shared, { tenant, principal, clientId, roles, scope, ...binding })
@@ -123,31 +123,32 @@ const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
 export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
   const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
-  // Other roles of a gateway count for what discovery writes for it, not for what its token can call.
+  // Other roles of a gateway apply to signIn discovery writes for it, not to signIn its token can call.
   const own = held.filter(({ role }) => role === 'gateway')
   return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
 
-/** The server user whose id and secret these are. */
+/** Returns the server user with this client id and secret. */
 export async function authenticated(
   shared: IdentityContext,
   { client: { clientId, clientSecret }, visitor }: TokenRequest,
 ) {
   if (findPublicClient(clientId) !== undefined) {
-    throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
+    throw new Refusal('unauthorized_client', 'This client is for people: use the grant authorization_code')
   }
   if (clientId === undefined || clientSecret === undefined) {
-    throw new Refusal('invalid_client', 'client_id and client_secret are needed, in the form or by HTTP Basic')
+    throw new Refusal('invalid_client', 'client_id and client_secret are required, in the form or by HTTP Basic')
   }
   const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
   const retryAfter = shared.guard.waitFor(attempt)
-  if (retryAfter > 0) throw new Refusal('slow_down', 'Too many wrong secrets: wait before the next try', { retryAfter })
+  if (retryAfter > 0)
+    throw new Refusal('slow_down', 'Too many wrong secrets. Wait before you try again.', { retryAfter })
 
   const found = await findClient(shared, clientId)
-  const right = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
-  const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
-  await shared.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
-  if (!right) throw new Refusal('invalid_client', 'The client id or the secret is wrong')
+  const isCorrect = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
+  const signIn = { attempt, action: 'identity.token', requestId: visitor.request.id }
+  await shared.guard.recordSecretCheck(signIn, { isCorrect, tenantId: found?.tenant.id, principal: found?.principal })
+  if (!isCorrect) throw new Refusal('invalid_client', 'The client id or the client secret is wrong')
   const { tenant, principal, held, family } = found
   return { tenant, principal, held, clientId, family }
 }
@@ -170,12 +171,12 @@ async function findClient({ context: { database } }: IdentityContext, clientId: 
   })
 }
 
-function requireOpen(tenant: Tenant, application: Application): void {
-  const reason = whyClosed(tenant, application)
+function requireApplication(tenant: Tenant, application: Application): void {
+  const reason = unavailabilityReason(tenant, application)
   if (reason !== undefined) throw new Refusal('unauthorized_client', reason)
 }
 
-type Bearing = {
+type BearerInput = {
   tenant: Tenant
   principal: { id: string; kind: TokenKind }
   clientId: string
@@ -186,7 +187,10 @@ type Bearing = {
   keyThumbprint?: string
 }
 
-async function bearerAnswer({ context: { settings }, keys }: IdentityContext, bearing: Bearing): Promise<TokenAnswer> {
+async function bearerAnswer(
+  { context: { settings }, keys }: IdentityContext,
+  bearing: BearerInput,
+): Promise<TokenAnswer> {
   return {
     access_token: await signToken(claimsFor(bearing, settings, new Date()), keys),
     token_type: 'Bearer',
@@ -195,12 +199,12 @@ async function bearerAnswer({ context: { settings }, keys }: IdentityContext, be
   }
 }
 
-/** A person's program: it has no secret, so it must not come with one. */
+/** Returns a program that people sign in with. It has no secret, so a request with a secret is refused. */
 export function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
   if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
   const client = findPublicClient(clientId)
   if (client === undefined)
-    throw new Refusal('unauthorized_client', 'This grant is for programs that people sign in to')
+    throw new Refusal('unauthorized_client', 'This grant is for clients that people sign in with')
   if (clientSecret !== undefined) throw new Refusal('invalid_client', 'This client has no secret')
   return client
 }
@@ -210,8 +214,8 @@ const unusable = new Refusal(
   'The code or token is invalid, expired, already used or issued to another client',
 )
 
-/** What a code or a refresh token turned out to be good for. */
-type Redeemed = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
+/** The access that a code or a refresh token grants. */
+type RedeemedGrant = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
 
 async function authorizationCode(
   shared: IdentityContext,
@@ -221,78 +225,86 @@ async function authorizationCode(
   const redirectUri = required(form, 'redirect_uri')
   const verifier = required(form, 'code_verifier')
   const code = readOpaqueToken(required(form, 'code'))
-  const tenant = await openTenant(shared, code?.tenantId)
+  const tenant = await findUsableTenant(shared, code?.tenantId)
   if (code === undefined || tenant === undefined) throw unusable
 
   const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockCode(tx, code.hash)
     if (found === undefined) return undefined
     if (found.used) {
-      // Everything that came from the code ends below, so a further replay has nothing left to end.
+      // All tokens of the code are revoked below, so a further replay has nothing to revoke.
       await store.deleteCode(tx, code.hash)
-      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
+      return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
     }
     if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
     await store.useCode(tx, code.hash)
-    // The code is used up by a wrong verifier too: a thief must not guess again.
+    // A wrong verifier uses the code up too, so that an attacker cannot guess again.
     if (challengeOf(verifier) !== found.challenge)
-      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
+      return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
     const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
     const next = await renew(tx, { ...found, familyExpiresAt })
     if (next === undefined) return undefined
-    const who = {
+    const actor = {
       principal: { id: found.principalId, kind: 'user' as const, name: next.name },
       request: visitor.request,
     }
     const detail = { grant: 'authorization_code', clientId }
-    await record(tx, who, { action: 'identity.token', target: `user/${found.principalId}`, detail })
+    await record(tx, actor, { action: 'identity.token', target: `user/${found.principalId}`, detail })
     return next
   })
   if (redeemed === undefined) throw unusable
-  const wanted = scopeOf(redeemed.granted)
-  // What was held at the sign-in may have been revoked since.
-  return userAnswer(shared, tenant, { ...redeemed, scope: wanted?.filter((name) => redeemed.held.includes(name)) })
+  const requestedScope = scopeOf(redeemed.granted)
+  // Roles that the person held at the sign-in may have been revoked.
+  return userAnswer(shared, tenant, {
+    ...redeemed,
+    scope: requestedScope?.filter((name) => redeemed.held.includes(name)),
+  })
 }
 
 async function refreshToken(shared: IdentityContext, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
   const { id: clientId } = requirePublicClient(client)
   const token = readOpaqueToken(required(form, 'refresh_token'))
-  const wanted = readScope(optional(form, 'scope'))
-  const tenant = await openTenant(shared, token?.tenantId)
+  const requestedScope = readScope(optional(form, 'scope'))
+  const tenant = await findUsableTenant(shared, token?.tenantId)
   if (token === undefined || tenant === undefined) throw unusable
 
   const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockRefreshToken(tx, token.hash)
     if (found === undefined || found.clientId !== clientId) return undefined
-    if (found.used) return endStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
+    if (found.used) return revokeStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
     await store.useRefreshToken(tx, token.hash)
     const next = await renew(tx, found)
     if (next === undefined) return undefined
     const granted = scopeOf(found)?.filter((name) => next.held.includes(name))
-    // Refused within the transaction: the token was not used then.
-    if (wanted !== undefined) narrowed(granted ?? next.held, wanted)
-    return { ...next, scope: wanted ?? granted }
+    // Refused within the transaction, so the token is not used up.
+    if (requestedScope !== undefined) narrowed(granted ?? next.held, requestedScope)
+    return { ...next, scope: requestedScope ?? granted }
   })
   if (redeemed === undefined) throw unusable
   return userAnswer(shared, tenant, redeemed)
 }
 
-async function openTenant({ context }: IdentityContext, tenantId: string | undefined): Promise<Tenant | undefined> {
+async function findUsableTenant(
+  { context }: IdentityContext,
+  tenantId: string | undefined,
+): Promise<Tenant | undefined> {
   if (tenantId === undefined) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, tenantId))
-  if (tenant !== undefined) requireOpen(tenant, 'ui')
+  if (tenant !== undefined) requireApplication(tenant, 'ui')
   return tenant
 }
 
-type Theft = {
+type StolenToken = {
   found: store.GrantedAccess
   visitor: AnonymousCaller
   grant: 'authorization_code' | 'refresh_token'
   reason: 'used_twice' | 'wrong_verifier'
 }
 
-/** A code or refresh token that is used twice, or with a wrong verifier, was stolen: every token that came from it ends. */
-async function endStolen(tx: Transaction, theft: Theft): Promise<undefined> {
+/**
+ * Revokes all tokens of a code or refresh token that was used twice or with a wrong verifier, because it was stolen.
+ */
+async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefined> {
   const { principalId, familyId, clientId } = theft.found
   await changeAccess(tx)
   await store.endFamily(tx, familyId)
@@ -314,8 +326,8 @@ async function endStolen(tx: Transaction, theft: Theft): Promise<undefined> {
 
 type Renewable = store.GrantedAccess & { familyExpiresAt: string }
 
-/** The next refresh token of the family; undefined when its owner may not sign in any more. */
-async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | undefined> {
+/** Returns the next refresh token of the family, or undefined when its owner may no longer sign in. */
+async function renew(tx: Transaction, granted: Renewable): Promise<RedeemedGrant | undefined> {
   const access = await findAccess(tx, granted.principalId)
   if (access === undefined || access.principal.disabled) return undefined
   const token = createOpaqueToken(tx.tenantId)
@@ -323,9 +335,13 @@ async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | un
   return { granted, name: access.principal.name, held: roleNames(access.held), refreshToken: token.text }
 }
 
-type Renewed = Redeemed & { scope: readonly string[] | undefined }
+type RenewedGrant = RedeemedGrant & { scope: readonly string[] | undefined }
 
-async function userAnswer(shared: IdentityContext, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
+async function userAnswer(
+  shared: IdentityContext,
+  tenant: Tenant,
+  { granted, held, scope, refreshToken }: RenewedGrant,
+) {
   const { principalId, clientId, sessionId, familyId: family } = granted
   const principal = { id: principalId, kind: 'user' as const }
   const roles = scope === undefined ? held : [...scope]

@@ -3,7 +3,7 @@ import { type FoundAccess, findAccess } from '../../../platform/access/store.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import type { Context } from '../../../platform/service.ts'
 import { findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
-import { whyClosed } from '../accounts/application.ts'
+import { unavailabilityReason } from '../accounts/application.ts'
 import { roleNames } from '../oauth/access-token.ts'
 import { type AuthorizationRequest, codeLocation } from '../oauth/authorization-request.ts'
 import { createOpaqueToken, type OpaqueToken, readOpaqueToken } from '../oauth/opaque-token.ts'
@@ -13,7 +13,7 @@ import { readCookie, setCookie } from './cookie.ts'
 
 const sessionCookie = 'millwright_session'
 const sessionSeconds = 12 * 3_600
-/** A code goes straight from the browser to the program. */
+/** The browser takes a code directly to the program, so a minute is enough. */
 const codeSeconds = 60
 
 export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undefined {
@@ -22,12 +22,12 @@ export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undef
 
 export type Session = { id: string; tenant: Tenant; access: FoundAccess }
 
-/** The session of this browser, as long as whose it is may still sign in. */
+/** Returns the session of this browser, if its user may still sign in. */
 export async function findSession(context: Context, cookies: string | undefined): Promise<Session | undefined> {
   const token = sessionTokenOf(cookies)
   if (token === undefined) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, token.tenantId))
-  if (tenant === undefined || whyClosed(tenant, 'ui') !== undefined) return undefined
+  if (tenant === undefined || unavailabilityReason(tenant, 'ui') !== undefined) return undefined
   return context.database.read({ tenantId: tenant.id }, async (handle) => {
     const found = await store.findSession(handle, token.hash)
     const access = found && (await enabledAccess(handle, found.principalId))
@@ -40,7 +40,7 @@ async function enabledAccess(handle: Handle, principalId: string): Promise<Found
   return access?.principal.disabled === false ? access : undefined
 }
 
-/** Every sign-in is a new session: what the browser held before is worth nothing afterwards. */
+/** Every sign-in starts a new session; the session token that the browser had before is no longer valid. */
 export async function beginSession(tx: Transaction, principalId: string): Promise<{ id: string; token: string }> {
   const id = v7()
   const token = createOpaqueToken(tx.tenantId)
@@ -48,7 +48,7 @@ export async function beginSession(tx: Transaction, principalId: string): Promis
   return { id, token: token.text }
 }
 
-/** Ends the session that the browser had before. */
+/** Ends the previous session of the browser. */
 export async function endSessionBefore(context: Context, cookies: string | undefined): Promise<void> {
   const token = sessionTokenOf(cookies)
   if (token === undefined) return
@@ -60,7 +60,10 @@ export async function endSessionBefore(context: Context, cookies: string | undef
 
 type Issue = { sessionId: string; access: FoundAccess; request: AuthorizationRequest }
 
-/** A code for the program, and the address that takes the browser back to it. Refuses a scope that is not held. */
+/**
+ * Issues a code for the program and returns the redirect address. Refuses a scope with a role that the user does not
+ * hold.
+ */
 export async function issueCode(tx: Transaction, issuer: string, { sessionId, access, request }: Issue) {
   const { client, redirectUri, challenge, scope } = request
   narrowed(roleNames(access.held), scope)

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { type Answer, answer } from '../../../platform/service.ts'
-import { type Language, signInWords } from './sign-in-words.ts'
+import { type Language, signInMessages } from './sign-in-messages.ts'
 
 export type SignInForm = {
-  /** What the person signs in to, in words. */
+  /** The display name of the program that the person signs in to. */
   to: string
   action: string
   proof: string
-  /** What was typed before. The password is never filled in again. */
+  /** The name that was typed before. The password is never filled in again. */
   name?: string | undefined
   error?: string | undefined
-  /** Where the browser may be sent after the form: browsers also hold redirects to this. */
+  /** The address where the form may redirect to: browsers apply `form-action` to redirects too. */
   returnsTo: string
 }
 
@@ -18,39 +18,39 @@ type PageOptions = { status: number; language: Language; headers?: Record<string
 
 export function signInPage(form: SignInForm, options: PageOptions): Answer<string> {
   const { name = '', error } = form
-  const words = signInWords[options.language]
+  const messages = signInMessages[options.language]
   const invalid = error === undefined ? '' : ' aria-invalid="true"'
   const explained = error === undefined ? '' : ' error'
   const content = `
-    <h1>${words.signIn}</h1>
-    <p class="lead">${escaped(words.to(form.to))}</p>
+    <h1>${messages.signIn}</h1>
+    <p class="lead">${escaped(messages.to(form.to))}</p>
     ${error === undefined ? '' : `<p class="error" id="error" role="alert">${escaped(error)}</p>`}
     <form method="post" action="${escaped(form.action)}">
       <input type="hidden" name="proof" value="${escaped(form.proof)}">
-      <label for="name">${words.name}</label>
+      <label for="name">${messages.name}</label>
       <input id="name" name="name" type="text" autocomplete="username" autocapitalize="none" spellcheck="false"
         required maxlength="128" aria-describedby="hint${explained}"${invalid} value="${escaped(name)}"${name === '' ? ' autofocus' : ''}>
-      <p class="hint" id="hint">${words.nameHint}</p>
-      <label for="password">${words.password}</label>
+      <p class="hint" id="hint">${messages.nameHint}</p>
+      <label for="password">${messages.password}</label>
       <input id="password" name="password" type="password" autocomplete="current-password" required
         maxlength="256"${error === undefined ? '' : ' aria-describedby="error"'}${invalid}${name === '' ? '' : ' autofocus'}>
-      <button type="submit">${words.signIn}</button>
+      <button type="submit">${messages.signIn}</button>
     </form>`
-  const title = error === undefined ? words.signIn : words.error
+  const title = error === undefined ? messages.signIn : messages.error
   return page({ title, content, formAction: `'self' ${originForPolicy(form.returnsTo)}` }, options)
 }
 
-/** What is wrong with the request is for whoever wrote the program: it is told in English. */
+/** Shows an invalid request. The detail is in English, because it is for the developer of the program. */
 export function errorPage(detail: string, options: PageOptions): Answer<string> {
-  const words = signInWords[options.language]
+  const messages = signInMessages[options.language]
   const content = `
-    <h1>${words.cannotGoOn}</h1>
+    <h1>${messages.cannotContinue}</h1>
     <p class="error" role="alert" lang="en">${escaped(detail)}</p>
-    <p class="lead">${words.startAgain}</p>`
-  return page({ title: words.cannotGoOnTitle, content, formAction: `'none'` }, options)
+    <p class="lead">${messages.startAgain}</p>`
+  return page({ title: messages.cannotContinueTitle, content, formAction: `'none'` }, options)
 }
 
-/** A policy cannot name an IPv6 address; there the scheme must do. */
+/** A policy cannot contain an IPv6 address, so it names only the scheme. */
 function originForPolicy(url: string): string {
   const { origin, hostname, protocol } = new URL(url)
   return hostname.startsWith('[') ? protocol : origin
@@ -89,7 +89,8 @@ function page(
   return answer(status, html, {
     'content-security-policy': policy.join('; '),
     'cache-control': 'no-store',
-    // Without an origin in its request the form could not be told from one of another site.
+    // The request needs an `Origin` header; without it the server cannot distinguish this form from a form of another
+    // site.
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',

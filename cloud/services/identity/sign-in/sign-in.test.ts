@@ -5,21 +5,21 @@ import * as oauth from 'oauth4webapi'
 import { suspendTenant, withdrawApplication } from '../../../platform/tenants/tenants.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import {
-  askForToken,
   authorizePath,
   Browser,
   fetchFrom,
+  freezeClock,
   locationOf,
   person,
   proofKey,
+  requestToken,
   rightPassword,
   signedIn,
   signInWith,
-  standStill,
   wrongPassword,
 } from '../testing.ts'
 
-test('an independent client signs a person in with code and PKCE, and refreshes', async () => {
+test('signs a person in with an independent OAuth client (code and PKCE) and refreshes the tokens', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const options = { [oauth.customFetch]: fetchFrom(hub), [oauth.allowInsecureRequests]: true }
@@ -55,8 +55,8 @@ test('an independent client signs a person in with code and PKCE, and refreshes'
     options,
   )
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
-  const who = await oauth.userInfoRequest(server, client, tokens.access_token, options)
-  const info = await oauth.processUserInfoResponse(server, client, jane.id, who)
+  const response = await oauth.userInfoRequest(server, client, tokens.access_token, options)
+  const info = await oauth.processUserInfoResponse(server, client, jane.id, response)
   assert.deepEqual(
     [info.name, info.preferred_username, info.tenant_name, info.kind, info.roles],
     ['Somebody', jane.signInName, hub.tenant.name, 'user', ['viewer']],
@@ -68,7 +68,7 @@ test('an independent client signs a person in with code and PKCE, and refreshes'
   assert.equal(decodeJwt(refreshed.access_token).sub, jane.id)
 })
 
-test('the sign-in page needs no script, takes nothing from elsewhere and cannot be framed', async () => {
+test('serves a sign-in page without scripts and external resources that cannot be framed', async () => {
   await using hub = await testHub()
   const page = await new Browser(hub).open(authorizePath(hub))
   assert.equal(page.status, 200)
@@ -85,7 +85,7 @@ test('the sign-in page needs no script, takes nothing from elsewhere and cannot 
   assert.match(page.text, /autofocus/)
 })
 
-test('the form may lead back to the command line on this machine, and to nobody else', async () => {
+test('allows the form to redirect only to the platform and to the loopback address of the command line', async () => {
   await using hub = await testHub()
   const policyFor = async (redirectUri: string) => {
     const page = await new Browser(hub).open(authorizePath(hub, { client_id: 'cli', redirect_uri: redirectUri }))
@@ -95,7 +95,7 @@ test('the form may lead back to the command line on this machine, and to nobody 
   assert.equal(await policyFor('http://[::1]:8123/callback'), "'self' http:")
 })
 
-test('a wrong password, an unknown name and an unknown tenant are told apart by nobody', async () => {
+test('returns the same error for a wrong password, an unknown name and an unknown tenant', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const alerts = []
@@ -112,10 +112,10 @@ test('a wrong password, an unknown name and an unknown tenant are told apart by 
   assert.deepEqual(new Set(alerts), new Set(['Wrong user name or password.']))
 })
 
-test('the page speaks the language that the browser likes best among those it knows', async () => {
+test('shows the page in the language that the browser prefers', async () => {
   await using hub = await testHub()
-  const heading = async (wanted: string) => {
-    const page = await new Browser(hub).open(authorizePath(hub), { 'accept-language': wanted })
+  const heading = async (acceptLanguage: string) => {
+    const page = await new Browser(hub).open(authorizePath(hub), { 'accept-language': acceptLanguage })
     return [/<html lang="(..)"/.exec(page.text)?.[1], /<h1>([^<]+)</.exec(page.text)?.[1]]
   }
   assert.deepEqual(await heading('de-AT,de;q=0.9,en;q=0.8'), ['de', 'Anmelden'])
@@ -131,7 +131,7 @@ test('the page speaks the language that the browser likes best among those it kn
   assert.match(lost.text, /<h1>Diese Anmeldung kann nicht fortgesetzt werden</)
 })
 
-test('what was typed is shown again as text, but never the password', async () => {
+test('shows the typed name again as escaped text, and never the password', async () => {
   await using hub = await testHub()
   const name = '"><script>alert(1)</script>'
   const page = await new Browser(hub).signIn(authorizePath(hub, { state: name }), { name, password: wrongPassword })
@@ -140,7 +140,7 @@ test('what was typed is shown again as text, but never the password', async () =
   assert.ok(!page.text.includes(wrongPassword))
 })
 
-test('a form from another site, another browser or for another request signs nobody in', async () => {
+test('refuses a form from another site, another browser or another request', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const typed = { name: jane.signInName, password: rightPassword }
@@ -160,7 +160,7 @@ test('a form from another site, another browser or for another request signs nob
   assert.equal((await browser.submit(page, typed)).status, 303, 'the form itself')
 })
 
-test('the session cookie is out of reach of scripts and other sites, and new at every sign-in', async () => {
+test('sets a session cookie that scripts and other sites cannot read, and replaces it at every sign-in', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
@@ -176,7 +176,7 @@ test('the session cookie is out of reach of scripts and other sites, and new at 
   assert.equal((await old.open(authorizePath(hub))).status, 200, 'the old session has ended')
 })
 
-test('somebody who is signed in comes back without being asked, unless the program wants them to be', async () => {
+test('returns to the program without a form when the person is signed in, unless the program requests prompt=login', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
@@ -194,7 +194,7 @@ test('somebody who is signed in comes back without being asked, unless the progr
   )
 })
 
-test('the command line always asks for the password, and leaves the browser signed in as it was', async () => {
+test("requests the password for every sign-in of the command line, and does not change the browser's session", async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
@@ -208,7 +208,7 @@ test('the command line always asks for the password, and leaves the browser sign
   assert.equal(browser.cookies.get('millwright_session')?.value, before)
 })
 
-test('an address that is not registered is told on a page, by GET and by POST', async () => {
+test('shows an unregistered redirect address as an error page, for GET and POST', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -232,7 +232,7 @@ test('an address that is not registered is told on a page, by GET and by POST', 
   }
 })
 
-test('a scope that is not held is told to the program', async () => {
+test('reports a scope that the person does not hold to the program', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const back = await new Browser(hub).signIn(authorizePath(hub, { scope: 'administrator' }), {
@@ -243,8 +243,8 @@ test('a scope that is not held is told to the program', async () => {
   assert.equal(locationOf(back).searchParams.get('code'), null)
 })
 
-test('guessing passwords is slowed down, also for the right one, and only from where it comes', async (t) => {
-  standStill(t)
+test('delays sign-ins after wrong passwords, also with the correct one, and only for the same address', async (t) => {
+  freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -259,8 +259,8 @@ test('guessing passwords is slowed down, also for the right one, and only from w
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 
-test('a hundred guesses at once are not tried a hundred times', async (t) => {
-  standStill(t)
+test('checks only a few of a hundred concurrent guesses', async (t) => {
+  freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -274,7 +274,7 @@ test('a hundred guesses at once are not tried a hundred times', async (t) => {
   assert.equal(statuses.filter((status) => status === 429).length, 100 - tried)
 })
 
-test('the audit trail shows every sign-in and every refusal, without names that do not exist', async () => {
+test('records every sign-in and every refusal in the audit trail, without names that do not exist', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -301,7 +301,7 @@ test('the audit trail shows every sign-in and every refusal, without names that 
   assert.ok(user.lastSignInTimestamp)
 })
 
-test('who may not come in is told why only with the right password', async () => {
+test('shows the reason for a refused sign-in only when the password is correct', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const admin = await hub.as('administrator')
@@ -324,7 +324,7 @@ test('who may not come in is told why only with the right password', async () =>
   assert.match((await attempt(rightPassword))[1], /suspended/)
 })
 
-test('a session ends with the application of its tenant, and with its user', async () => {
+test('ends a session when its tenant loses the application or its user is disabled', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const joe = await person(hub, 'joe.bloggs')
@@ -338,7 +338,7 @@ test('a session ends with the application of its tenant, and with its user', asy
   assert.equal((await second.browser.open(authorizePath(hub))).status, 200)
 })
 
-test('signing out ends the session and everything that came from it, and leads nowhere but to the console', async () => {
+test('ends the session and its tokens at sign-out, and redirects only to the console', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser, refreshToken } = await signedIn(hub, jane.signInName)
@@ -352,7 +352,7 @@ test('signing out ends the session and everything that came from it, and leads n
   const out = await browser.post('/oauth/logout', { post_logout_redirect_uri: 'https://evil.example/' })
   assert.equal(out.status, 204)
   assert.equal(browser.cookies.has('millwright_session'), false)
-  const refused = await askForToken(hub, {
+  const refused = await requestToken(hub, {
     grant_type: 'refresh_token',
     client_id: 'console',
     refresh_token: refreshToken,
@@ -364,7 +364,7 @@ test('signing out ends the session and everything that came from it, and leads n
   const cli = { client_id: 'cli', redirect_uri: 'http://127.0.0.1:8123/callback' }
   const program = await signedIn(hub, jane.signInName, cli)
   assert.equal((await new Browser(hub).post('/oauth/logout', { refresh_token: program.refreshToken })).status, 204)
-  const again = await askForToken(hub, {
+  const again = await requestToken(hub, {
     grant_type: 'refresh_token',
     client_id: 'cli',
     refresh_token: program.refreshToken,
@@ -372,7 +372,7 @@ test('signing out ends the session and everything that came from it, and leads n
   assert.equal(again.body.error, 'invalid_grant')
 })
 
-test('a challenge in the clear is refused although it would fit', async () => {
+test('refuses a plain code challenge even if it matches', async () => {
   await using hub = await testHub()
   const { verifier } = proofKey()
   const refused = await new Browser(hub).open(

@@ -4,7 +4,7 @@ import { findAccess } from '../../../platform/access/store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import { findTenantByName, type Tenant } from '../../../platform/tenants/store.ts'
-import { whyClosed } from '../accounts/application.ts'
+import { unavailabilityReason } from '../accounts/application.ts'
 import { isPassword } from '../accounts/password-hash.ts'
 import { readSignInName } from '../accounts/sign-in-name.ts'
 import type { IdentityContext } from '../context.ts'
@@ -19,8 +19,8 @@ import { Refusal } from '../oauth/parameters.ts'
 import * as store from '../store.ts'
 import { readCookie, setCookie } from './cookie.ts'
 import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
+import { languageFor, type SignInMessages, signInMessages } from './sign-in-messages.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
-import { languageFor, signInWords, type Words } from './sign-in-words.ts'
 
 const formCookie = 'millwright_form'
 const formCookieSeconds = 24 * 3_600
@@ -53,17 +53,17 @@ export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof id
       const { request } = reading
       const cookies = headers.cookie
       const name = textOf(body.name)
-      const words = signInWords[language]
+      const messages = signInMessages[language]
       const again = ({ status, refused, more = {} }: Refused) =>
-        showForm(shared, request, { status, error: refused(words), name, headers, more })
+        showForm(shared, request, { status, error: refused(messages), name, headers, more })
 
       if (!isOwnForm(shared, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
         return again({ status: 400, refused: ({ staleForm }) => staleForm })
       }
       const outcome = await checkPerson(shared, { name, password: textOf(body.password), visitor })
       if ('refused' in outcome) return again(outcome)
-      const welcomed = await welcome(shared, { request, cookies, visitor, ...outcome })
-      return welcomed ?? again({ status: 403, refused: ({ disabled }) => disabled })
+      const response = await completeSignIn(shared, { request, cookies, visitor, ...outcome })
+      return response ?? again({ status: 403, refused: ({ disabled }) => disabled })
     },
   }
 }
@@ -76,7 +76,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Programs on a person's machine can be impersonated (RFC 8252 §8.6): there nobody is signed in without noticing. */
+/** Other programs can impersonate a program on a person's machine (RFC 8252 §8.6), so it always shows the form. */
 async function reusableSession(
   { context }: IdentityContext,
   { client, prompt }: AuthorizationRequest,
@@ -102,21 +102,21 @@ async function returnWithCode(
   }
 }
 
-type Showing = {
+type FormOptions = {
   status: number
   error?: string
   name?: string
   /** What the browser sent. */
   headers: Readonly<Record<string, string | undefined>>
-  /** What it is told besides. */
+  /** Additional response headers and the text of an error. */
   more?: Record<string, string>
 }
 
-function showForm({ context }: IdentityContext, request: AuthorizationRequest, showing: Showing) {
+function showForm({ context }: IdentityContext, request: AuthorizationRequest, options: FormOptions) {
   const { baseUrl } = context.settings
   const query = queryOf(request)
-  const language = languageFor(showing.headers['accept-language'])
-  const { browser, proof } = createFormProof(context.secrets, query, readCookie(showing.headers.cookie, formCookie))
+  const language = languageFor(options.headers['accept-language'])
+  const { browser, proof } = createFormProof(context.secrets, query, readCookie(options.headers.cookie, formCookie))
   const cookie = setCookie(formCookie, browser, {
     seconds: formCookieSeconds,
     path: '/oauth/authorize',
@@ -124,14 +124,14 @@ function showForm({ context }: IdentityContext, request: AuthorizationRequest, s
     baseUrl,
   })
   const form = {
-    to: signInWords[language].programs[request.client.id] ?? request.client.title,
+    to: signInMessages[language].programs[request.client.id] ?? request.client.title,
     action: `/oauth/authorize?${query}`,
     proof,
-    name: showing.name,
-    error: showing.error,
+    name: options.name,
+    error: options.error,
     returnsTo: request.redirectUri,
   }
-  return signInPage(form, { status: showing.status, language, headers: { 'set-cookie': cookie, ...showing.more } })
+  return signInPage(form, { status: options.status, language, headers: { 'set-cookie': cookie, ...options.more } })
 }
 
 type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
@@ -146,58 +146,61 @@ function isOwnForm(
   return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
 }
 
-type Refused = { refused: (words: Words) => string; status: number; more?: Record<string, string> }
+type Refused = { refused: (messages: SignInMessages) => string; status: number; more?: Record<string, string> }
 type Person = { tenant: Tenant; principalId: string; name: string }
 
-/** What is wrong besides the password is told only to somebody who knows the password. */
+/** Reasons other than the password are shown only after a correct password. */
 async function checkPerson(
   shared: IdentityContext,
   { name, password, visitor }: { name: string; password: string; visitor: AnonymousCaller },
 ): Promise<Person | Refused> {
   if (name === '' || password === '') return { refused: ({ incomplete }) => incomplete, status: 400 }
-  const wanted = readSignInName(name)
-  const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
+  const account = readSignInName(name)
+  const subject = account === undefined ? `user ${name}` : `user ${account.name}@${account.tenant}`
   const attempt = { subject, address: visitor.request.address }
   const { database } = shared.context
-  const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
-  const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id, tenantId: tenant?.id }
+  const tenant = account && (await database.reference((handle) => findTenantByName(handle, account.tenant)))
+  const signIn = { attempt, action: 'identity.signIn', requestId: visitor.request.id, tenantId: tenant?.id }
   const outcome = await shared.guard
-    .checkPassword(what, () => tryPassword(shared, { tenant, name: wanted?.name ?? '', password }))
+    .checkPassword(signIn, () => verifyPassword(shared, { tenant, name: account?.name ?? '', password }))
     .catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'overloaded') return busy(error)
       throw error
     })
   if ('refused' in outcome) return outcome
   if ('wait' in outcome) return slowed(outcome.wait)
-  const { right, principal } = outcome
-  if (!right || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
-  if (whyClosed(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
+  const { isCorrect, principal } = outcome
+  if (!isCorrect || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
+  if (unavailabilityReason(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
   return { tenant, principalId: principal.id, name: principal.name }
 }
 
-type GivenPassword = { tenant: Tenant | undefined; name: string; password: string }
+type PasswordInput = { tenant: Tenant | undefined; name: string; password: string }
 
-/** Takes the same time whether there is such a person or not. */
-async function tryPassword({ context: { database } }: IdentityContext, { tenant, name, password }: GivenPassword) {
+/** Takes the same time for known and unknown names. */
+async function verifyPassword({ context: { database } }: IdentityContext, { tenant, name, password }: PasswordInput) {
   const found =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
-  const right = await isPassword(password, found?.hash)
+  const isCorrect = await isPassword(password, found?.hash)
   const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
-  return { right, tenantId: tenant?.id, principal }
+  return { isCorrect, tenantId: tenant?.id, principal }
 }
 
 function slowed(seconds: number): Refused {
-  return { refused: (words) => words.slowed(seconds), status: 429, more: { 'retry-after': String(seconds) } }
+  return { refused: (messages) => messages.slowed(seconds), status: 429, more: { 'retry-after': String(seconds) } }
 }
 
 function busy(error: Problem): Refused {
-  return { refused: (words) => words.busy, status: 503, more: error.headers }
+  return { refused: (messages) => messages.busy, status: 503, more: error.headers }
 }
 
-type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: AnonymousCaller }
+type CompletedSignIn = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: AnonymousCaller }
 
-/** Signed in: a new session, a code for the program, and back to it; nothing for somebody who is disabled. */
-async function welcome(shared: IdentityContext, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
+/** Starts a session, issues a code and redirects to the program. Returns nothing when the user is disabled. */
+async function completeSignIn(
+  shared: IdentityContext,
+  { tenant, principalId, name, request, cookies, visitor }: CompletedSignIn,
+) {
   const { context } = shared
   const { baseUrl } = context.settings
   const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
@@ -210,10 +213,10 @@ async function welcome(shared: IdentityContext, { tenant, principalId, name, req
         return refusalLocation(request, error, baseUrl)
       },
     )
-    await store.noteSignIn(tx, principalId)
-    const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    await store.setLastSignIn(tx, principalId)
+    const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
     const detail = { client: request.client.id }
-    await record(tx, who, { action: 'identity.signIn', target: `user/${principalId}`, detail })
+    await record(tx, actor, { action: 'identity.signIn', target: `user/${principalId}`, detail })
     return { location, token: session.token }
   })
   if (outcome === undefined) return undefined

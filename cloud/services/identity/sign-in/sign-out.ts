@@ -12,7 +12,7 @@ import { forgetSession, sessionTokenOf } from './sessions.ts'
 export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
   const { database, settings } = shared.context
   return {
-    /** By the session of the browser, by a refresh token, or by both; the rest of what came from them ends too. */
+    /** Signs out by the session of the browser, by a refresh token, or by both. All tokens of the session end too. */
     async signOut({ body, headers }, visitor) {
       const { baseUrl } = settings
       const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
@@ -31,7 +31,7 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
-      // Any other address would make this page send people wherever a stranger wants.
+      // A redirect to any other address would be an open redirect.
       if (body.post_logout_redirect_uri !== `${baseUrl}/`) return answer(204, undefined, forget)
       return answer(303, undefined, { ...forget, location: `${baseUrl}/` })
     },

@@ -11,15 +11,15 @@ const list = statement<StoredKey>(
    from signing_keys where expires_at is null or expires_at > now() order by active_from, created_at, kid`,
 )
 
-/** All that are published, in the order in which they sign. */
+/** Returns all published keys, in the order in which they sign. */
 export function listKeys(handle: ReferenceHandle): Promise<StoredKey[]> {
   return handle.rows(list)
 }
 
-/** One number for everybody who changes the keys of this product's databases. */
+/** The advisory lock for changes of the signing keys. */
 const keyLock = 0x6d696b79
 
-/** What follows is only for the owner of the database: the application may read keys, never write them. */
+/** The functions below need the database owner: the application may read keys but not write them. */
 export async function locked(owner: Owner, work: () => Promise<void>): Promise<void> {
   await inTransaction(owner, async () => {
     await owner.query('select pg_advisory_xact_lock($1)', [keyLock])
@@ -27,7 +27,7 @@ export async function locked(owner: Owner, work: () => Promise<void>): Promise<v
   })
 }
 
-/** One that has not been replaced. */
+/** Returns whether a key exists that has not been replaced. */
 export async function hasKey(owner: Owner): Promise<boolean> {
   const { rows } = await owner.query('select from signing_keys where expires_at is null limit 1')
   return rows.length > 0

@@ -4,7 +4,7 @@ import { decodeProtectedHeader } from 'jose'
 import { statement } from '../../../platform/database/statement.ts'
 import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { createServerUser } from '../accounts/accounts.ts'
-import { askForToken } from '../testing.ts'
+import { requestToken } from '../testing.ts'
 import { ensureSigningKey, KeyRing, rotateSigningKey } from './signing-keys.ts'
 
 const tokenLifetimeSeconds = 3600
@@ -15,7 +15,7 @@ async function program(hub: TestHub) {
     role: 'viewer',
   })
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-  return async (through: TestHub) => (await askForToken(through, form)).body.access_token ?? ''
+  return async (through: TestHub) => (await requestToken(through, form)).body.access_token ?? ''
 }
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid
@@ -29,7 +29,7 @@ const isAccepted = (hub: TestHub, token: string) =>
       () => false,
     )
 
-test('rotating the key interrupts nothing: what was signed before and after is accepted by every process', async (t) => {
+test('accepts tokens from before and after a key rotation in every process', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   const tokenFrom = await program(hub)
@@ -49,7 +49,7 @@ test('rotating the key interrupts nothing: what was signed before and after is a
   for (const process of [after, later]) assert.ok(await isAccepted(process, fresh))
 })
 
-test('when a new key signs its first token, every process has been publishing it for a while', async (t) => {
+test('publishes a new key in every process before it signs the first token', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   let now = 0
@@ -79,7 +79,7 @@ test('when a new key signs its first token, every process has been publishing it
   )
 })
 
-test('a new key is published before it signs', async () => {
+test('publishes a new key before it signs', async () => {
   await using hub = await testHub({ own: true })
   const tokenFrom = await program(hub)
   const kid = await hub.asOwner((owner) => rotateSigningKey(owner, hub.context.secrets, { tokenLifetimeSeconds }))
@@ -92,7 +92,7 @@ test('a new key is published before it signs', async () => {
   assert.ok(published.includes(kidOf(token) ?? ''))
 })
 
-test('an old key stays until its last token has expired, and is then pruned', async (t) => {
+test('prunes an old key after its last token has expired', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   const published = async () =>
@@ -119,7 +119,7 @@ test('an old key stays until its last token has expired, and is then pruned', as
   assert.equal(kept.rowCount, 0)
 })
 
-test('several processes that start at once make one key', async (t) => {
+test('creates one key when several processes start at the same time', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   await hub.asOwner((owner) => owner.query('delete from signing_keys'))
@@ -130,7 +130,7 @@ test('several processes that start at once make one key', async (t) => {
   assert.equal(rowCount, 1)
 })
 
-test('the application reads keys and cannot write them, and the private half is sealed', async () => {
+test('seals the private key, and lets the application only read keys', async () => {
   await using hub = await testHub()
   const change = hub.context.database.reference((handle) => handle.run(statement('delete from signing_keys')))
   await assert.rejects(change, { code: '42501' })

@@ -6,14 +6,14 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts'
 import type { Owner } from '../../../platform/tenants/tenants.ts'
 import * as store from './signing-key-store.ts'
 
-/** A process looks for new keys this often. */
+/** How often a process reads the keys again. */
 const ringAgeMs = 5_000
-/** A new key is published for this long before it signs: longer than any process or client takes to see it. */
+/** A new key is published for this long before it signs. All processes and clients read the keys more often. */
 const publishedBeforeSigningSeconds = 30
-/** Clocks differ: an old key stays for this long after its last token expired. */
+/** An old key stays published for this long after its last token expired, because clocks differ. */
 const clockToleranceSeconds = 60
 
-/** At the start, as owner of the database: there is a key, and keys that have had their time are gone. */
+/** Creates a signing key if none exists, and prunes expired ones. The database owner runs it at the start. */
 export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<void> {
   const key = await createKey(secrets)
   await store.locked(owner, async () => {
@@ -23,8 +23,8 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
 }
 
 /**
- * A new key, as owner of the database. Nothing is interrupted: it is published at once and signs a moment later; what
- * the old ones have signed stays valid until it expires. Answers the new key's id.
+ * Creates a new signing key as database owner and returns its id. The key is published immediately and signs later.
+ * Tokens that previous keys signed stay valid until they expire.
  */
 export async function rotateSigningKey(
   owner: Owner,
@@ -67,7 +67,7 @@ export type SigningKey = { kid: string; privateKey: CryptoKey }
 
 type Ring = { loadedAt: number; keys: store.StoredKey[] }
 
-/** The keys as a process knows them. */
+/** `KeyRing` caches the signing keys in a process. */
 export class KeyRing {
   readonly #database: Database
   readonly #secrets: Secrets
@@ -82,12 +82,15 @@ export class KeyRing {
     this.#now = now
   }
 
-  /** The key that signs now: the newest whose time has come, by our clock; the oldest when ours is slow. */
+  /**
+   * Returns the key that signs now: the newest one whose publication time is over by the clock of this process. If that
+   * clock is slow, it is the oldest key.
+   */
   async signing(): Promise<SigningKey> {
     const { keys } = await this.#fresh()
     const now = new Date().toISOString()
     const current = keys.filter((key) => key.activeFrom <= now).at(-1) ?? keys[0]
-    if (current === undefined) throw new Error('There is no key to sign tokens with')
+    if (current === undefined) throw new Error('No signing key exists')
     return { kid: current.kid, privateKey: await this.#privateKey(current) }
   }
 

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../platform/tenants/store.ts'
-import { whyClosed } from '../accounts/application.ts'
+import { unavailabilityReason } from '../accounts/application.ts'
 
 /** Texts of the sign-in page in every supported language. */
 
@@ -16,9 +16,9 @@ const english = {
   nameHint: 'For example jane or jane@tenant',
   password: 'Password',
   error: 'Error: sign in',
-  cannotGoOn: 'This sign-in cannot continue',
+  cannotContinue: 'This sign-in cannot continue',
   startAgain: 'Return to the application and start the sign-in again.',
-  cannotGoOnTitle: 'Sign-in error',
+  cannotContinueTitle: 'Sign-in error',
   staleForm: 'The sign-in form has expired or was not sent by this page. Sign in again.',
   incomplete: 'Enter your user name and password.',
   wrong: 'Wrong user name or password.',
@@ -26,12 +26,12 @@ const english = {
     `Too many failed attempts. Try again in ${seconds < 120 ? counted(seconds, 'second', 'seconds') : counted(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   busy: 'The server is overloaded. Try again.',
   disabled: 'This user is disabled. Ask an administrator of your tenant.',
-  closed: (tenant: Tenant) => `${whyClosed(tenant, 'ui')}.`,
+  closed: (tenant: Tenant) => `${unavailabilityReason(tenant, 'ui')}.`,
 }
 
-export type Words = typeof english
+export type SignInMessages = typeof english
 
-const german: Words = {
+const german: SignInMessages = {
   signIn: 'Anmelden',
   to: (program) => `und weiter zu: ${program}`,
   programs: { console: 'Konsole', cli: 'Befehlszeile' },
@@ -39,9 +39,9 @@ const german: Words = {
   nameHint: 'Zum Beispiel jane oder jane@mandant',
   password: 'Passwort',
   error: 'Fehler: Anmelden',
-  cannotGoOn: 'Diese Anmeldung kann nicht fortgesetzt werden',
+  cannotContinue: 'Diese Anmeldung kann nicht fortgesetzt werden',
   startAgain: 'Kehren Sie zur Anwendung zurück und starten Sie die Anmeldung erneut.',
-  cannotGoOnTitle: 'Fehler bei der Anmeldung',
+  cannotContinueTitle: 'Fehler bei der Anmeldung',
   staleForm:
     'Das Anmeldeformular ist abgelaufen oder wurde nicht von dieser Seite gesendet. Melden Sie sich erneut an.',
   incomplete: 'Geben Sie Benutzername und Passwort ein.',
@@ -56,14 +56,14 @@ const german: Words = {
       : `Der Mandant ${name} hat die Anwendung ui nicht: millwright tenants provision ${name} ui fügt sie hinzu.`,
 }
 
-export const signInWords: Readonly<Record<Language, Words>> = { en: english, de: german }
+export const signInMessages: Readonly<Record<Language, SignInMessages>> = { en: english, de: german }
 
-/** As much of a header as anybody's browser sends. */
+/** Longer than the `Accept-Language` header of any browser. */
 const longestHeader = 256
 
-/** The language that a browser likes best among those that the page speaks (RFC 9110 §12.5.4); English for any other. */
+/** Returns the supported language with the highest weight in `Accept-Language` (RFC 9110 §12.5.4), or English. */
 export function languageFor(acceptLanguage: string | undefined): Language {
-  const wanted = (acceptLanguage ?? '')
+  const preferred = (acceptLanguage ?? '')
     .slice(0, longestHeader)
     .split(',')
     .map((range) => {
@@ -75,6 +75,6 @@ export function languageFor(acceptLanguage: string | undefined): Language {
     })
     .filter(({ weight }) => weight > 0)
     .toSorted((one, other) => other.weight - one.weight)
-  const known = wanted.flatMap(({ language }) => languages.filter((each) => each === language))
-  return known[0] ?? 'en'
+  const supported = preferred.flatMap(({ language }) => languages.filter((each) => each === language))
+  return supported[0] ?? 'en'
 }
