@@ -46,7 +46,7 @@ const crossing = [
   'cloud/services/audit/service.test.ts',
   'cloud/services/authorization/access-groups.test.ts',
   'cloud/services/credentials/deliveries.test.ts',
-  'cloud/services/credentials/gone-assets.test.ts',
+  'cloud/services/credentials/deleted-assets.test.ts',
   'cloud/services/events/stream.test.ts',
   'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in/sign-in.test.ts',

@@ -13,18 +13,18 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { readableUses, requireExisting } from './asset.ts'
 import { locationOf, showInstance } from './instance.ts'
 import { deleteInstance, findCopy, findInstances, type InstanceRow, type SealedRow } from './instance-store.ts'
-import { addInstance, tellInstance } from './instance-writes.ts'
+import { addInstance, reportChange } from './instance-writes.ts'
 import { lock, showAssociation } from './instances.ts'
 import { storedRanges } from './ip-range.ts'
 import { openValues, sealValues } from './sealed-values.ts'
 import { copiesForAssets, usesOfAsset } from './use-store.ts'
 
-type Names = 'assignInstance' | 'unassignInstance' | 'listAssetInstances'
+type Operations = 'assignInstance' | 'unassignInstance' | 'listAssetInstances'
 
-/** How many associations of one asset are looked at. */
+/** The maximum number of associations of one asset that are read. */
 const mostAssociations = 1_000
 
-export function assignmentHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
+export function assignmentHandlers(context: Context): Pick<Handlers<typeof credentials>, Operations> {
   const { database } = context
   return {
     async assignInstance({ params: { assetId, instanceId } }, caller) {
@@ -32,16 +32,16 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
       return database.transaction(caller, async (tx) => {
         const original = await lock(tx, instanceId)
         const before = await findCopy(tx, assetId, instanceId)
-        if (before !== undefined) return answered(200, before)
+        if (before !== undefined) return respond(200, before)
         if (original.purpose === 'discovery')
           throw new Problem(
             'instance_not_for_monitoring',
-            'Map it to an instances template, or take its purpose away: then it can be assigned',
+            'Only a monitoring instance can be assigned. Map the instance to an instances template, or clear its purpose.',
           )
         const row = await copy(tx, caller, { original, assetId })
         const detail = { assetId, copiedFrom: instanceId }
-        await tellInstance(tx, caller, { action: 'assignInstance', what: 'assigned', row, detail })
-        return answered(201, row)
+        await reportChange(tx, caller, { action: 'assignInstance', event: 'assigned', row, detail })
+        return respond(201, row)
       })
     },
 
@@ -50,9 +50,9 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
       return database.transaction(caller, async (tx) => {
         const [own] = await findInstances(tx, [instanceId])
         const row = own?.assetId === assetId ? own : await findCopy(tx, assetId, instanceId)
-        if (row === undefined) throw new Problem('not_found', `The asset has no copy of the instance ${instanceId}`)
+        if (row === undefined) throw new Problem('not_found', `The asset has no copy of instance ${instanceId}`)
         await deleteInstance(tx, row.id)
-        await tellInstance(tx, caller, { action: 'unassignInstance', what: 'unassigned', row, detail: { assetId } })
+        await reportChange(tx, caller, { action: 'unassignInstance', event: 'unassigned', row, detail: { assetId } })
         return answer(204)
       })
     },
@@ -60,16 +60,16 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     async listAssetInstances({ params: { assetId }, query: { limit = 50, offset = 0, purpose } }, caller) {
       await requireExisting(context, caller, assetId)
       const all = await database.read(caller, (handle) => instancesOf(handle, assetId))
-      const wanted = all.filter((instance) => isFor(instance, purpose))
-      const page = wanted.slice(offset, offset + limit)
+      const matching = all.filter((instance) => hasPurpose(instance, purpose))
+      const page = matching.slice(offset, offset + limit)
       const uses = page.flatMap(({ associations }) => associations)
       const isReadable = await readableUses(context, caller, uses)
       const data = page.map((one) => ({ ...one, associations: one.associations.filter(isReadable) }))
-      return { data, meta: { totalElements: wanted.length, elements: data.length, offset } }
+      return { data, meta: { totalElements: matching.length, elements: data.length, offset } }
     },
   }
 
-  /** A copy has secrets of its own, sealed for itself: nothing that happens to the original reaches it. */
+  /** Copies an instance. The copy has its own sealed secrets, so later changes of the original do not affect it. */
   async function copy(
     tx: Transaction,
     caller: Caller,
@@ -95,11 +95,11 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
   }
 }
 
-function answered(status: 200 | 201, row: InstanceRow) {
+function respond(status: 200 | 201, row: InstanceRow) {
   return answer(status, { data: showInstance(row) }, { location: locationOf(row.id), etag: etagOf(row.version) })
 }
 
-/** Copies first, then what opened the asset in a scan, what did so last first. */
+/** Returns the copies first, then the instances that opened the asset in a scan, most recent success first. */
 async function instancesOf(handle: Handle, assetId: string): Promise<AssetCredentialInstance[]> {
   const copies = (await copiesForAssets(handle, [assetId])).map(({ id }) => id)
   const uses = await usesOfAsset(handle, assetId, mostAssociations)
@@ -113,6 +113,6 @@ async function instancesOf(handle: Handle, assetId: string): Promise<AssetCreden
   })
 }
 
-function isFor({ metadata }: AssetCredentialInstance, purpose: CredentialPurpose | undefined): boolean {
+function hasPurpose({ metadata }: AssetCredentialInstance, purpose: CredentialPurpose | undefined): boolean {
   return purpose === undefined || metadata.purpose === undefined || metadata.purpose === purpose
 }

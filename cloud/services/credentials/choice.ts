@@ -1,34 +1,37 @@
 import { type CredentialRequest, credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { type BlockInstance, recentOfProduct, recentOfSchema } from './address-block-store.ts'
 import { holdInstances, type SealedRow } from './instance-store.ts'
-import { type Address, keysHolding, parseAddress, showAddress, storedRanges } from './ip-range.ts'
-import { type Placed, recentOfProduct, recentOfSchema } from './place-store.ts'
+import { type Address, blockKeysContaining, parseAddress, showAddress, storedRanges } from './ip-range.ts'
 import { findSchemaIdOfProduct } from './schema-store.ts'
 import { applies, type Candidate, select } from './selection.ts'
 import { findAssociated } from './use-store.ts'
 
-/** A device that somebody found, and the blocks of addresses that it is in. */
-export type Device = { found: Address; address: string; blocks: readonly string[]; assetIds: readonly string[] }
+/** A device of a scan, and the address blocks that contain its address. */
+export type Device = { parsed: Address; address: string; blocks: readonly string[]; assetIds: readonly string[] }
 
-export type Sealed = Candidate & { row: SealedRow }
+export type SealedCandidate = Candidate & { row: SealedRow }
 
 export type Choice = {
   device: Device
   known: boolean
-  chosen: readonly Sealed[]
-  /** What belongs to the device, but not at this address or with this link. */
-  withheld: readonly Sealed[]
+  chosen: readonly SealedCandidate[]
+  /** AssociatedCandidate instances that do not apply to this address or this link. */
+  withheld: readonly SealedCandidate[]
 }
 
 type Product = CredentialRequest['product']
 
-/** Undefined where there is no address: what is none is in no range. */
+/** Returns undefined for an invalid address, which no range contains. */
 export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'][number]): Device | undefined {
-  const found = parseAddress(address)
-  return found && { found, address: showAddress(found), blocks: keysHolding(found), assetIds }
+  const parsed = parseAddress(address)
+  return parsed && { parsed, address: showAddress(parsed), blocks: blockKeysContaining(parsed), assetIds }
 }
 
-/** A choice for each device, in as many statements as for one. What is chosen is held until the end of the transaction. */
+/**
+ * Chooses the instances for each device. The number of statements does not depend on the number of devices. The chosen
+ * instances stay locked until the end of the transaction.
+ */
 export async function choose(
   tx: Transaction,
   { gatewayId, product }: Pick<CredentialRequest, 'gatewayId' | 'product'>,
@@ -39,18 +42,21 @@ export async function choose(
   const ids = new Set([...associations.flatMap((records) => [...records.keys()]), ...recent.flat()])
   const held = new Map((await holdInstances(tx, [...ids])).map((row) => [row.id, candidateOf(row)]))
   return devices.map((device, index) => {
-    const place = { address: device.found, product }
+    const target = { address: device.parsed, product }
     const associated = [...(associations[index] ?? [])].flatMap(([id, record]) => {
       const candidate = held.get(id)
       return candidate === undefined ? [] : [{ ...candidate, ...record }]
     })
-    const withheld = associated.filter((one) => !applies(one, place))
+    const withheld = associated.filter((one) => !applies(one, target))
     const candidates = (recent[index] ?? []).flatMap((id) => held.get(id) ?? [])
-    return { device, withheld, ...select(place, { associated, recent: candidates }) }
+    return { device, withheld, ...select(target, { associated, recent: candidates }) }
   })
 }
 
-/** Those of the same version go first: only where they are too few, the others are looked for. */
+/**
+ * Returns the most recent instances for each device. Instances of other schema versions are read only when too few have
+ * the same version.
+ */
 async function recentFor(tx: Transaction, product: Product, devices: readonly Device[]): Promise<string[][]> {
   const schemaId = await findSchemaIdOfProduct(tx, product)
   const ofVersion = schemaId === undefined ? [] : await recentOfSchema(tx, schemaId, blocksOf(devices))
@@ -63,17 +69,19 @@ async function recentFor(tx: Transaction, product: Product, devices: readonly De
   )
 }
 
-/** The ids of the most recent at each device: one that applies by several blocks counts once. */
-function mostRecentAt(devices: readonly Device[], placed: readonly Placed[]): string[][] {
+/**
+ * Returns the ids of the most recent instances for each device. An instance that applies by several blocks counts once.
+ */
+function mostRecentAt(devices: readonly Device[], placed: readonly BlockInstance[]): string[][] {
   const inBlock = Map.groupBy(placed, ({ block }) => block)
   return devices.map(({ blocks }) => {
-    const there = blocks.flatMap((block) => inBlock.get(block) ?? []).toSorted(newestFirst)
-    return [...new Set(there.map(({ id }) => id))].slice(0, credentialLimits.selected)
+    const matching = blocks.flatMap((block) => inBlock.get(block) ?? []).toSorted(newestFirst)
+    return [...new Set(matching.map(({ id }) => id))].slice(0, credentialLimits.selected)
   })
 }
 
-/** Times are ISO texts, which compare as they are. */
-function newestFirst(a: Placed, b: Placed): number {
+/** ISO times can be compared as text. */
+function newestFirst(a: BlockInstance, b: BlockInstance): number {
   const [first, second] = [a, b].map(({ modifiedAt, id }) => `${modifiedAt} ${id}`)
   return (second ?? '') < (first ?? '') ? -1 : 1
 }
@@ -82,7 +90,7 @@ function blocksOf(devices: readonly Device[]): string[] {
   return [...new Set(devices.flatMap(({ blocks }) => blocks))]
 }
 
-function candidateOf(row: SealedRow): Sealed {
+function candidateOf(row: SealedRow): SealedCandidate {
   return {
     id: row.id,
     ranges: storedRanges(row.ipRanges),

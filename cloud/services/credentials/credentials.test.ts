@@ -6,14 +6,14 @@ import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
   actionsOn,
+  createTestAsset,
+  createTestInstance,
   eventsOf,
-  givenAsset,
-  givenInstance,
-  givenSchema,
   newInstance,
   password,
   product,
   schema,
+  uploadTestSchema,
   uri,
 } from './testing.ts'
 
@@ -28,7 +28,7 @@ describe('credentials', () => {
     hub = await testHub()
     admin = await hub.as('administrator')
     manager = await hub.as('credential_manager')
-    schemaId = await givenSchema(manager)
+    schemaId = await uploadTestSchema(manager)
   })
   after(() => hub[Symbol.asyncDispose]())
 
@@ -43,8 +43,8 @@ describe('credentials', () => {
   const trail = (target: string) => actionsOn(admin, target)
   const happened = (subject: string) => eventsOf(hub, admin, subject)
 
-  describe('a schema', () => {
-    test('is uploaded for a product and version; its id comes back in Location', async () => {
+  describe('credential schemas', () => {
+    test('returns the id of an uploaded schema in Location', async () => {
       const made = await upload('2.0.0')
       assert.equal(made.status, 201)
       const location = made.headers.get('location') ?? ''
@@ -55,7 +55,7 @@ describe('credentials', () => {
       assert.deepEqual(await happened(`credential-schema/${data.id}`), ['credentials.schema.created'])
     })
 
-    test('is not created again for the same identifier and version: the existing one is located', async () => {
+    test('returns the existing schema when the same identifier and version are uploaded again', async () => {
       const [first, again] = [
         await upload('2.0.1'),
         await upload('2.0.1', { body: { data: { uri: 'urn:x', schema: {} } } }),
@@ -65,13 +65,13 @@ describe('credentials', () => {
       assert.equal((again.body as { data: { uri: string } }).data.uri, uri)
     })
 
-    test('is made once, also by two who upload it at the same time', async () => {
+    test('creates one schema for two concurrent uploads', async () => {
       const answers = await Promise.all([upload('2.0.2'), upload('2.0.2'), upload('2.0.2')])
       assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 201])
       assert.equal(new Set(answers.map(({ headers }) => headers.get('location'))).size, 1)
     })
 
-    test('needs the permission write_template', async () => {
+    test('requires the permission write_template to upload a schema', async () => {
       const just = async (permission: 'write_template' | 'glb_credential_write') => {
         const name = `only-${permission.replaceAll('_', '-')}`
         await admin.authorization.createRole({ body: { data: { name, permissions: [permission] } } })
@@ -86,17 +86,17 @@ describe('credentials', () => {
       ['refers to the network', { $ref: 'https://evil.example/schema.json' }],
       ['backtracks', { properties: { a: { pattern: '(a+)+\\1$' } } }],
       ['refers to itself without end', { allOf: [{ $ref: '#' }] }],
-      ['is no schema', { type: 'nonsense' }],
-      ['is of a draft that nobody knows', { $schema: 'http://example.com/schema' }],
+      ['is not a schema', { type: 'nonsense' }],
+      ['is of an unknown draft', { $schema: 'http://example.com/schema' }],
     ]
     for (const [what, wrong] of hostile) {
-      test(`that ${what} is refused`, async () => {
+      test(`refuses a schema that ${what}`, async () => {
         const answer = await upload('6.6.6', { body: { data: { uri, schema: wrong } } })
         assert.deepEqual(codeOf(answer), [400, 'invalid_schema'])
       })
     }
 
-    test('is listed with all its versions', async () => {
+    test('lists all versions of a schema', async () => {
       const { data, meta } = await manager.credentials.listSchemas({
         query: { resourceIdentifier: product.identifier, limit: 2 },
       })
@@ -112,14 +112,14 @@ describe('credentials', () => {
       )
     })
 
-    test('can be corrected and deleted while it has no instances, and not afterwards', async () => {
+    test('changes and deletes a schema only while it has no instances', async () => {
       const made = (await upload('3.0.0')).body as { data: { id: string } }
       const params = { schemaId: made.data.id }
       const stale = { params, headers: { 'if-match': '"7"' }, body: { data: { uri: 'urn:other' } } }
       assert.deepEqual(codeOf(await call('updateSchema', stale)), [412, 'precondition_failed'])
       const change = { params, headers: { 'if-match': '"1"' }, body: { data: { uri: 'urn:other' } } }
       assert.match((await call('updateSchema', change)).headers.get('etag') ?? '', /^"2\./)
-      const { id } = await givenInstance(manager, params.schemaId)
+      const { id } = await createTestInstance(manager, params.schemaId)
       assert.deepEqual(codeOf(await call('updateSchema', { params, body: { data: { schema: {} } } })), [
         409,
         'schema_in_use',
@@ -131,8 +131,8 @@ describe('credentials', () => {
     })
   })
 
-  describe('an instance', () => {
-    test('is created from a schema; its id comes back in Location', async () => {
+  describe('credential instances', () => {
+    test('returns the id of an instance that is created from a schema in Location', async () => {
       const made = await call('createInstance', { body: { data: newInstance(schemaId) } })
       assert.equal(made.status, 201)
       const instanceId = made.headers.get('location')?.split('/').at(-1) ?? ''
@@ -142,15 +142,15 @@ describe('credentials', () => {
       assert.deepEqual(await happened(`credential-instance/${instanceId}`), ['credentials.instance.created'])
     })
 
-    test('never tells its secrets, at any depth', async () => {
+    test('never returns secrets of an instance, at any depth', async () => {
       const values = { username: 'u', password, snmp: { port: 161, community: password } }
-      const { id } = await givenInstance(manager, schemaId, { values })
+      const { id } = await createTestInstance(manager, schemaId, { values })
       const { data } = await manager.credentials.getInstance({ params: { instanceId: id } })
       assert.deepEqual(data.values, { username: 'u', password: '***', snmp: { port: 161, community: '***' } })
     })
 
-    test('is not readable in the database', async () => {
-      const { id } = await givenInstance(manager, schemaId)
+    test('stores the values of an instance encrypted', async () => {
+      const { id } = await createTestInstance(manager, schemaId)
       const text = await hub.asOwner(async (owner) => {
         const { rows } = await owner.query(
           `select i::text || encode(sealed, 'escape') as text from credential_instances i where id = $1`,
@@ -169,7 +169,7 @@ describe('credentials', () => {
       ['the placeholder instead of the secret', { username: 'u', password: '***' }, '/data/values/password'],
     ]
     for (const [what, values, pointer] of wrong) {
-      test(`with ${what} is refused by the name of the field, without its value`, async () => {
+      test(`refuses an instance with ${what}, and reports the field without its value`, async () => {
         const answer = await call('createInstance', { body: { data: newInstance(schemaId, { values }) } })
         assert.deepEqual(codeOf(answer), [400, 'invalid_values'])
         const { errors } = answer.body as { errors: { pointer: string }[] }
@@ -181,7 +181,7 @@ describe('credentials', () => {
       })
     }
 
-    test('is refused without ranges, with broken ones and for a schema that is not there', async () => {
+    test('refuses an instance without ranges, with invalid ranges or for a missing schema', async () => {
       const given = newInstance(schemaId)
       const bodies = [
         { ...given, metadata: {} },
@@ -198,8 +198,8 @@ describe('credentials', () => {
       ])
     })
 
-    test('keeps a secret that is left out or sent as ***, and changes what is sent', async () => {
-      const { id } = await givenInstance(manager, schemaId)
+    test('preserves a secret that is absent or sent as ***, and changes the fields that are sent', async () => {
+      const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       const change = (data: object) => call('updateInstance', { params, body: { data } })
       await change({ values: { username: 'v', password: '***' } })
@@ -220,8 +220,8 @@ describe('credentials', () => {
       assert.ok(history.data.every(({ changedBy }) => changedBy.startsWith('credential_manager')))
     })
 
-    test('stays as it is when what is left of its values would not fit, or is nested without end', async () => {
-      const { id } = await givenInstance(manager, schemaId)
+    test('refuses a change that makes the values invalid or nested too deep', async () => {
+      const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       for (const values of [{ password: null }, { snmp: { community: '***' } }]) {
         const refused = await call('updateInstance', { params, body: { data: { values } } })
@@ -237,8 +237,8 @@ describe('credentials', () => {
       assert.equal((await manager.credentials.getInstance({ params })).data.version, 1)
     })
 
-    test('is changed only as it was read, when If-Match says so', async () => {
-      const { id } = await givenInstance(manager, schemaId)
+    test('changes an instance only when If-Match has its current version', async () => {
+      const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       const read = await call('getInstance', { params })
       const headers = { 'if-match': read.headers.get('etag') ?? '' }
@@ -254,13 +254,13 @@ describe('credentials', () => {
       assert.equal(same.status, 304)
     })
 
-    test('is found by schema, product, purpose, name and address', async () => {
-      const other = await givenSchema(manager, { identifier: 'other.link', version: '1' })
+    test('lists instances by schema, product, purpose, name and address', async () => {
+      const other = await uploadTestSchema(manager, { identifier: 'other.link', version: '1' })
       const names = ['both', 'scan', 'watch'] as const
       const purposes = { both: {}, scan: { purpose: 'discovery' }, watch: { purpose: 'monitoring' } } as const
       for (const [index, name] of names.entries()) {
         const ipRanges = [`172.16.${index}.0/24`, '2001:db8:7::/64', '172.17.0.0-172.17.0.9']
-        await givenInstance(manager, other, { name, metadata: { ipRanges, ...purposes[name] } })
+        await createTestInstance(manager, other, { name, metadata: { ipRanges, ...purposes[name] } })
       }
       const find = async (query: object) =>
         (await manager.credentials.listInstances({ query: { schemaId: other, ...query } })).data
@@ -281,7 +281,7 @@ describe('credentials', () => {
       assert.deepEqual(codeOf(await call('listInstances', { query: { address: 'hall' } })), [400, 'invalid_range'])
     })
 
-    test('is made once for an Idempotency-Key, however often it is sent', async () => {
+    test('creates one instance per Idempotency-Key', async () => {
       const request = { body: { data: newInstance(schemaId, { name: 'once' }) }, headers: { 'idempotency-key': 'one' } }
       const [first, again] = [await call('createInstance', request), await call('createInstance', request)]
       assert.equal(again.headers.get('location'), first.headers.get('location'))
@@ -289,11 +289,11 @@ describe('credentials', () => {
     })
   })
 
-  describe('an instances template', () => {
+  describe('instances templates', () => {
     const given = async (name: string) =>
       (await manager.credentials.createInstancesTemplate({ body: { data: { name } } })).data
 
-    test('is created with its id in Location, changed, listed and deleted', async () => {
+    test('creates a template with its id in Location, and changes, lists and deletes it', async () => {
       const made = await call('createInstancesTemplate', {
         body: { data: { name: 'pumps', description: 'all of them' } },
       })
@@ -309,9 +309,9 @@ describe('credentials', () => {
       assert.equal((await call('getInstancesTemplate', { params })).status, 404)
     })
 
-    test('is mapped to instances once each, and lists them', async () => {
+    test('maps an instance to a template once, and lists the mapped instances', async () => {
       const { id: instancesTemplateId } = await given('drives')
-      const { id: instanceId } = await givenInstance(manager, schemaId)
+      const { id: instanceId } = await createTestInstance(manager, schemaId)
       const params = { instancesTemplateId, instanceId }
       assert.deepEqual(
         [(await call('mapInstance', { params })).status, (await call('mapInstance', { params })).status],
@@ -331,8 +331,8 @@ describe('credentials', () => {
       ])
     })
 
-    test('is mapped to or is not there, when it is deleted at the same time', async () => {
-      const { id: instanceId } = await givenInstance(manager, schemaId)
+    test('maps an instance to a template or returns 404 when the template is deleted concurrently', async () => {
+      const { id: instanceId } = await createTestInstance(manager, schemaId)
       for (let round = 0; round < 5; round++) {
         const { id: instancesTemplateId } = await given('short-lived')
         const [mapped, deleted] = await Promise.all([
@@ -344,7 +344,7 @@ describe('credentials', () => {
       }
     })
 
-    test('makes what is mapped to it a monitoring instance, and takes nothing away', async () => {
+    test('makes a mapped instance usable for monitoring and leaves its other purposes', async () => {
       const { id: instancesTemplateId } = await given('valves')
       for (const [before, is] of [
         ['discovery', undefined],
@@ -352,21 +352,21 @@ describe('credentials', () => {
         ['monitoring', 'monitoring'],
       ] as const) {
         const metadata = before === undefined ? {} : { purpose: before }
-        const { id: instanceId } = await givenInstance(manager, schemaId, { metadata })
+        const { id: instanceId } = await createTestInstance(manager, schemaId, { metadata })
         const { data } = await manager.credentials.mapInstance({ params: { instancesTemplateId, instanceId } })
         assert.equal(data.metadata.purpose, is)
       }
     })
   })
 
-  describe('an asset', () => {
+  describe('credentials of an asset', () => {
     const assign = (assetId: string, instanceId: string, caller = manager) =>
       call('assignInstance', { params: { assetId, instanceId } }, caller)
     const of = async (assetId: string) => (await manager.credentials.listAssetInstances({ params: { assetId } })).data
 
-    test('is assigned a copy, which later edits of the original do not touch', async () => {
-      const assetId = await givenAsset(admin, 'drive 1')
-      const original = await givenInstance(manager, schemaId)
+    test('assigns a copy that later changes of the original do not affect', async () => {
+      const assetId = await createTestAsset(admin, 'drive 1')
+      const original = await createTestInstance(manager, schemaId)
       const made = await assign(assetId, original.id)
       assert.equal(made.status, 201)
       const copyId = made.headers.get('location')?.split('/').at(-1) ?? ''
@@ -383,9 +383,9 @@ describe('credentials', () => {
       assert.deepEqual(await trail(`credential-instance/${copyId}`), ['credentials.assignInstance'])
     })
 
-    test('has one copy of an instance, until it is taken away', async () => {
-      const assetId = await givenAsset(admin, 'drive 2')
-      const { id } = await givenInstance(manager, schemaId)
+    test('assigns one copy of an instance per asset, until the copy is removed', async () => {
+      const assetId = await createTestAsset(admin, 'drive 2')
+      const { id } = await createTestInstance(manager, schemaId)
       const [first, again] = [await assign(assetId, id), await assign(assetId, id)]
       assert.deepEqual([first.status, again.status], [201, 200])
       assert.equal(first.headers.get('location'), again.headers.get('location'))
@@ -400,19 +400,19 @@ describe('credentials', () => {
       assert.equal((await call('getInstance', { params: { instanceId: id } })).status, 200)
     })
 
-    test('is assigned monitoring instances only', async () => {
-      const assetId = await givenAsset(admin, 'drive 3')
-      const { id } = await givenInstance(manager, schemaId, { metadata: { purpose: 'discovery' } })
+    test('assigns only monitoring instances', async () => {
+      const assetId = await createTestAsset(admin, 'drive 3')
+      const { id } = await createTestInstance(manager, schemaId, { metadata: { purpose: 'discovery' } })
       assert.deepEqual(codeOf(await assign(assetId, id)), [409, 'instance_not_for_monitoring'])
       const { data: template } = await manager.credentials.createInstancesTemplate({ body: { data: { name: 'x' } } })
       await manager.credentials.mapInstance({ params: { instancesTemplateId: template.id, instanceId: id } })
       assert.equal((await assign(assetId, id)).status, 201)
     })
 
-    test('is assigned and listed by id without asset read, and the responses contain no data of the asset', async () => {
+    test('assigns and lists instances without the permission to read the asset, and returns no data of the asset', async () => {
       const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line 9' } } })
-      const assetId = await givenAsset(admin, 'hidden', { access_group: group.id })
-      const { id: instanceId } = await givenInstance(manager, schemaId)
+      const assetId = await createTestAsset(admin, 'hidden', { access_group: group.id })
+      const { id: instanceId } = await createTestInstance(manager, schemaId)
       const name = 'credentials-only'
       await admin.authorization.createRole({
         body: { data: { name, permissions: ['glb_credential_read', 'glb_credential_write'] } },
@@ -434,9 +434,9 @@ describe('credentials', () => {
     })
   })
 
-  test('the ids of assets that the caller cannot read are left out of instances, templates and copies', async () => {
-    const assetId = await givenAsset(admin, 'unread')
-    const { id: instanceId } = await givenInstance(manager, schemaId)
+  test('removes the ids of assets that the caller cannot read from instances, templates and copies', async () => {
+    const assetId = await createTestAsset(admin, 'unread')
+    const { id: instanceId } = await createTestInstance(manager, schemaId)
     const { body } = await call('assignInstance', { params: { assetId, instanceId } })
     const copy = (body as { data: { id: string } }).data.id
     const { data: template } = await manager.credentials.createInstancesTemplate({ body: { data: { name: 'copies' } } })
@@ -458,11 +458,11 @@ describe('credentials', () => {
     }
   })
 
-  test('the role credential_manager reads gateways and links of every group, and no other asset', async () => {
+  test('allows the role credential_manager to read gateways and links of every group, and no other asset', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
-    const device = await givenAsset(admin, 'a device')
-    const software = await givenAsset(admin, 'a program', { functional_object_type: 'SoftwareArtifact' })
+    const device = await createTestAsset(admin, 'a device')
+    const software = await createTestAsset(admin, 'a program', { functional_object_type: 'SoftwareArtifact' })
     const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     const link = links[0]?.assetId ?? ''
     for (const operation of [
@@ -496,7 +496,7 @@ describe('credentials', () => {
     assert.ok(topology.nodes.every(({ functional_object_type: type }) => type !== 'Device'))
   })
 
-  test('the role credential_manager alone is enough from finding the link to its instances', async () => {
+  test('allows the role credential_manager to list the instances of a link', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const credentialSchemas = [
       { uri: 'urn:link:credentials', schema: JSON.stringify({ ...schema, title: 'From link' }) },
@@ -524,12 +524,12 @@ describe('credentials', () => {
     const uploaded = await upload(product_version)
     assert.equal(uploaded.status, 200)
     assert.equal(uploaded.headers.get('location'), fromLink.headers.get('location'))
-    assert.equal((await givenInstance(manager, taken.id)).resourceVersion, '9.0.0')
+    assert.equal((await createTestInstance(manager, taken.id)).resourceVersion, '9.0.0')
   })
 
-  test('who may not and tries is on the audit trail', async (context) => {
+  test('records denied requests in the audit trail', async (context) => {
     const viewer = await hub.as('viewer')
-    const { id } = await givenInstance(manager, await givenSchema(admin))
+    const { id } = await createTestInstance(manager, await uploadTestSchema(admin))
     const params = { instanceId: id }
     assert.equal((await call('updateInstance', { params, body: { data: { name: 'mine' } } }, viewer)).status, 403)
     assert.equal((await call('deleteInstance', { params }, viewer)).status, 403)
@@ -542,7 +542,7 @@ describe('credentials', () => {
     )
   })
 
-  test('a link that brings no schema, and an asset that is no link, are told apart', async () => {
+  test('returns different errors for a link without a schema and for an asset that is not a link', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const bare = linkReport({ product: { vendor: 'Example', name: 'Bare', version: '8.0.0' } })
     const broken = linkReport({ appInstanceId: 'broken', credentialSchemas: [{ uri: 'urn:x', schema: '{' }] })
@@ -555,8 +555,8 @@ describe('credentials', () => {
     assert.deepEqual(await take(ids.get(bare.appInstanceId)), [409, 'link_without_schema'])
     assert.deepEqual(await take(ids.get('broken')), [400, 'invalid_schema'])
     assert.deepEqual(await take(ids.get('broken'), { uri: 'urn:other' }), [409, 'link_without_schema'])
-    assert.deepEqual(await take(await givenAsset(admin, 'no link')), [422, 'asset_not_found'])
-    const body = { data: { assetId: await givenAsset(admin, 'no link either') } }
+    assert.deepEqual(await take(await createTestAsset(admin, 'no link')), [422, 'asset_not_found'])
+    const body = { data: { assetId: await createTestAsset(admin, 'also not a link') } }
     assert.deepEqual(codeOf(await call('createSchemaFromLink', { body }, admin)), [422, 'link_not_found'])
     assert.deepEqual(await take(nowhere), [422, 'asset_not_found'])
   })

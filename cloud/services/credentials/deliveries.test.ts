@@ -5,14 +5,23 @@ import { Problem } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { actionsOn, eventsOf, givenAsset, givenInstance, givenSchema, password, platform, uri } from './testing.ts'
+import {
+  actionsOn,
+  createTestAsset,
+  createTestInstance,
+  eventsOf,
+  password,
+  platform,
+  uploadTestSchema,
+  uri,
+} from './testing.ts'
 
-describe('what a gateway is given', () => {
+describe('delivery of credentials to a gateway', () => {
   let hub: TestHub
   let admin: TestCaller
   let gatewayId: string
   const jobId = newId()
-  /** Each test has a link of its own, so that no instance of another is in its way. */
+  /** Each test has its own link, so that instances of other tests do not apply. */
   let product: { identifier: string; version: string }
   let schemaId: string
   before(async () => {
@@ -23,7 +32,7 @@ describe('what a gateway is given', () => {
   after(() => hub[Symbol.asyncDispose]())
   beforeEach(async () => {
     product = { identifier: `link.${newId()}`, version: '1.0.0' }
-    schemaId = await givenSchema(admin, product)
+    schemaId = await uploadTestSchema(admin, product)
   })
 
   type More = { gatewayId?: string; product?: { identifier: string; version: string }; assetIds?: string[] }
@@ -36,19 +45,19 @@ describe('what a gateway is given', () => {
   const names = async (address: string, more: More = {}) =>
     (await select(address, more)).credentials.map(({ name }) => name)
   const report = (...uses: CredentialUse[]) => platform(hub).recordUse({ body: { data: { gatewayId, jobId, uses } } })
-  /** Instances in the order of their making, each for the whole of 10.0.0.0/24 unless said otherwise. */
+  /** Creates instances in this order, each for the whole of 10.0.0.0/24 unless the test gives a range. */
   const given = async (...wanted: (string | [string, object])[]) => {
     const made: Record<string, string> = {}
     for (const one of wanted) {
       const [name, metadata] = typeof one === 'string' ? [one, {}] : one
-      made[name] = (await givenInstance(admin, schemaId, { name, metadata })).id
+      made[name] = (await createTestInstance(admin, schemaId, { name, metadata })).id
     }
     return made as Record<string, string> & Record<'a' | 'b' | 'c' | 'd', string>
   }
   const deliveries = async () =>
     (await admin.audit.listEntries({ query: { action: 'credentials.deliver', limit: 100 } })).data
 
-  test('for a new asset are the three most recent that apply to its address, in clear, for the link', async () => {
+  test('delivers the three most recent instances that apply to the address of a new asset, in plain text', async () => {
     await given('oldest', 'older', 'old', ['elsewhere', { ipRanges: ['10.1.0.0/16'] }], 'new')
     const { known, credentials } = await select('10.0.0.7')
     assert.equal(known, false)
@@ -60,13 +69,13 @@ describe('what a gateway is given', () => {
     assert.equal(credentials[0]?.schemaUri, uri)
   })
 
-  test('is the most recently changed first: a corrected one goes before newer ones', async () => {
+  test('delivers the most recently changed instance first', async () => {
     const made = await given('a', 'b', 'c', 'd')
     await admin.credentials.updateInstance({ params: { instanceId: made.a }, body: { data: { values: { password } } } })
     assert.deepEqual(await names('10.0.0.7'), ['a', 'd', 'c'])
   })
 
-  test('is never outside its range, not by one address', async () => {
+  test('never delivers an instance outside its address range, not even by one address', async () => {
     await given(['v4', { ipRanges: ['10.0.0.5-10.0.0.9'] }], ['v6', { ipRanges: ['2001:db8::/64'] }])
     assert.deepEqual(await names('10.0.0.4'), [])
     assert.deepEqual(await names('10.0.0.5'), ['v4'])
@@ -78,26 +87,26 @@ describe('what a gateway is given', () => {
     assert.deepEqual(await names('plc.example'), [])
   })
 
-  test('is for discovery, of that link, and not what is assigned to somebody else', async () => {
-    const assetId = await givenAsset(admin, `a-${newId()}`)
+  test('delivers only discovery instances of the link that are not assigned to another asset', async () => {
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', ['watching', { purpose: 'monitoring' }])
     await admin.credentials.assignInstance({ params: { assetId, instanceId: made.a } })
-    const other = await givenSchema(admin, { identifier: `other.${newId()}`, version: '1.0.0' })
-    await givenInstance(admin, other, { name: 'of another link' })
+    const other = await uploadTestSchema(admin, { identifier: `other.${newId()}`, version: '1.0.0' })
+    await createTestInstance(admin, other, { name: 'of another link' })
     assert.deepEqual(await names('10.0.0.7'), ['a'])
   })
 
-  test('is of the same version of the link before those of others', async () => {
-    const next = await givenSchema(admin, { ...product, version: '2.0.0' })
+  test('delivers instances of the same version of the link before those of other versions', async () => {
+    const next = await uploadTestSchema(admin, { ...product, version: '2.0.0' })
     await given('a', 'b')
-    await givenInstance(admin, next, { name: 'next' })
-    await givenInstance(admin, next, { name: 'last' })
+    await createTestInstance(admin, next, { name: 'next' })
+    await createTestInstance(admin, next, { name: 'last' })
     assert.deepEqual(await names('10.0.0.7'), ['b', 'a', 'last'])
     assert.deepEqual(await names('10.0.0.7', { product: { ...product, version: '2.0.0' } }), ['last', 'next', 'b'])
     assert.deepEqual(await names('10.0.0.7', { product: { ...product, version: '3.0.0' } }), ['last', 'next', 'b'])
   })
 
-  test('for a known device is what opened it, whatever came later', async () => {
+  test('delivers to a known device the instance that opened it, even if newer ones exist', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'
     await select(address)
@@ -108,8 +117,8 @@ describe('what a gateway is given', () => {
     assert.deepEqual(await names('10.0.0.9'), ['d', 'c', 'b'])
   })
 
-  test('for a known asset is what opened it at another address, where that applies', async () => {
-    const assetId = await givenAsset(admin, `a-${newId()}`)
+  test('delivers the instance that opened a known asset at another address, if it applies there', async () => {
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b', 'c', 'd')
     await select('10.0.0.8', {})
     await report({ address: '10.0.0.8', assetId, instanceId: made.b, worked: true })
@@ -123,8 +132,8 @@ describe('what a gateway is given', () => {
     assert.deepEqual(withheld?.detail.withheld, [made.b])
   })
 
-  test('of an asset with a copy for discovery is that copy', async () => {
-    const assetId = await givenAsset(admin, `a-${newId()}`)
+  test('delivers the assigned copy of an asset', async () => {
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b')
     const { data: copy } = await admin.credentials.assignInstance({ params: { assetId, instanceId: made.a } })
     const { known, credentials } = await select('10.0.0.9', { assetIds: [assetId] })
@@ -132,7 +141,7 @@ describe('what a gateway is given', () => {
     assert.deepEqual(JSON.parse(credentials[0]?.credentials ?? ''), { username: 'operator', password })
   })
 
-  test('heals: when what opened a device fails, it is tried once more beside the most recent', async () => {
+  test('delivers the failed instance of a device together with the most recent ones', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'
     await select(address)
@@ -144,7 +153,7 @@ describe('what a gateway is given', () => {
     assert.deepEqual(await names(address), ['a'])
   })
 
-  test('is chosen for each of many devices, in as many statements as for one', async () => {
+  test('chooses instances for many devices with the same number of statements as for one', async () => {
     const made = await given('a', ['b', { ipRanges: ['10.0.0.0/25', '10.0.0.0/24'] }], 'c')
     await given(['d', { ipRanges: ['10.0.0.128/25', '2001:db8::/64'] }])
     await select('10.0.0.9')
@@ -161,7 +170,7 @@ describe('what a gateway is given', () => {
     assert.equal(await sent(many), await sent(['10.0.0.7']))
   })
 
-  test('is given once for an address that is asked for twice, however it is written', async () => {
+  test('delivers an instance once for an address that is requested twice in different notations', async () => {
     const made = await given('a')
     const all = await selectAll(['10.0.0.7', '::ffff:10.0.0.7', '10.0.0.7'])
     assert.deepEqual(
@@ -175,14 +184,14 @@ describe('what a gateway is given', () => {
     )
   })
 
-  test('is given to many who ask for the same addresses at once, in whatever order', async () => {
+  test('delivers to concurrent requests for the same addresses in any order', async () => {
     await given('a', 'b', 'c')
     const addresses = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
     const asked = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))
     for (const all of await Promise.all(asked)) assert.ok(all.every(({ credentials }) => credentials.length === 3))
   })
 
-  test('for a device of one gateway is not what opened another at the same address of another gateway', async () => {
+  test('does not deliver an instance that opened a device at the same address of another gateway', async () => {
     const made = await given('a', 'b')
     const other = await enrolledGateway(hub, admin, { name: 'line 3' })
     await select('10.0.0.8')
@@ -192,7 +201,7 @@ describe('what a gateway is given', () => {
     assert.deepEqual([known, credentials.map(({ name }) => name)], [false, ['b', 'a']])
   })
 
-  test('is on the audit trail, told as an event, and remembered, without any value', async () => {
+  test('records each delivery in the audit trail, as an event and as a use, without values', async () => {
     const made = await given('a')
     await select('10.0.0.7')
     await select('10.0.0.7')
@@ -219,7 +228,7 @@ describe('what a gateway is given', () => {
     assert.deepEqual(usage.associations, [])
   })
 
-  test('is nothing when the gateway is not there or was sent away, and that it asked is on the trail', async () => {
+  test('refuses deliveries to a missing or revoked gateway, and records the request in the audit trail', async () => {
     await given('a')
     const away = await enrolledGateway(hub, admin, { name: 'line 2' })
     await admin.onboarding.revokeGateway({ params: { id: away.id } })
@@ -236,7 +245,7 @@ describe('what a gateway is given', () => {
     }
   })
 
-  test('is all that it can tell of: a report about anything else is not remembered', async () => {
+  test('ignores reported uses of instances that were not delivered', async () => {
     const made = await given('a', ['b', { ipRanges: ['10.7.0.0/16'] }])
     await select('10.0.0.7')
     await report(
@@ -251,13 +260,13 @@ describe('what a gateway is given', () => {
     }
   })
 
-  test('and opened an asset is listed with it, beside its copies, across links', async () => {
-    const assetId = await givenAsset(admin, `a-${newId()}`)
+  test('lists the instances that opened an asset with its copies, for all links', async () => {
+    const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b')
     await select('10.0.0.7')
     await report({ address: '10.0.0.7', assetId, instanceId: made.a, worked: true })
-    const other = await givenSchema(admin, { identifier: `other.${newId()}`, version: '1.0.0' })
-    const watching = await givenInstance(admin, other, { name: 'watching', metadata: { purpose: 'monitoring' } })
+    const other = await uploadTestSchema(admin, { identifier: `other.${newId()}`, version: '1.0.0' })
+    const watching = await createTestInstance(admin, other, { name: 'watching', metadata: { purpose: 'monitoring' } })
     await admin.credentials.assignInstance({ params: { assetId, instanceId: watching.id } })
     const list = async (query = {}) => (await admin.credentials.listAssetInstances({ params: { assetId }, query })).data
     const all = await list()
@@ -269,7 +278,7 @@ describe('what a gateway is given', () => {
       ],
     )
     assert.equal(all[1]?.associations[0]?.gatewayId, gatewayId)
-    // Without asset read the instances are listed, but not the addresses of the asset.
+    // Without the permission to read the asset, its instances are listed without addresses.
     const manager = await hub.as('credential_manager')
     const { data: listed } = await manager.credentials.listAssetInstances({ params: { assetId } })
     assert.deepEqual(
@@ -290,7 +299,7 @@ describe('what a gateway is given', () => {
     assert.deepEqual(await actionsOn(admin, `gateway/${gatewayId}`).then(([last]) => last), 'credentials.recordUse')
   })
 
-  test('goes away with the instance', async () => {
+  test('deletes the deliveries of a deleted instance', async () => {
     const made = await given('a')
     await select('10.0.0.7')
     await report({ address: '10.0.0.7', instanceId: made.a, worked: true })

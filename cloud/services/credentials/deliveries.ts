@@ -11,18 +11,18 @@ import { type Choice, choose, deviceOf } from './choice.ts'
 import type { SealedRow } from './instance-store.ts'
 import { parseAddress, showAddress } from './ip-range.ts'
 import { openValues } from './sealed-values.ts'
-import { type Given, lockUses, type Outcome, recordDelivery, recordOutcomes } from './use-store.ts'
+import { type DeliveredInstance, lockUses, type Outcome, recordDelivery, recordOutcomes } from './use-store.ts'
 
-type Names = 'selectCredentials' | 'recordUse'
+type Operations = 'selectCredentials' | 'recordUse'
 
-/** What a request that was refused says of itself in the audit trail. */
-const addressesTold = 20
+/** The maximum number of addresses in the audit entry of a refused request. */
+const mostAuditedAddresses = 20
 
-export function deliveryHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
+export function deliveryHandlers(context: Context): Pick<Handlers<typeof credentials>, Operations> {
   const { database } = context
   return {
     async selectCredentials({ body: { data } }, caller) {
-      await requireReady(context, caller, data)
+      await requireEnrolled(context, caller, data)
       const devices = data.devices.map(deviceOf)
       const selected = await database.transaction(caller, async (tx) => {
         const choices = await choose(
@@ -30,7 +30,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
           data,
           devices.filter((device) => device !== undefined),
         )
-        await tellDeliveries(tx, caller, { question: data, choices })
+        await reportDeliveries(tx, caller, { request: data, choices })
         const credentials = await opened(tx, choices)
         return devices.map((device): DeviceCredentials => {
           const choice = choices.find((one) => one.device === device)
@@ -41,16 +41,16 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
       return answer(200, { data: selected }, { 'cache-control': 'no-store' })
     },
 
-    /** A gateway can tell only of what it was given, for the address it was given for. */
+    /** Records only uses of instances that were delivered to this gateway for this address. */
     async recordUse({ body: { data } }, caller) {
       const { gatewayId, jobId } = data
-      const told = data.uses.flatMap((use) => {
+      const reported = data.uses.flatMap((use) => {
         const address = parseAddress(use.address)
         return address === undefined ? [] : [{ ...use, address: showAddress(address) }]
       })
       await database.transaction(caller, async (tx) => {
-        const given = new Set((await lockUses(tx, gatewayId, told)).map(placeOf))
-        const uses = told.filter((use) => given.has(placeOf(use)))
+        const delivered = new Set((await lockUses(tx, gatewayId, reported)).map(deliveryKey))
+        const uses = reported.filter((use) => delivered.has(deliveryKey(use)))
         if (uses.length === 0) return
         await recordOutcomes(tx, outcomesOf(uses, gatewayId))
         const detail = { gatewayId, jobId, uses }
@@ -68,7 +68,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
     },
   }
 
-  /** What was chosen, by its id: opened once, for however many devices it is. */
+  /** Decrypts each chosen instance once, and returns the credentials by instance id. */
   async function opened(tx: Transaction, choices: readonly Choice[]): Promise<Map<string, SelectedCredential>> {
     const rows = new Map(choices.flatMap(({ chosen }) => chosen.map(({ row }) => [row.id, row] as const)))
     const credentials = await Promise.all([...rows.values()].map((row) => open(tx, row)))
@@ -76,23 +76,26 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
   }
 
   async function open(tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
-    const belonging = { instanceId: row.id, schemaId: row.schemaId }
-    const text = await openValues({ safe: context.safe, tx }, belonging, row.sealed)
+    const binding = { instanceId: row.id, schemaId: row.schemaId }
+    const text = await openValues({ safe: context.safe, tx }, binding, row.sealed)
     return { instanceId: row.id, name: row.name, schemaUri: row.schemaUri, credentials: text }
   }
 }
 
-/** Nothing is given to a gateway that never came or was sent away, and that it was asked for is on the trail. */
-async function requireReady(context: Context, caller: Caller, question: CredentialRequest): Promise<void> {
-  const { gatewayId, jobId, devices } = question
+/** Refuses deliveries to a gateway that has not enrolled or is revoked, and records the request in the audit trail. */
+async function requireEnrolled(context: Context, caller: Caller, request: CredentialRequest): Promise<void> {
+  const { gatewayId, jobId, devices } = request
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
     if (data.state === 'online' || data.state === 'offline') return
-    throw new Problem('gateway_not_ready', `The gateway ${data.name} is ${data.state}: it is given no credentials`)
+    throw new Problem(
+      'gateway_not_ready',
+      `Gateway ${data.name} is ${data.state}. Only enrolled gateways receive credentials.`,
+    )
   } catch (error) {
     const isRefusal = error instanceof Problem && ['gateway_not_ready', 'not_found'].includes(error.code)
     if (isRefusal) {
-      const addresses = devices.slice(0, addressesTold).map(({ address }) => address)
+      const addresses = devices.slice(0, mostAuditedAddresses).map(({ address }) => address)
       await recordOutside(context.database, caller, caller, {
         action: 'credentials.deliver',
         target: `gateway/${gatewayId}`,
@@ -104,16 +107,16 @@ async function requireReady(context: Context, caller: Caller, question: Credenti
   }
 }
 
-type Delivered = { question: CredentialRequest; choices: readonly Choice[] }
+type DeliveryReport = { request: CredentialRequest; choices: readonly Choice[] }
 
-/** An entry for each device, and an event for each instance that is given for it. */
-async function tellDeliveries(tx: Transaction, caller: Caller, { question, choices }: Delivered): Promise<void> {
-  const { gatewayId, jobId, product } = question
-  const told = choices.filter(({ chosen, withheld }) => chosen.length > 0 || withheld.length > 0)
-  if (told.length === 0) return
+/** Writes an audit entry for each device, and an event for each delivered instance. */
+async function reportDeliveries(tx: Transaction, caller: Caller, { request, choices }: DeliveryReport): Promise<void> {
+  const { gatewayId, jobId, product } = request
+  const relevant = choices.filter(({ chosen, withheld }) => chosen.length > 0 || withheld.length > 0)
+  if (relevant.length === 0) return
   await recordAll(
     tx,
-    told.map(({ device: { address }, chosen, withheld }) => ({
+    relevant.map(({ device: { address }, chosen, withheld }) => ({
       who: caller,
       action: 'credentials.deliver',
       target: `gateway/${gatewayId}`,
@@ -121,12 +124,12 @@ async function tellDeliveries(tx: Transaction, caller: Caller, { question, choic
       detail: { gatewayId, jobId, address, product, instanceIds: idsOf(chosen), withheld: idsOf(withheld) },
     })),
   )
-  const given = givenIn(choices)
-  if (given.length === 0) return
-  await recordDelivery(tx, { gatewayId, jobId, given })
+  const delivered = deliveredInstances(choices)
+  if (delivered.length === 0) return
+  await recordDelivery(tx, { gatewayId, jobId, instances: delivered })
   await emitAll(
     tx,
-    given.map(({ instanceId, address }) => ({
+    delivered.map(({ instanceId, address }) => ({
       type: 'credentials.instance.delivered',
       subject: `credential-instance/${instanceId}`,
       data: { gatewayId, jobId, address },
@@ -138,27 +141,27 @@ function idsOf(list: readonly { id: string }[]): string[] {
   return list.map(({ id }) => id)
 }
 
-/** Each once, also when an address was asked for twice, in the order of ids and addresses. */
-function givenIn(choices: readonly Choice[]): Given[] {
+/** Returns each delivery once, even for a repeated address, in the order of ids and addresses. */
+function deliveredInstances(choices: readonly Choice[]): DeliveredInstance[] {
   const all = choices.flatMap(({ device: { address }, chosen }) =>
     chosen.map(({ id }) => ({ instanceId: id, address })),
   )
-  const byPlace = new Map(all.map((given) => [placeOf(given), given]))
-  return [...byPlace].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, given]) => given)
+  const byKey = new Map(all.map((delivered) => [deliveryKey(delivered), delivered]))
+  return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, delivered]) => delivered)
 }
 
-type Told = { instanceId: string; address: string; assetId?: string; worked: boolean }
+type ReportedUse = { instanceId: string; address: string; assetId?: string; worked: boolean }
 
-function placeOf({ instanceId, address }: Given): string {
+function deliveryKey({ instanceId, address }: DeliveredInstance): string {
   return `${instanceId} ${address}`
 }
 
-/** One for each instance and address, also when a report tells of them more than once. */
-function outcomesOf(uses: readonly Told[], gatewayId: string): Outcome[] {
+/** Returns one outcome for each instance and address, even if a report contains it several times. */
+function outcomesOf(uses: readonly ReportedUse[], gatewayId: string): Outcome[] {
   const outcomes = new Map<string, Outcome>()
   for (const use of uses) {
-    const before = outcomes.get(placeOf(use))
-    outcomes.set(placeOf(use), {
+    const before = outcomes.get(deliveryKey(use))
+    outcomes.set(deliveryKey(use), {
       gatewayId,
       instanceId: use.instanceId,
       address: use.address,

@@ -43,7 +43,7 @@ type NewRow = Pick<
   'id' | 'schemaId' | 'name' | 'shown' | 'sealed' | 'ipRanges' | 'purpose' | 'assetId' | 'copiedFrom' | 'createdBy'
 >
 
-/** False when the asset has a copy of that instance already. */
+/** Returns false when the asset already has a copy of that instance. */
 export async function insertInstance(tx: Transaction, row: NewRow): Promise<boolean> {
   const { id, schemaId, name, shown, sealed, ipRanges, purpose, assetId, copiedFrom, createdBy } = row
   const made = await tx.row(
@@ -90,7 +90,7 @@ export function lockInstance(tx: Transaction, id: string): Promise<SealedRow | u
   return tx.row(lockStatement, id)
 }
 
-/** Those that are there, which nobody deletes until the end of the transaction. */
+/** Returns the existing instances and prevents their deletion until the end of the transaction. */
 export function holdInstances(tx: Transaction, ids: readonly string[]): Promise<SealedRow[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(holdStatement, arrayOf('uuid', ids))
 }
@@ -99,18 +99,18 @@ export function findCopy(handle: Handle, assetId: string, original: string): Pro
   return handle.row(copyStatement, assetId, original)
 }
 
-export type Wanted = {
+export type InstanceFilter = {
   schemaId?: string
   resourceIdentifier?: string
   purpose?: CredentialPurpose
   name?: string
   assigned?: boolean
-  /** The blocks that an address is in. */
+  /** The blocks that contain an address. */
   blocks?: readonly string[]
 }
 
-/** Put together for what is asked, so that each question gets the index that fits it. */
-function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, blocks }: Wanted) {
+/** Builds the conditions for the requested filters only, so that PostgreSQL can use the matching index. */
+function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, blocks }: InstanceFilter) {
   const values: unknown[] = []
   const conditions = ['i.tenant_id = $1']
   const add = (condition: (place: string) => string, value: unknown) => {
@@ -133,10 +133,10 @@ function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, 
 
 export async function listInstances(
   handle: Handle,
-  wanted: Wanted,
+  filter: InstanceFilter,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: InstanceRow[]; total: number }> {
-  const { where, values } = conditionsFor(wanted)
+  const { where, values } = conditionsFor(filter)
   const next = values.length + 2
   const rows = await handle.rows(
     dynamicStatement<InstanceRow>(

@@ -2,6 +2,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
+import { putAddressBlocks } from './address-block-store.ts'
 import { missingInstance } from './instance.ts'
 import {
   addVersion,
@@ -12,27 +13,26 @@ import {
   updateInstance,
 } from './instance-store.ts'
 import { blockKeysOf, type Range, showRange, storedRanges } from './ip-range.ts'
-import { putPlaces } from './place-store.ts'
 
 type NewInstance = Pick<
   SealedRow,
   'id' | 'schemaId' | 'name' | 'shown' | 'sealed' | 'purpose' | 'assetId' | 'copiedFrom'
 > & { ranges: readonly Range[] }
 
-/** A new instance with where it applies and the beginning of its history. */
+/** Inserts an instance, its address blocks and the first version of its history. */
 export async function addInstance(tx: Transaction, caller: Caller, instance: NewInstance): Promise<InstanceRow> {
-  const { ranges, ...given } = instance
+  const { ranges, ...row } = instance
   const { name: createdBy } = caller.principal
-  await insertInstance(tx, { ...given, ipRanges: ranges.map(showRange), createdBy })
-  await putPlaces(tx, given.id, blockKeysOf(ranges))
-  const change = given.copiedFrom === null ? 'created' : 'copied'
-  await addVersion(tx, given.id, { version: 1, change, fields: [], changedBy: createdBy })
-  return stored(tx, given.id)
+  await insertInstance(tx, { ...row, ipRanges: ranges.map(showRange), createdBy })
+  await putAddressBlocks(tx, row.id, blockKeysOf(ranges))
+  const change = row.copiedFrom === null ? 'created' : 'copied'
+  await addVersion(tx, row.id, { version: 1, change, fields: [], changedBy: createdBy })
+  return stored(tx, row.id)
 }
 
 type Change = { after: SealedRow; fields: string[]; change: 'updated' | 'mapped' }
 
-/** A changed instance with where it applies now and which fields changed. */
+/** Updates an instance, its address blocks and its history with the changed fields. */
 export async function changeInstance(
   tx: Transaction,
   caller: Caller,
@@ -40,7 +40,7 @@ export async function changeInstance(
 ): Promise<InstanceRow> {
   const { name: changedBy } = caller.principal
   await updateInstance(tx, { ...after, modifiedBy: changedBy })
-  await putPlaces(tx, after.id, blockKeysOf(storedRanges(after.ipRanges)))
+  await putAddressBlocks(tx, after.id, blockKeysOf(storedRanges(after.ipRanges)))
   const row = await stored(tx, after.id)
   await addVersion(tx, row.id, { version: row.version, change, fields, changedBy })
   return row
@@ -52,21 +52,21 @@ async function stored(tx: Transaction, id: string): Promise<InstanceRow> {
   return row
 }
 
-type Told = {
+type InstanceEvent = {
   action: string
-  what: 'created' | 'updated' | 'deleted' | 'mapped' | 'unmapped' | 'assigned' | 'unassigned'
+  event: 'created' | 'updated' | 'deleted' | 'mapped' | 'unmapped' | 'assigned' | 'unassigned'
   row: InstanceRow
-  /** Names and ids, never values. */
+  /** Contains names and ids, never values. */
   detail?: Record<string, unknown>
 }
 
-export async function tellInstance(
+export async function reportChange(
   tx: Transaction,
   caller: Caller,
-  { action, what, row, detail }: Told,
+  { action, event, row, detail }: InstanceEvent,
 ): Promise<void> {
   const target = `credential-instance/${row.id}`
   const data = { schemaId: row.schemaId, name: row.name, version: row.version, ...detail }
   await record(tx, caller, { action: `credentials.${action}`, target, detail: data })
-  await emit(tx, { type: `credentials.instance.${what}`, subject: target, data })
+  await emit(tx, { type: `credentials.instance.${event}`, subject: target, data })
 }

@@ -31,5 +31,5 @@ export function locationOf(id: string): string {
 }
 
 export function missingInstance(id: string): Problem {
-  return new Problem('not_found', `There is no credential instance ${id}`)
+  return new Problem('not_found', `Credential instance ${id} does not exist`)
 }

@@ -13,16 +13,16 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { readableUses, withoutHiddenAssets } from './asset.ts'
 import { locationOf, missingInstance, showInstance, showVersion } from './instance.ts'
 import * as store from './instance-store.ts'
-import { addInstance, changeInstance, tellInstance } from './instance-writes.ts'
-import { keysHolding, parseAddress, parseRanges, showRange } from './ip-range.ts'
+import { addInstance, changeInstance, reportChange } from './instance-writes.ts'
+import { blockKeysContaining, parseAddress, parseRanges, showRange } from './ip-range.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
 import { templatesOf } from './template-store.ts'
 import { lastDeliveries, lastSuccesses, type UseRow } from './use-store.ts'
-import { changedFields, type Known, mergedValues, requireBounded } from './values.ts'
+import { changedFields, mergedValues, requireBounded, type StoredValues } from './values.ts'
 
-type Names =
+type Operations =
   | 'createInstance'
   | 'listInstances'
   | 'getInstance'
@@ -31,13 +31,16 @@ type Names =
   | 'listInstanceVersions'
   | 'readInstanceUsage'
 
-export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<Handlers<typeof credentials>, Names> {
+export function instanceHandlers(
+  context: Context,
+  checks: SchemaChecks,
+): Pick<Handlers<typeof credentials>, Operations> {
   const { database, safe } = context
   return {
     async createInstance({ body: { data } }, caller) {
       const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
       const id = newId()
-      // Validation may wait for the worker, so no transaction is open meanwhile.
+      // Validation may wait for the worker, so it runs outside a transaction.
       const found = await database.read(caller, (handle) => findSchema(handle, data.schemaId))
       if (found === undefined) throw schemaMissing(data.schemaId)
       const { values, shown } = await checks.accept(caller.tenantId, found, data.values)
@@ -45,35 +48,35 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
         if (schema.version !== found.version)
-          throw new Problem('conflict', 'The schema was changed at the same time. Send the request again')
-        const belonging = { instanceId: id, schemaId: schema.id }
+          throw new Problem('conflict', 'The schema was changed by another request. Retry the request.')
+        const binding = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {
           id,
           schemaId: schema.id,
           name: data.name,
           shown,
-          sealed: await sealValues({ safe, tx }, belonging, values),
+          sealed: await sealValues({ safe, tx }, binding, values),
           ranges,
           purpose: data.metadata.purpose ?? null,
           assetId: null,
           copiedFrom: null,
         })
-        await tellInstance(tx, caller, { action: 'createInstance', what: 'created', row })
+        await reportChange(tx, caller, { action: 'createInstance', event: 'created', row })
         return answer(201, { data: showInstance(row) }, { location: locationOf(id), etag: etagOf(row.version) })
       })
     },
 
-    async listInstances({ query: { limit = 50, offset = 0, address, ...wanted } }, caller) {
-      const blocks = address === undefined ? {} : { blocks: blocksHolding(address) }
+    async listInstances({ query: { limit = 50, offset = 0, address, ...filter } }, caller) {
+      const blocks = address === undefined ? {} : { blocks: blocksContaining(address) }
       const { rows, total } = await database.read(caller, (handle) =>
-        store.listInstances(handle, { ...wanted, ...blocks }, { limit, offset }),
+        store.listInstances(handle, { ...filter, ...blocks }, { limit, offset }),
       )
       const data = (await withoutHiddenAssets(context, caller, rows)).map(showInstance)
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
 
     async getInstance({ params: { instanceId } }, caller) {
-      return answered(caller, await database.read(caller, (handle) => get(handle, instanceId)))
+      return respond(caller, await database.read(caller, (handle) => get(handle, instanceId)))
     },
 
     async updateInstance({ params: { instanceId }, headers, body: { data } }, caller) {
@@ -81,18 +84,18 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         data.metadata?.ipRanges === undefined
           ? undefined
           : parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
-      const wanted = { instanceId, ifMatch: headers['if-match'], change: data.values }
-      const updated = await withCheckedValues(caller, wanted, async (tx, before, changed) => {
+      const valueChange = { instanceId, ifMatch: headers['if-match'], change: data.values }
+      const updated = await withCheckedValues(caller, valueChange, async (tx, before, changed) => {
         const ipRanges = ranges?.map(showRange) ?? before.ipRanges
         const purpose = data.metadata?.purpose === undefined ? before.purpose : data.metadata.purpose
         const after = { ...changed.row, name: data.name ?? before.name, ipRanges, purpose }
         const fields = [...fieldsOf(before, after), ...changed.fields]
         if (fields.length === 0) return before
         const row = await changeInstance(tx, caller, { after, fields, change: 'updated' })
-        await tellInstance(tx, caller, { action: 'updateInstance', what: 'updated', row, detail: { fields } })
+        await reportChange(tx, caller, { action: 'updateInstance', event: 'updated', row, detail: { fields } })
         return row
       })
-      return answered(caller, updated)
+      return respond(caller, updated)
     },
 
     async deleteInstance({ params: { instanceId }, headers }, caller) {
@@ -100,7 +103,7 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         const row = await lock(tx, instanceId)
         requireMatch(headers['if-match'], row.version)
         await store.deleteInstance(tx, instanceId)
-        await tellInstance(tx, caller, { action: 'deleteInstance', what: 'deleted', row })
+        await reportChange(tx, caller, { action: 'deleteInstance', event: 'deleted', row })
         return answer(204)
       })
     },
@@ -131,19 +134,19 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     },
   }
 
-  async function answered(caller: Caller, row: store.InstanceRow) {
+  async function respond(caller: Caller, row: store.InstanceRow) {
     const [shown = row] = await withoutHiddenAssets(context, caller, [row])
     return answer(200, { data: showInstance(shown) }, { etag: etagOf(row.version) })
   }
 
   /**
-   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before the
-   * transaction, and again when the instance was changed in between.
+   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before
+   * the transaction, and again when the instance changed in between.
    */
   async function withCheckedValues<Result>(
     caller: Caller,
-    { instanceId, ifMatch, change }: Wanted,
-    work: (tx: Transaction, before: store.SealedRow, changed: Changed) => Promise<Result>,
+    { instanceId, ifMatch, change }: ValueChange,
+    work: (tx: Transaction, before: store.SealedRow, changed: ChangedInstance) => Promise<Result>,
   ): Promise<Result> {
     const locked = async (tx: Transaction) => {
       const row = await lock(tx, instanceId)
@@ -162,30 +165,30 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
       const result = await database.transaction(caller, async (tx) => {
         const before = await locked(tx)
         if (before.version !== version) return undefined
-        const sealed = await sealValues({ safe, tx }, belongingOf(before), after.values)
+        const sealed = await sealValues({ safe, tx }, bindingOf(before), after.values)
         const fields = changedFields(change, known, after)
         return { done: await work(tx, before, { row: { ...before, shown: after.shown, sealed }, fields }) }
       })
       if (result !== undefined) return result.done
     }
-    throw new Problem('conflict', 'The instance is changed by other requests at the same time. Send the request again')
+    throw new Problem('conflict', 'The instance was changed by other requests. Retry the request.')
   }
 
-  /** The values of an instance in plain text, and its schema. */
+  /** Returns the values of an instance in plain text, and its schema. */
   async function opened(tx: Transaction, row: store.SealedRow) {
     const schema = await findSchema(tx, row.schemaId)
     if (schema === undefined) throw missingInstance(row.id)
-    const values = JSON.parse(await openValues({ safe, tx }, belongingOf(row), row.sealed)) as Known['values']
+    const values = JSON.parse(await openValues({ safe, tx }, bindingOf(row), row.sealed)) as StoredValues['values']
     return { schema, known: { values, shown: row.shown }, version: row.version }
   }
 }
 
 const updateAttempts = 4
 
-type Wanted = { instanceId: string; ifMatch: string | undefined; change: CredentialInstanceChange['values'] }
-type Changed = { row: store.SealedRow; fields: string[] }
+type ValueChange = { instanceId: string; ifMatch: string | undefined; change: CredentialInstanceChange['values'] }
+type ChangedInstance = { row: store.SealedRow; fields: string[] }
 
-function belongingOf({ id, schemaId }: store.SealedRow) {
+function bindingOf({ id, schemaId }: store.SealedRow) {
   return { instanceId: id, schemaId }
 }
 
@@ -209,10 +212,10 @@ function fieldsOf(before: store.InstanceRow, after: store.InstanceRow): string[]
   ]
 }
 
-function blocksHolding(text: string): string[] {
+function blocksContaining(text: string): string[] {
   const address = parseAddress(text)
   if (address === undefined) throw new Problem('invalid_range', 'address must be one IPv4 or IPv6 address')
-  return keysHolding(address)
+  return blockKeysContaining(address)
 }
 
 async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {
@@ -244,7 +247,7 @@ export function showAssociation({ gatewayId, address, assetId, workedAt, failedA
 }
 
 function schemaMissing(id: string): Problem {
-  const detail = `There is no credential schema ${id}`
+  const detail = `Credential schema ${id} does not exist`
   return new Problem('schema_not_found', detail, {
     errors: [{ pointer: '/data/schemaId', code: 'schema_not_found', detail }],
   })

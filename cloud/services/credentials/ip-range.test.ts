@@ -3,14 +3,14 @@ import { describe, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import {
+  blockKeysContaining,
   blockKeysOf,
   blocksOf,
-  holds,
-  keysHolding,
   parseAddress,
   parseRange,
   parseRanges,
   type Range,
+  rangeContains,
   showAddress,
   showRange,
 } from './ip-range.ts'
@@ -18,7 +18,7 @@ import {
 const runs = { numRuns: 300 }
 
 const ipv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
-/** Dense at the ends and around a few places, so that ranges and addresses meet. */
+/** Dense at the ends and around a few addresses, so that ranges and addresses overlap. */
 const ipv6 = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }),
   fc.bigInt({ min: 0n, max: 300n }).map((low) => (0x2001_0db8n << 96n) + low),
@@ -47,7 +47,7 @@ function edges({ family, low, high }: Range) {
     .map((value) => ({ family, value }))
 }
 
-describe('a range of addresses', () => {
+describe('IP address ranges', () => {
   const written: [string, string][] = [
     ['10.0.0.0/24', '10.0.0.0/24'],
     ['10.0.0.77/24', '10.0.0.0/24'],
@@ -65,7 +65,7 @@ describe('a range of addresses', () => {
     ['::10.0.0.7', '::a00:7'],
   ]
   for (const [given, shown] of written) {
-    test(`${given} is ${shown}`, () => {
+    test(`reads ${given} as ${shown}`, () => {
       const parsed = parseRange(given)
       assert.ok(parsed)
       assert.equal(showRange(parsed), shown)
@@ -88,39 +88,39 @@ describe('a range of addresses', () => {
     '*',
     '',
   ]
-  for (const given of refused) test(`"${given}" is none`, () => assert.equal(parseRange(given), undefined))
+  for (const given of refused) test(`refuses the range "${given}"`, () => assert.equal(parseRange(given), undefined))
 
-  test('is read back from the way it is shown', () => {
+  test('reads a range from its own text', () => {
     fc.assert(
       fc.property(range, (given) => {
         const read = parseRange(showRange(given))
         assert.ok(read)
         for (const one of edges(given)) {
-          // What IPv6 maps to IPv4 is IPv4, in the address as in the range.
+          // An IPv6-mapped IPv4 address is an IPv4 address, in addresses and in ranges.
           const shown = parseAddress(showAddress(one))
           assert.ok(shown)
-          assert.equal(holds(read, shown), holds(given, one) && shown.family === read.family)
+          assert.equal(rangeContains(read, shown), rangeContains(given, one) && shown.family === read.family)
         }
       }),
       runs,
     )
   })
 
-  test('holds an address when a block of it does, and only then', () => {
+  test('contains an address exactly when one of its blocks does', () => {
     fc.assert(
       fc.property(range, fc.array(address, { maxLength: 20 }), (given, others) => {
         const stored = new Set(blockKeysOf([given]))
         for (const one of [...edges(given), ...others]) {
           const naive = one.family === given.family && one.value >= given.low && one.value <= given.high
-          assert.equal(holds(given, one), naive)
-          assert.equal(keysHolding(one).filter((key) => stored.has(key)).length, naive ? 1 : 0)
+          assert.equal(rangeContains(given, one), naive)
+          assert.equal(blockKeysContaining(one).filter((key) => stored.has(key)).length, naive ? 1 : 0)
         }
       }),
       runs,
     )
   })
 
-  test('is made of blocks that lie side by side and fill it', () => {
+  test('splits a range into adjacent blocks that cover it', () => {
     fc.assert(
       fc.property(range, (given) => {
         const bits = given.family === 4 ? 32 : 128
@@ -135,19 +135,19 @@ describe('a range of addresses', () => {
     )
   })
 
-  test('is named by its place when it is none', () => {
+  test('reports an invalid range by its position in the list', () => {
     assert.throws(
       () => parseRanges(['10.0.0.0/24', 'line 1'], '/data/metadata/ipRanges'),
       (error) => error instanceof Problem && error.errors?.[0]?.pointer === '/data/metadata/ipRanges/1',
     )
   })
 
-  test('counts once, however often and however it is written', () => {
+  test('removes duplicates in different notations', () => {
     const ranges = parseRanges(['10.0.0.0/24', '10.0.0.0-10.0.0.255', '10.0.0.9/24'], '')
     assert.deepEqual(ranges.map(showRange), ['10.0.0.0/24'])
   })
 
-  test('cannot be so ragged that it takes thousands of blocks', () => {
+  test('refuses ranges that need thousands of blocks', () => {
     const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
     assert.throws(() => parseRanges(ragged, ''), /more than 2048 blocks/)
   })

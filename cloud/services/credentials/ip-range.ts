@@ -4,15 +4,15 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
 type Family = 4 | 6
 export type Address = { family: Family; value: bigint }
-/** Both ends belong to it. */
+/** Both ends are part of the range. */
 export type Range = { family: Family; low: bigint; high: bigint }
 
 const bitsOf = { 4: 32, 6: 128 } as const
 
-/** Where IPv6 keeps the addresses of IPv4: they are those, however they are written. */
+/** The prefix of IPv4-mapped IPv6 addresses. They are treated as IPv4 in every notation. */
 const mapped = { low: 0xffff_0000_0000n, high: 0xffff_ffff_ffffn } as const
 
-/** An address in any usual way of writing; undefined when it is none. */
+/** Parses an address in any common notation; returns undefined for an invalid one. */
 export function parseAddress(text: string): Address | undefined {
   const plain = text.trim()
   if (isIPv4(plain)) return { family: 4, value: ipv4Value(plain) }
@@ -23,11 +23,11 @@ export function parseAddress(text: string): Address | undefined {
 export function showAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
   const digits = value.toString(16).padStart(32, '0')
-  // RFC 5952, as every URL writes it.
+  // Formats an address as in RFC 5952.
   return new URL(`http://[${digits.match(/.{4}/g)?.join(':')}]`).hostname.slice(1, -1)
 }
 
-/** A block (`10.0.0.0/24`), from–to (`10.0.0.5-10.0.0.9`) or one address; undefined when it is none of them. */
+/** Parses a block (`10.0.0.0/24`), from–to (`10.0.0.5-10.0.0.9`) or one address; returns undefined for other text. */
 export function parseRange(text: string): Range | undefined {
   const block = /^([^/]+)\/(\d{1,3})$/.exec(text.trim())
   if (block !== null) return parseBlock(block[1] ?? '', Number(block[2]))
@@ -38,7 +38,7 @@ export function parseRange(text: string): Range | undefined {
   return { family: low.family, low: low.value, high: high.value }
 }
 
-/** One way of writing for each range: a block where it is one, one address, or from–to. */
+/** Formats a range in its canonical notation: a block if possible, one address, or from–to. */
 export function showRange({ family, low, high }: Range): string {
   const from = showAddress({ family, value: low })
   if (low === high) return from
@@ -47,35 +47,38 @@ export function showRange({ family, low, high }: Range): string {
   return `${from}-${showAddress({ family, value: high })}`
 }
 
-export function holds({ family, low, high }: Range, address: Address): boolean {
+export function rangeContains({ family, low, high }: Range, address: Address): boolean {
   return family === address.family && low <= address.value && address.value <= high
 }
 
-/** Ranges as they came in a body, each once; throws `invalid_range` with the place of every one that is none. */
+/**
+ * Parses the ranges of a request body without duplicates. Throws `invalid_range` with the position of each invalid
+ * range.
+ */
 export function parseRanges(texts: readonly string[], pointer: string): Range[] {
   const parsed = texts.map(parseRange)
   const errors = parsed.flatMap((range, index): FieldError[] =>
-    range === undefined ? [{ pointer: `${pointer}/${index}`, code: 'invalid_range', detail: howToWrite }] : [],
+    range === undefined ? [{ pointer: `${pointer}/${index}`, code: 'invalid_range', detail: rangeSyntax }] : [],
   )
-  if (errors.length > 0) throw new Problem('invalid_range', `${errors[0]?.pointer} ${howToWrite}`, { errors })
+  if (errors.length > 0) throw new Problem('invalid_range', `${errors[0]?.pointer} ${rangeSyntax}`, { errors })
   const ranges = [...new Map(parsed.flatMap((range) => range ?? []).map((range) => [showRange(range), range])).values()]
   if (blockKeysOf(ranges).length <= credentialLimits.blocks) return ranges
-  const detail = `come down to more than ${credentialLimits.blocks} blocks: write them as blocks (10.0.0.0/24)`
+  const detail = `need more than ${credentialLimits.blocks} blocks: write them as blocks (10.0.0.0/24)`
   throw new Problem('invalid_range', `${pointer} ${detail}`, {
     errors: [{ pointer, code: 'invalid_range', detail }],
   })
 }
 
-/** Ranges as they are stored. */
+/** Parses stored ranges. */
 export function storedRanges(texts: readonly string[]): Range[] {
   return texts.flatMap((text) => parseRange(text) ?? [])
 }
 
-const howToWrite = 'must be a block (10.0.0.0/24), from–to (10.0.0.5-10.0.0.9) or one address, IPv4 or IPv6'
+const rangeSyntax = 'must be a block (10.0.0.0/24), from–to (10.0.0.5-10.0.0.9) or one address, IPv4 or IPv6'
 
 type Block = { family: Family; low: bigint; length: number }
 
-/** The fewest blocks that make up a range: from its low end, always the largest that fits. */
+/** Returns the smallest list of blocks that covers a range: from its low end, always the largest block that fits. */
 export function blocksOf({ family, low, high }: Range): Block[] {
   const bits = bitsOf[family]
   const blocks: Block[] = []
@@ -88,13 +91,13 @@ export function blocksOf({ family, low, high }: Range): Block[] {
   return blocks
 }
 
-/** The blocks of ranges as they are stored, each once. */
+/** Returns the keys of the blocks of stored ranges, without duplicates. */
 export function blockKeysOf(ranges: readonly Range[]): string[] {
   return [...new Set(ranges.flatMap(blocksOf).map(({ family, low, length }) => keyOf({ family, value: low }, length)))]
 }
 
-/** Every block that an address is in, as it would be stored. */
-export function keysHolding(address: Address): string[] {
+/** Returns the key of every block that contains an address. */
+export function blockKeysContaining(address: Address): string[] {
   return Array.from({ length: bitsOf[address.family] + 1 }, (_, length) => keyOf(address, length))
 }
 
@@ -108,7 +111,7 @@ function isAligned(value: bigint, size: number): boolean {
 
 function parseBlock(text: string, length: number): Range | undefined {
   const plain = text.trim()
-  // The length counts from the front of the address as it is written, so a mapped one is not made IPv4 before.
+  // The prefix length refers to the address as written, so an IPv4-mapped address is not converted before.
   const address = isIPv6(plain) && !plain.includes('%') ? ipv6Address(plain) : parseAddress(plain)
   if (address === undefined || length > bitsOf[address.family]) return undefined
   const size = (1n << BigInt(bitsOf[address.family] - length)) - 1n

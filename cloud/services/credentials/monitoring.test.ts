@@ -6,7 +6,7 @@ import type { AssetCredentialInstance, CredentialInstance } from '@millwright/ap
 import { listening } from '../../platform/testing/event-reader.ts'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
-import { givenAsset, newInstance, password, schema } from './testing.ts'
+import { createTestAsset, newInstance, password, schema } from './testing.ts'
 
 const page = await readFile(new URL('../../../docs/how-to/set-up-credentials.md', import.meta.url), 'utf8')
 
@@ -19,21 +19,21 @@ type Monitor = (given: {
   scan: (instances: CredentialInstance[]) => Promise<Opened[]>
 }) => Promise<Map<string, AssetCredentialInstance[]>>
 
-/** The client on the page, as a reader would run it. */
+/** The client in the documentation page, as a reader would run it. */
 async function clientOnThePage(): Promise<Monitor> {
-  const [, code = assert.fail('there is no client on the page')] = /```js\n([\s\S]*?)```/.exec(page) ?? []
+  const [, code = assert.fail('the page contains no client')] = /```js\n([\s\S]*?)```/.exec(page) ?? []
   const module = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   return module.monitor
 }
 
-test('the client in the documentation completes the monitoring workflow, as credential_manager', async () => {
+test('completes the monitoring workflow with the client in the documentation, as credential_manager', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const manager = await hub.as('credential_manager')
   const gateway = await enrolledGateway(hub, admin)
   const links = [linkReport({ credentialSchemas: [{ uri: 'urn:link', schema: JSON.stringify(schema) }] })]
   await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
-  const [pump, drive] = [await givenAsset(admin, 'pump'), await givenAsset(admin, 'drive')]
+  const [pump, drive] = [await createTestAsset(admin, 'pump'), await createTestAsset(admin, 'drive')]
   const instances = ['hall 1', 'hall 2'].map((name, index) => {
     const { schemaId: _, ...instance } = newInstance('', { name, metadata: { ipRanges: [`10.${index}.0.0/16`] } })
     return instance
@@ -56,7 +56,7 @@ test('the client in the documentation completes the monitoring workflow, as cred
   assert.ok(!JSON.stringify([...monitored]).includes(password))
 })
 
-test('every path in the documentation is one of the contracts', () => {
+test('documents only paths that exist in the contracts', () => {
   const paths = Object.values(contracts).flatMap(({ prefix, operations }) =>
     Object.values(operations).map(({ path }) => new RegExp(`^${(prefix + path).replace(/\{\w+\}/g, '[^/]+')}$`)),
   )

@@ -5,19 +5,25 @@ import type { PlainObject } from '../../platform/plain-object.ts'
 import { requireUsableSchema as requireUsable, UploadedSchema } from '../../platform/uploaded-schemas/validator.ts'
 import { fieldErrors } from '../../platform/validation.ts'
 import { SecretFields } from './secret-fields.ts'
-import { invalidValues, type Known, requireSendable } from './values.ts'
+import { invalidValues, requireSendable, type StoredValues } from './values.ts'
 
-const mostReady = 64
+const mostCompiled = 64
 
-type Ready = { uploaded: UploadedSchema; secrets: SecretFields }
+type CompiledSchema = { uploaded: UploadedSchema; secrets: SecretFields }
 type Source = { id: string; version: number; schema: JsonSchema }
 
-/** Schemas compiled when they are first used. An uploaded schema never changes without its version doing so. */
+/**
+ * `SchemaChecks` compiles a schema when it is first used. The cache key contains the version, which changes with the
+ * schema.
+ */
 export class SchemaChecks {
-  readonly #ready = new LruMap<Ready>(mostReady)
+  readonly #ready = new LruMap<CompiledSchema>(mostCompiled)
 
-  /** The values and the part of them that is shown. Throws `invalid_values`, which names fields and never values. */
-  async accept(tenantId: string, source: Source, values: PlainObject): Promise<Known> {
+  /**
+   * Validates the values and returns them with their visible part. Throws `invalid_values`, which names fields and
+   * never values.
+   */
+  async accept(tenantId: string, source: Source, values: PlainObject): Promise<StoredValues> {
     requireSendable(values)
     const { uploaded, secrets } = this.#of(tenantId, source)
     const faults: FieldError[] = fieldErrors((await uploaded.errorsOf([values]))[0] ?? [])
@@ -25,7 +31,7 @@ export class SchemaChecks {
     return { values, shown: secrets.shown(values) }
   }
 
-  #of(tenantId: string, { id, version, schema }: Source): Ready {
+  #of(tenantId: string, { id, version, schema }: Source): CompiledSchema {
     const key = `${id} ${version}`
     const found = this.#ready.get(key) ?? {
       uploaded: new UploadedSchema({ tenantId, schema }),
@@ -36,7 +42,7 @@ export class SchemaChecks {
   }
 }
 
-/** Throws `invalid_schema`, with the reason, unless the schema can be used. */
+/** Throws `invalid_schema` with the reason when the schema cannot be used. */
 export function requireUsableSchema(tenantId: string, schema: JsonSchema): Promise<void> {
   return requireUsable(tenantId, schema, { trial: {} })
 }

@@ -30,7 +30,7 @@ type NewRow = Pick<
   'id' | 'resourceIdentifier' | 'resourceVersion' | 'uri' | 'title' | 'schema' | 'createdBy'
 >
 
-/** Undefined when there is one for this version of the product. */
+/** Returns undefined when this version of the product already has a schema. */
 export function insertSchema(tx: Transaction, row: NewRow): Promise<SchemaRow | undefined> {
   const { id, resourceIdentifier, resourceVersion, uri, title, schema, createdBy } = row
   return tx.row(insertStatement, id, resourceIdentifier, resourceVersion, uri, title, jsonText(schema), createdBy)
@@ -57,7 +57,7 @@ export function findSchemaOfProduct(handle: Handle, { identifier, version }: Pro
   return handle.row(byProductStatement, identifier, version)
 }
 
-/** Without the schema itself, which may be large. */
+/** Returns only the id, because the schema may be large. */
 export async function findSchemaIdOfProduct(handle: Handle, { identifier, version }: Product) {
   return (await handle.row(idOfProductStatement, identifier, version))?.id
 }
@@ -70,16 +70,16 @@ export function lockSchema(tx: Transaction, id: string): Promise<SchemaRow | und
   return tx.row(lockStatement, id)
 }
 
-/** Until the end of the transaction nobody changes it. */
+/** Locks the schema until the end of the transaction. */
 export function holdSchema(tx: Transaction, id: string): Promise<SchemaRow | undefined> {
   return tx.row(holdStatement, id)
 }
 
-type Wanted = { resourceIdentifier: string | undefined; resourceVersion: string | undefined }
+type SchemaFilter = { resourceIdentifier: string | undefined; resourceVersion: string | undefined }
 
 export async function listSchemas(
   handle: Handle,
-  { resourceIdentifier, resourceVersion }: Wanted,
+  { resourceIdentifier, resourceVersion }: SchemaFilter,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: ListedSchemaRow[]; total: number }> {
   const values = [resourceIdentifier, resourceVersion].filter((value) => value !== undefined)

@@ -17,9 +17,15 @@ import { requireReadable } from './asset.ts'
 import { requireUsableSchema } from './schema-checks.ts'
 import * as store from './schema-store.ts'
 
-type Names = 'createSchema' | 'createSchemaFromLink' | 'listSchemas' | 'getSchema' | 'updateSchema' | 'deleteSchema'
+type Operations =
+  | 'createSchema'
+  | 'createSchemaFromLink'
+  | 'listSchemas'
+  | 'getSchema'
+  | 'updateSchema'
+  | 'deleteSchema'
 
-export function schemaHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
+export function schemaHandlers(context: Context): Pick<Handlers<typeof credentials>, Operations> {
   const { database } = context
   return {
     async createSchema({ query, body: { data } }, caller) {
@@ -31,14 +37,14 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
       const { data: link } = await context
         .peers(discovery, systemCaller(caller))
         .readLinkSchemas({ params: { assetId: data.assetId } })
-      const brought = link.schemas.find(({ uri }) => data.uri === undefined || uri === data.uri)
-      if (brought === undefined || link.identifier === undefined || link.version === undefined)
-        throw new Problem('link_without_schema', whyNot(link, data.uri))
+      const linkSchema = link.schemas.find(({ uri }) => data.uri === undefined || uri === data.uri)
+      if (linkSchema === undefined || link.identifier === undefined || link.version === undefined)
+        throw new Problem('link_without_schema', missingSchemaDetail(link, data.uri))
       return put(context, caller, {
         resourceIdentifier: link.identifier,
         resourceVersion: link.version,
-        uri: brought.uri,
-        schema: parsed(brought.schema),
+        uri: linkSchema.uri,
+        schema: parsed(linkSchema.schema),
         action: 'createSchemaFromLink',
       })
     },
@@ -63,7 +69,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
         const { uri, schema } = { ...before, ...data }
         const row = await store.updateSchema(tx, { id: schemaId, uri, schema, title: titleOf(schema) })
         if (row === undefined) throw missing(schemaId)
-        await tell(tx, caller, { action: 'updateSchema', what: 'updated', row })
+        await reportChange(tx, caller, { action: 'updateSchema', event: 'updated', row })
         return answer(200, { data: show(row) }, { etag: etagOf(row.version) })
       })
     },
@@ -72,14 +78,14 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
       return database.transaction(caller, async (tx) => {
         const row = await lockUnused(tx, schemaId, headers['if-match'])
         await store.deleteSchema(tx, schemaId)
-        await tell(tx, caller, { action: 'deleteSchema', what: 'deleted', row })
+        await reportChange(tx, caller, { action: 'deleteSchema', event: 'deleted', row })
         return answer(204)
       })
     },
   }
 }
 
-type Uploaded = {
+type SchemaUpload = {
   resourceIdentifier: string
   resourceVersion: string
   uri: string
@@ -87,39 +93,46 @@ type Uploaded = {
   action: string
 }
 
-/** One schema for each version of a product: the first one stays. */
-async function put({ database }: Context, caller: Caller, { action, ...given }: Uploaded) {
-  await requireUsableSchema(caller.tenantId, given.schema)
-  const product = { identifier: given.resourceIdentifier, version: given.resourceVersion }
+/** Inserts a schema. Each version of a product has one schema: the first one stays. */
+async function put({ database }: Context, caller: Caller, { action, ...upload }: SchemaUpload) {
+  await requireUsableSchema(caller.tenantId, upload.schema)
+  const product = { identifier: upload.resourceIdentifier, version: upload.resourceVersion }
   return database.transaction(caller, async (tx) => {
-    const title = titleOf(given.schema)
-    const row = await store.insertSchema(tx, { ...given, id: newId(), title, createdBy: caller.principal.name })
+    const title = titleOf(upload.schema)
+    const row = await store.insertSchema(tx, { ...upload, id: newId(), title, createdBy: caller.principal.name })
     const found = row ?? (await store.findSchemaOfProduct(tx, product))
-    if (found === undefined) throw new Problem('conflict', 'The schema of this product was just deleted: try again')
-    if (row !== undefined) await tell(tx, caller, { action, what: 'created', row })
+    if (found === undefined)
+      throw new Problem('conflict', 'The schema of this product was deleted by another request. Retry the request.')
+    if (row !== undefined) await reportChange(tx, caller, { action, event: 'created', row })
     const headers = { location: `/credentials/v2/schemas/${found.id}`, etag: etagOf(found.version) }
     return answer(row === undefined ? 200 : 201, { data: show(found) }, headers)
   })
 }
 
-/** What its instances keep secret is said by the schema: it changes only while there are none. */
+/**
+ * Locks a schema without instances. The schema defines which fields of its instances are secret, so it cannot change
+ * while instances exist.
+ */
 async function lockUnused(tx: Transaction, id: string, ifMatch: string | undefined): Promise<store.SchemaRow> {
   const row = await store.lockSchema(tx, id)
   if (row === undefined) throw missing(id)
   requireMatch(ifMatch, row.version)
   if (await store.hasInstances(tx, id))
-    throw new Problem('schema_in_use', 'Instances were made from this schema: delete them first, or add a new version')
+    throw new Problem(
+      'schema_in_use',
+      'Instances use this schema. Delete them first, or add a new version of the schema.',
+    )
   return row
 }
 
-function whyNot(
+function missingSchemaDetail(
   { schemas, identifier, version }: { schemas: unknown[]; identifier?: string; version?: string },
   uri?: string,
 ) {
   if (identifier === undefined || version === undefined)
-    return 'The link does not say which product and version it is: upload its schema with POST /schemas'
-  if (schemas.length === 0) return 'The link brings no credential schema: upload one with POST /schemas'
-  return `The link brings no credential schema ${uri}`
+    return 'The link does not define its product and version. Upload its schema with POST /schemas.'
+  if (schemas.length === 0) return 'The link has no credential schema. Upload one with POST /schemas.'
+  return `The link has no credential schema ${uri}`
 }
 
 function parsed(text: string): JsonSchema {
@@ -127,9 +140,9 @@ function parsed(text: string): JsonSchema {
     const schema: unknown = JSON.parse(text)
     if (isObject(schema)) return { ...schema }
   } catch {
-    // Told below: what a link sends may be anything.
+    // The error is thrown below: the text of a link can be anything.
   }
-  throw refused('', 'is not JSON, as the link brings it')
+  throw refused('', 'is not valid JSON in the description of the link')
 }
 
 function titleOf({ title }: JsonSchema): string | null {
@@ -154,16 +167,16 @@ function show(row: store.SchemaRow): CredentialSchema {
   return { ...showListed(row), schema: row.schema }
 }
 
-type Told = { action: string; what: 'created' | 'updated' | 'deleted'; row: store.SchemaRow }
+type SchemaEvent = { action: string; event: 'created' | 'updated' | 'deleted'; row: store.SchemaRow }
 
-async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told): Promise<void> {
+async function reportChange(tx: Transaction, caller: Caller, { action, event, row }: SchemaEvent): Promise<void> {
   const target = `credential-schema/${row.id}`
   const { resourceIdentifier, resourceVersion, uri } = row
   const detail = { resourceIdentifier, resourceVersion, uri }
   await record(tx, caller, { action: `credentials.${action}`, target, detail })
-  await emit(tx, { type: `credentials.schema.${what}`, subject: target, data: detail })
+  await emit(tx, { type: `credentials.schema.${event}`, subject: target, data: detail })
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no credential schema ${id}`)
+  return new Problem('not_found', `Credential schema ${id} does not exist`)
 }

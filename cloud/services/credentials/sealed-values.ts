@@ -2,24 +2,35 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { Safe } from '../../platform/secrets/safe.ts'
 import type { SealedColumn } from '../../platform/secrets/sealed-column.ts'
 
-/** What sealed values belong to, within their tenant: moved anywhere else, they cannot be opened. */
-type Belonging = { instanceId: string; schemaId: string }
+/** The instance and schema that sealed values are bound to: under other ids they cannot be decrypted. */
+type ValueBinding = { instanceId: string; schemaId: string }
 
-type Place = { safe: Safe; tx: Transaction }
+type EncryptionContext = { safe: Safe; tx: Transaction }
 
-/** The values of an instance as they are stored. */
-export async function sealValues({ safe, tx }: Place, belonging: Belonging, values: object): Promise<Buffer> {
+/** Encrypts the values of an instance for storage. */
+export async function sealValues(
+  { safe, tx }: EncryptionContext,
+  binding: ValueBinding,
+  values: object,
+): Promise<Buffer> {
   const plain = Buffer.from(JSON.stringify(values))
   try {
-    return await safe.seal(tx, plain, placeOf(belonging))
+    return await safe.seal(tx, plain, contextOf(binding))
   } finally {
     plain.fill(0)
   }
 }
 
-/** The JSON text of the values. Text cannot be overwritten: whoever asks for it keeps it no longer than needed. */
-export async function openValues({ safe, tx }: Place, belonging: Belonging, sealed: Uint8Array): Promise<string> {
-  const plain = await safe.open(tx, sealed, placeOf(belonging))
+/**
+ * Returns the decrypted values as JSON text. The caller must not store the text, because it cannot be overwritten in
+ * memory.
+ */
+export async function openValues(
+  { safe, tx }: EncryptionContext,
+  binding: ValueBinding,
+  sealed: Uint8Array,
+): Promise<string> {
+  const plain = await safe.open(tx, sealed, contextOf(binding))
   try {
     return plain.toString()
   } finally {
@@ -27,16 +38,16 @@ export async function openValues({ safe, tx }: Place, belonging: Belonging, seal
   }
 }
 
-/** Where they are, for who rotates keys. */
+/** The table and columns that the key rotation reads. */
 export const sealedValues: SealedColumn = {
   of: 'tenant',
   table: 'credential_instances',
   column: 'sealed',
   key: ['id'],
   boundTo: ['schema_id'],
-  belongsTo: ({ id = '', schema_id = '' }) => placeOf({ instanceId: id, schemaId: schema_id }),
+  belongsTo: ({ id = '', schema_id = '' }) => contextOf({ instanceId: id, schemaId: schema_id }),
 }
 
-function placeOf({ instanceId, schemaId }: Belonging): string {
+function contextOf({ instanceId, schemaId }: ValueBinding): string {
   return `credentials/${instanceId}/${schemaId}`
 }

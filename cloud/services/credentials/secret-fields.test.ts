@@ -10,12 +10,12 @@ type Case = [what: string, schema: Record<string, unknown>, values: Record<strin
 
 const cases: Case[] = [
   [
-    'what is writeOnly',
+    'a writeOnly field',
     { properties: { user: text, pin: secret } },
     { user: 'u', pin: '1' },
     { user: 'u', pin: '***' },
   ],
-  ['what has the format of a password', { properties: { pin: { format: 'password' } } }, { pin: '1' }, { pin: '***' }],
+  ['a field with the format password', { properties: { pin: { format: 'password' } } }, { pin: '1' }, { pin: '***' }],
   [
     'numbers, lists and objects as a whole',
     { properties: { a: { writeOnly: true }, b: { writeOnly: true }, c: { format: 'password' } } },
@@ -23,13 +23,13 @@ const cases: Case[] = [
     { a: '***', b: '***', c: '***' },
   ],
   [
-    'what is deep inside',
+    'a nested field',
     { properties: { a: { properties: { b: { items: { properties: { pin: secret, user: text } } } } } } },
     { a: { b: [{ pin: 'x', user: 'u' }, { user: 'v' }] } },
     { a: { b: [{ pin: '***', user: 'u' }, { user: 'v' }] } },
   ],
   [
-    'what a reference marks',
+    'a field that a reference marks',
     {
       properties: { pin: { $ref: '#/$defs/pin' } },
       $defs: { pin: { $ref: '#secret' }, s: { $anchor: 'secret', ...secret } },
@@ -38,31 +38,31 @@ const cases: Case[] = [
     { pin: '***' },
   ],
   [
-    'what a recursive schema marks',
+    'a field that a recursive schema marks',
     { properties: { pin: secret, next: { $ref: '#' } } },
     { pin: 'x', next: { next: { pin: 'x' } } },
     { pin: '***', next: { next: { pin: '***' } } },
   ],
   [
-    'what any choice marks, whichever was taken',
+    'a field that any choice marks, independent of the matching one',
     { properties: { user: text }, oneOf: [{ properties: { key: text } }, { properties: { key: secret } }] },
     { user: 'u', key: 'x' },
     { user: 'u', key: '***' },
   ],
   [
-    'what a condition marks',
+    'a field that a condition marks',
     { properties: { kind: text, key: text }, if: {}, else: { properties: { key: secret } } },
     { kind: 'k', key: 'x' },
     { kind: 'k', key: '***' },
   ],
   [
-    'what depends on something else',
+    'a field that depends on another field',
     { properties: { a: text, b: text }, dependentSchemas: { a: { properties: { b: secret } } } },
     { a: 'x', b: 'y' },
     { a: 'x', b: '***' },
   ],
   [
-    'what a pattern of names marks, and what is left over',
+    'a field that a name pattern or additionalProperties marks',
     { properties: { user: text }, patternProperties: { '^key': secret }, additionalProperties: text },
     { user: 'u', key1: 'x', note: 'n' },
     { user: 'u', key1: '***', note: 'n' },
@@ -74,13 +74,13 @@ const cases: Case[] = [
     { user: 'u', other: '***' },
   ],
   [
-    'entries by their place',
+    'entries by their position',
     { properties: { pair: { prefixItems: [text, secret], items: text } } },
     { pair: ['u', 'x', 'n'] },
     { pair: ['u', '***', 'n'] },
   ],
   [
-    'what is left over unless it is described for sure',
+    'unevaluated members, except those that a schema always describes',
     {
       properties: { user: text },
       allOf: [{ $ref: '#/$defs/place' }],
@@ -92,33 +92,34 @@ const cases: Case[] = [
     { user: 'u', port: 1, kind: '***', key: '***', other: '***' },
   ],
   [
-    'an entry of a list that only has to contain something',
+    'an entry of a list with contains',
     { properties: { keys: { contains: text }, marked: { items: text, contains: secret } } },
     { keys: ['x'], marked: ['y'] },
     { keys: ['***'], marked: ['***'] },
   ],
   [
-    'everything when the whole schema is secret',
+    'all fields when the whole schema is secret',
     { writeOnly: true, properties: { user: text } },
     { user: 'u' },
     { user: '***' },
   ],
   [
-    'what the schema does not describe',
+    'a field that the schema does not describe',
     { properties: { user: {} } },
     { user: { x: 'y' }, z: 1 },
     { user: { x: '***' }, z: '***' },
   ],
-  ['everything of a schema that says nothing', { type: 'object' }, { user: 'u' }, { user: '***' }],
-  ['what is allowed to be anything by name', { properties: { user: true } }, { user: 'u' }, { user: 'u' }],
+  ['all fields of an empty schema', { type: 'object' }, { user: 'u' }, { user: '***' }],
+  ['a named field with an empty schema', { properties: { user: true } }, { user: 'u' }, { user: 'u' }],
 ]
 
-describe('secret is', () => {
+describe('secret fields', () => {
   for (const [what, schema, values, shown] of cases) {
-    test(what, () => assert.deepEqual(new SecretFields(schema).shown(values), shown))
+    test(`decides which values are secret: ${what}`, () =>
+      assert.deepEqual(new SecretFields(schema).shown(values), shown))
   }
 
-  test('a marked field wherever it is put, through any of the ways to put it there', () => {
+  test('finds a marked field in every keyword that can contain a schema', () => {
     const wrap = fc.constantFrom<(inner: Record<string, unknown>) => Record<string, unknown>>(
       (inner) => ({ allOf: [inner] }),
       (inner) => ({ anyOf: [{ type: 'string' }, inner] }),

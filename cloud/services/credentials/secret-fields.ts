@@ -9,8 +9,8 @@ type Node = Readonly<Record<string, unknown>>
 const choices = { one: ['if', 'then', 'else', 'not'], list: ['anyOf', 'oneOf'] } as const
 
 /**
- * Which values are secret, by their schema: what any part of the schema that could apply there marks `writeOnly` or
- * `format: password`, and whatever it does not describe. When in doubt, it is secret.
+ * `SecretFields` decides by the schema which values are secret. A value is secret when any schema that can apply to it
+ * is marked `writeOnly` or `format: password`, or when no schema describes it. In doubt, a value is secret.
  */
 export class SecretFields {
   readonly #root: Node
@@ -29,7 +29,7 @@ export class SecretFields {
     )
   }
 
-  /** The values as people may see them. */
+  /** Returns the values with secrets replaced by a placeholder. */
   shown(values: PlainObject): Document {
     const nodes = this.#applying([this.#root])
     if (nodes.some(isSecret)) return mapMembers(values, () => secretPlaceholder)
@@ -45,12 +45,12 @@ export class SecretFields {
     return value
   }
 
-  /** All schemas that could apply where these do, whichever way a choice among them goes. */
+  /** Returns all schemas that can apply together with these, including all choices. */
   #applying(from: readonly Node[]): Node[] {
     return reached(from, (node) => [...this.#always(node), ...choicesOf(node)])
   }
 
-  /** What applies wherever a schema does. */
+  /** Returns the schemas that always apply together with a schema. */
   #always(node: Node): Node[] {
     return [...this.#referred(node), ...objectsIn(node.allOf)]
   }
@@ -65,14 +65,14 @@ export class SecretFields {
     })
   }
 
-  /** What describes a member; undefined when nothing does. */
+  /** Returns the schemas of a member, or undefined when none describes it. */
   #ofMember(nodes: readonly Node[], name: string): Node[] | undefined {
     const own = nodes.flatMap((node) => membersOf(node, name))
     const found = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
     return found.length > 0 ? found : undefined
   }
 
-  /** What else describes a member for sure has evaluated it; what might have, as one of several choices, has not. */
+  /** Only schemas that always apply evaluate a member. One of several choices may not apply, so it does not count. */
   #ofUnevaluated(node: Node, name: string): unknown {
     const sure = reached([node], (one) => this.#always(one))
     return sure.some((one) => membersOf(one, name).length > 0) ? undefined : node.unevaluatedProperties
@@ -90,7 +90,7 @@ function reached(from: readonly Node[], next: (node: Node) => Node[]): Node[] {
   return [...found]
 }
 
-/** What applies where a schema does, or does not. */
+/** Returns the schemas that may apply together with a schema. */
 function choicesOf(node: Node): Node[] {
   const named = [node.dependentSchemas, node.dependencies].filter(isObject).flatMap((one) => Object.values(one))
   const listed = choices.list.flatMap((keyword) => objectsIn(node[keyword]))
@@ -108,7 +108,7 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
   return found.length > 0 ? found.map((node) => (isObject(node) ? node : {})) : objectsIn([additionalProperties])
 }
 
-/** What a list has to contain describes some of its entries, and nobody knows which: it can only make them secret. */
+/** `contains` describes some entries of a list, but not which ones, so it can only mark entries as secret. */
 function ofEntry(nodes: readonly Node[], index: number): Node[] | undefined {
   const found = nodes.flatMap((node) => {
     const { prefixItems, items, additionalItems, unevaluatedItems } = node

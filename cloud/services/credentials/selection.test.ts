@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Associated, type Candidate, type Found, select } from './selection.ts'
+import { type AssociatedCandidate, type Candidate, type ScanTarget, select } from './selection.ts'
 
 const moment = fc.nat(40).map((minute) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString())
 const product = fc.record({ identifier: fc.constantFrom('snmp', 'opc'), version: fc.constantFrom('1', '2') })
@@ -20,9 +20,9 @@ const candidate = fc.record<Omit<Candidate, 'id'>>({
 })
 const times = fc.record({ workedAt: fc.option(moment), failedAt: fc.option(moment) })
 
-type Plant = { found: Found; associated: Associated[]; recent: Candidate[] }
+type Plant = { found: ScanTarget; associated: AssociatedCandidate[]; recent: Candidate[] }
 
-/** A few instances, some of which are associated with the device. */
+/** Generates instances, some of which are associated with the device. */
 const plant: fc.Arbitrary<Plant> = fc
   .tuple(
     fc.record({
@@ -41,7 +41,7 @@ const plant: fc.Arbitrary<Plant> = fc
     return { found, recent: all, associated: all.filter(({ isAssociated }) => isAssociated) }
   })
 
-/** The rule once more, without any cleverness: take one at a time, always the best of what is left. */
+/** A reference implementation: takes one instance at a time, always the best of the rest. */
 function naive({ found, associated, recent }: Plant): { known: boolean; ids: string[] } {
   const fits = (one: Candidate) =>
     one.purpose !== 'monitoring' &&
@@ -63,7 +63,7 @@ function naive({ found, associated, recent }: Plant): { known: boolean; ids: str
     ]
   }
   const key = (...parts: (string | null)[]) => parts.map((part) => part ?? ' '.repeat(24)).join('|')
-  const better = (a: Associated, b: Associated) =>
+  const better = (a: AssociatedCandidate, b: AssociatedCandidate) =>
     key(a.workedAt, a.modifiedAt, a.id) > key(b.workedAt, b.modifiedAt, b.id)
   const mine = associated.filter(fits)
   const sound = mine.filter(
@@ -80,8 +80,8 @@ function naive({ found, associated, recent }: Plant): { known: boolean; ids: str
   return { known: last.length > 0, ids: [...last, ...others].slice(0, 3).map(({ id }) => id) }
 }
 
-describe('the choice of credentials', () => {
-  test('is that of the plain rule', () => {
+describe('selection of credentials', () => {
+  test('selects the same instances as the reference implementation', () => {
     fc.assert(
       fc.property(plant, (given) => {
         const { known, chosen } = select(given.found, given)
@@ -91,7 +91,7 @@ describe('the choice of credentials', () => {
     )
   })
 
-  test('is never outside the range, never of another product, never for monitoring alone, never more than three', () => {
+  test('never selects an instance of another range or product, for monitoring only, or more than three', () => {
     fc.assert(
       fc.property(plant, (given) => {
         const { chosen } = select(given.found, given)

@@ -1,8 +1,8 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import { service } from '../../platform/service.ts'
 import { assignmentHandlers } from './assignments.ts'
+import { deletedAssetTasks } from './deleted-assets.ts'
 import { deliveryHandlers } from './deliveries.ts'
-import { goneAssetTasks } from './gone-assets.ts'
 import { instanceHandlers } from './instances.ts'
 import { SchemaChecks } from './schema-checks.ts'
 import { schemaHandlers } from './schemas.ts'
@@ -19,6 +19,6 @@ export const credentialsService = service({
     ...assignmentHandlers(context),
     ...deliveryHandlers(context),
   }),
-  tasks: goneAssetTasks,
+  tasks: deletedAssetTasks,
   sealed: [sealedValues],
 })

@@ -10,11 +10,11 @@ import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { withoutHiddenAssets } from './asset.ts'
 import { locationOf, showInstance } from './instance.ts'
-import { changeInstance, tellInstance } from './instance-writes.ts'
+import { changeInstance, reportChange } from './instance-writes.ts'
 import { lock } from './instances.ts'
 import * as store from './template-store.ts'
 
-type Names =
+type Operations =
   | 'createInstancesTemplate'
   | 'listInstancesTemplates'
   | 'getInstancesTemplate'
@@ -24,7 +24,7 @@ type Names =
   | 'mapInstance'
   | 'unmapInstance'
 
-export function templateHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
+export function templateHandlers(context: Context): Pick<Handlers<typeof credentials>, Operations> {
   const { database } = context
   return {
     async createInstancesTemplate({ body: { data } }, caller) {
@@ -33,7 +33,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
         const { name: createdBy } = caller.principal
         await store.insertTemplate(tx, { id, name: data.name, description: data.description ?? null, createdBy })
         const row = await get(tx, id)
-        await tell(tx, caller, { action: 'createInstancesTemplate', what: 'created', row })
+        await reportTemplate(tx, caller, { action: 'createInstancesTemplate', event: 'created', row })
         const headers = { location: `/credentials/v2/instances-templates/${id}`, etag: etagOf(row.version) }
         return answer(201, { data: show(row) }, headers)
       })
@@ -58,7 +58,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
         const description = data.description === undefined ? before.description : data.description
         await store.updateTemplate(tx, { id, name: data.name ?? before.name, description })
         const row = await get(tx, id)
-        await tell(tx, caller, { action: 'updateInstancesTemplate', what: 'updated', row })
+        await reportTemplate(tx, caller, { action: 'updateInstancesTemplate', event: 'updated', row })
         return answer(200, { data: show(row) }, { etag: etagOf(row.version) })
       })
     },
@@ -68,7 +68,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
         const row = await lockTemplate(tx, id)
         requireMatch(headers['if-match'], row.version)
         await store.deleteTemplate(tx, id)
-        await tell(tx, caller, { action: 'deleteInstancesTemplate', what: 'deleted', row })
+        await reportTemplate(tx, caller, { action: 'deleteInstancesTemplate', event: 'deleted', row })
         return answer(204)
       })
     },
@@ -82,7 +82,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
       return { data, meta: { totalElements: instances, elements: data.length, offset } }
     },
 
-    /** What was for discovery alone is for both from then on: mapping takes nothing away. */
+    /** A mapped discovery instance gets both purposes. */
     async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
       const { status, row } = await database.transaction(caller, async (tx) => {
         if ((await store.holdTemplate(tx, instancesTemplateId)) === undefined) throw missing(instancesTemplateId)
@@ -98,7 +98,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
             })
           : before
         const detail = { instancesTemplateId }
-        await tellInstance(tx, caller, { action: 'mapInstance', what: 'mapped', row: mapped, detail })
+        await reportChange(tx, caller, { action: 'mapInstance', event: 'mapped', row: mapped, detail })
         return { status: 201, row: mapped }
       })
       const [shown = row] = await withoutHiddenAssets(context, caller, [row])
@@ -111,9 +111,9 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
         await get(tx, instancesTemplateId)
         const row = await lock(tx, instanceId)
         if (!(await store.unmapInstance(tx, instancesTemplateId, instanceId)))
-          throw new Problem('not_found', `The instance ${instanceId} is not mapped to this template`)
+          throw new Problem('not_found', `Instance ${instanceId} is not mapped to this template`)
         const detail = { instancesTemplateId }
-        await tellInstance(tx, caller, { action: 'unmapInstance', what: 'unmapped', row, detail })
+        await reportChange(tx, caller, { action: 'unmapInstance', event: 'unmapped', row, detail })
         return answer(204)
       })
     },
@@ -145,15 +145,15 @@ function show(row: store.TemplateRow): InstancesTemplate {
   }
 }
 
-type Told = { action: string; what: 'created' | 'updated' | 'deleted'; row: store.TemplateRow }
+type TemplateEvent = { action: string; event: 'created' | 'updated' | 'deleted'; row: store.TemplateRow }
 
-async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told): Promise<void> {
+async function reportTemplate(tx: Transaction, caller: Caller, { action, event, row }: TemplateEvent): Promise<void> {
   const target = `instances-template/${row.id}`
   const detail = { name: row.name }
   await record(tx, caller, { action: `credentials.${action}`, target, detail })
-  await emit(tx, { type: `credentials.template.${what}`, subject: target, data: detail })
+  await emit(tx, { type: `credentials.template.${event}`, subject: target, data: detail })
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no instances template ${id}`)
+  return new Problem('not_found', `Instances template ${id} does not exist`)
 }

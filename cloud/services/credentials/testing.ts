@@ -6,12 +6,12 @@ import { systemCaller } from '../../platform/access/system.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
 
-/** A password that shows wherever it must not. */
+/** A password that tests search for in responses and logs. */
 export const password = `${plantedWord}-of-a-device`
 
 export const product = { identifier: 'example.cdm.al.reference', version: '1.2.3' } as const
 
-/** A user with a password, and a community that is secret deeper down. */
+/** A schema with a password and a nested secret. */
 export const schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'User of a device',
@@ -30,8 +30,8 @@ export const schema = {
 
 export const uri = 'urn:example:credentials:1'
 
-/** The id of the schema of a product, uploaded by whoever it is. */
-export async function givenSchema(caller: TestCaller, of: { identifier: string; version: string } = product) {
+/** Uploads a schema of a product and returns its id. */
+export async function uploadTestSchema(caller: TestCaller, of: { identifier: string; version: string } = product) {
   const { data } = await caller.credentials.createSchema({
     query: { resourceIdentifier: of.identifier, resourceVersion: of.version },
     body: { data: { uri, schema } },
@@ -53,7 +53,7 @@ export function newInstance(schemaId: string, { metadata, ...changes }: Changes 
   }
 }
 
-export async function givenInstance(
+export async function createTestInstance(
   caller: TestCaller,
   schemaId: string,
   changes: Changes = {},
@@ -61,8 +61,8 @@ export async function givenInstance(
   return (await caller.credentials.createInstance({ body: { data: newInstance(schemaId, changes) } })).data
 }
 
-/** The id of a new device. */
-export async function givenAsset(
+/** Creates a device and returns its id. */
+export async function createTestAsset(
   caller: TestCaller,
   name: string,
   more: Record<string, unknown> = {},
@@ -79,17 +79,17 @@ export async function givenAsset(
   return data?.detail?.result?.assetId ?? assert.fail(JSON.stringify(answer.body))
 }
 
-/** The operations that other services call for the platform itself. */
+/** A client for operations that services call with the rights of the platform. */
 export function platform(hub: TestHub) {
   return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
 }
 
-/** What the audit trail says was done to a target, the newest first. */
+/** Returns the audited actions on a target, newest first. */
 export async function actionsOn(admin: TestCaller, target: string): Promise<string[]> {
   return (await admin.audit.listEntries({ query: { target, limit: 100 } })).data.map(({ action }) => action)
 }
 
-/** What happened to a subject, in order. */
+/** Returns the events of a subject, in order. */
 export async function eventsOf(hub: TestHub, admin: TestCaller, subject: string): Promise<string[]> {
   await hub.settle()
   const types: string[] = []

@@ -17,7 +17,7 @@ export type UseRow = {
 const columns = `instance_id as "instanceId", gateway_id as "gatewayId", address, asset_id as "assetId", deliveries,
   job_id as "jobId", delivered_at as "deliveredAt", worked_at as "workedAt", failed_at as "failedAt"`
 
-/** When an instance last opened a device, and last failed to. */
+/** When an instance last opened a device, and last failed. */
 export type Record = { instanceId: string; workedAt: string | null; failedAt: string | null }
 
 const lastTimes = `max(worked_at) as "workedAt", max(failed_at) as "failedAt"`
@@ -40,7 +40,9 @@ const ofInstancesStatement = statement<Record>(
 
 type Device = { address: string; assetIds: readonly string[] }
 
-/** What belongs to each device: what opened it at its address or as one of its assets, and the copies of those. */
+/**
+ * Returns the instances of each device: those that opened it at its address or as one of its assets, and its copies.
+ */
 export async function findAssociated(
   handle: Handle,
   gatewayId: string,
@@ -71,7 +73,7 @@ async function recordsOfAssets(handle: Handle, assetIds: readonly string[]): Pro
   return Map.groupBy([...ofCopies, ...opened], ({ assetId }) => assetId)
 }
 
-/** The copies that are assigned to assets, the newest first. */
+/** Returns the copies that are assigned to assets, newest first. */
 export function copiesForAssets(handle: Handle, assetIds: readonly string[]) {
   return handle.rows(copiesStatement, arrayOf('uuid', assetIds))
 }
@@ -100,14 +102,14 @@ const deliveredStatement = statement(
    set deliveries = credential_uses.deliveries + 1, job_id = excluded.job_id, delivered_at = now()`,
 )
 
-export type Given = { instanceId: string; address: string }
+export type DeliveredInstance = { instanceId: string; address: string }
 
-type Delivery = { gatewayId: string; jobId: string; given: readonly Given[] }
+type Delivery = { gatewayId: string; jobId: string; instances: readonly DeliveredInstance[] }
 
-/** Each of what is given has to be there once, and in the order in which `lockUses` locks: else two wait for each other. */
-export async function recordDelivery(tx: Transaction, { gatewayId, jobId, given }: Delivery): Promise<void> {
-  const ids = given.map(({ instanceId }) => instanceId)
-  const addresses = given.map(({ address }) => address)
+/** The deliveries must be unique and in the order in which `lockUses` locks, to avoid deadlocks. */
+export async function recordDelivery(tx: Transaction, { gatewayId, jobId, instances }: Delivery): Promise<void> {
+  const ids = instances.map(({ instanceId }) => instanceId)
+  const addresses = instances.map(({ address }) => address)
   await tx.run(deliveredStatement, gatewayId, jobId, arrayOf('uuid', ids), arrayOf('text', addresses))
 }
 
@@ -116,8 +118,8 @@ const lockStatement = statement<UseRow>(
    and address = any($4::text[]) order by instance_id, address for update`,
 )
 
-/** What was given to a gateway: of these instances, for these addresses. */
-export function lockUses(tx: Transaction, gatewayId: string, uses: readonly Given[]): Promise<UseRow[]> {
+/** Locks the deliveries of these instances for these addresses to a gateway. */
+export function lockUses(tx: Transaction, gatewayId: string, uses: readonly DeliveredInstance[]): Promise<UseRow[]> {
   const ids = uses.map(({ instanceId }) => instanceId)
   const addresses = uses.map(({ address }) => address)
   return tx.rows(lockStatement, gatewayId, arrayOf('uuid', ids), arrayOf('text', addresses))
@@ -128,7 +130,7 @@ export type Outcome = {
   instanceId: string
   address: string
   assetId: string | null
-  /** How often it opened the device, and how often it did not. */
+  /** How often the instance opened the device, and how often it failed. */
   successes: number
   failures: number
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { changedFields, type Known, mergedValues, requireSendable } from './values.ts'
+import { changedFields, mergedValues, requireSendable, type StoredValues } from './values.ts'
 
 const people = {
   values: [
@@ -13,7 +13,7 @@ const people = {
   ],
 } as const
 
-const before: Known = {
+const before: StoredValues = {
   values: {
     people: people.values,
     hidden: { a: 1, b: 2 },
@@ -32,53 +32,54 @@ const before: Known = {
   },
 }
 
-describe('changed values', () => {
-  const cases: [string, Record<string, unknown>, Partial<Known['values']>][] = [
-    ['keep what is left out', {}, {}],
-    ['keep a secret that is sent as it is shown', { user: 'v', pin: '***' }, { user: 'v' }],
-    ['keep one that is deep inside', { deep: { key: '***', port: 2 } }, { deep: { key: 'k', port: 2 } }],
+describe('changes of credential values', () => {
+  const cases: [string, Record<string, unknown>, Partial<StoredValues['values']>][] = [
+    ['preserve absent fields', {}, {}],
+    ['preserve a secret that is sent as its placeholder', { user: 'v', pin: '***' }, { user: 'v' }],
+    ['preserve a nested secret', { deep: { key: '***', port: 2 } }, { deep: { key: 'k', port: 2 } }],
     [
-      'keep those of a list by their places',
+      'preserve the secrets of a list by position',
       { list: [{ pin: '***' }, { pin: 'c' }] },
       { list: [{ pin: 'a' }, { pin: 'c' }] },
     ],
-    ['know an entry that moved', { people: [{ name: 'b', pin: '***' }] }, { people: [{ name: 'b', pin: '2' }] }],
+    ['recognise an entry that moved', { people: [{ name: 'b', pin: '***' }] }, { people: [{ name: 'b', pin: '2' }] }],
     [
-      'know the others beside a new entry',
+      'recognise the other entries next to a new one',
       { people: [{ name: 'c', pin: '3' }, ...people.shown] },
       { people: [{ name: 'c', pin: '3' }, ...people.values] },
     ],
     [
-      'keep the secret of an entry whose name changes',
+      'preserve the secret of an entry whose name changes',
       { people: [{ name: 'A', pin: '***' }, people.shown[1]] },
       { people: [{ name: 'A', pin: '1' }, people.values[1]] },
     ],
     [
-      'do not guess which entry is meant',
+      'do not guess between equal entries',
       { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
       { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
     ],
-    ['reach into what is hidden as a whole', { hidden: { b: 3 } }, { hidden: { a: 1, b: 3 } }],
-    ['leave out what is null in something new', { fresh: { a: null, b: { c: null } } }, { fresh: { b: {} } }],
-    ['replace what is sent', { pin: '2' }, { pin: '2' }],
-    ['take a placeholder at its word where nothing is hidden', { user: '***' }, { user: '***' }],
+    ['merge into an object that is hidden as a whole', { hidden: { b: 3 } }, { hidden: { a: 1, b: 3 } }],
+    ['remove null from a new object', { fresh: { a: null, b: { c: null } } }, { fresh: { b: {} } }],
+    ['replace sent fields', { pin: '2' }, { pin: '2' }],
+    ['store the text of a placeholder for a field that is not secret', { user: '***' }, { user: '***' }],
   ]
   for (const [what, change, changed] of cases) {
-    test(what, () => assert.deepEqual(mergedValues(before, change), { ...before.values, ...changed }))
+    test(`changes of values ${what}`, () =>
+      assert.deepEqual(mergedValues(before, change), { ...before.values, ...changed }))
   }
 
-  test('lose what is sent as null', () => {
+  test('removes a field that is sent as null', () => {
     assert.deepEqual(
       mergedValues({ values: { user: 'u', pin: '1', deep: {} }, shown: {} }, { pin: null, deep: null }),
       { user: 'u' },
     )
   })
 
-  test('cannot hold the placeholder of a secret that is not there', () => {
+  test('refuses a placeholder for a secret that does not exist', () => {
     assert.throws(() => requireSendable({ a: { pin: '***' } }), /\/data\/values\/a\/pin is what is shown/)
   })
 
-  test('cannot be huge or deep', () => {
+  test('refuses values that are too large or too deep', () => {
     assert.throws(() => requireSendable({ a: 'x'.repeat(70_000) }), /64 KiB/)
     let deep: Record<string, unknown> = {}
     for (let level = 0; level < 20; level++) deep = { deep }
@@ -86,13 +87,13 @@ describe('changed values', () => {
   })
 })
 
-describe('the names of changed fields', () => {
+describe('names of changed fields', () => {
   const fieldsOf = (change: Record<string, unknown>, shown: Record<string, unknown>) => {
     const after = { values: mergedValues(before, change), shown: { ...before.shown, ...shown } }
     return changedFields(change, before, after)
   }
 
-  test('are those that are new, gone or different', () => {
+  test('lists new, removed and different fields as changed', () => {
     assert.deepEqual(fieldsOf({ user: 'v', deep: { port: 2 } }, { user: 'v', deep: { key: '***', port: 2 } }), [
       'values/user',
       'values/deep/port',
@@ -100,7 +101,7 @@ describe('the names of changed fields', () => {
     assert.deepEqual(fieldsOf({ user: 'u' }, {}), [])
   })
 
-  test('tell nobody whether they guessed a secret: sending it is changing it', () => {
+  test('lists every secret that is sent as changed, so that the names do not reveal a guessed secret', () => {
     assert.deepEqual(fieldsOf({ pin: '1' }, {}), ['values/pin'])
     assert.deepEqual(fieldsOf({ pin: '2' }, {}), ['values/pin'])
     assert.deepEqual(fieldsOf({ pin: '***', list: [{ pin: '***' }, { pin: '***' }] }, {}), [])

@@ -10,14 +10,14 @@ import {
   setMember,
 } from '../../platform/plain-object.ts'
 
-/** Values as they are, and as people see them. */
-export type Known = { values: PlainObject; shown: PlainObject }
+/** Stored values, and the same values with placeholders for secrets. */
+export type StoredValues = { values: PlainObject; shown: PlainObject }
 
 /**
- * Changed values (RFC 7396): members that are sent replace, `null` takes away, others stay. Where people see the
- * placeholder of a secret, sending it means the secret that is there.
+ * Merges a change into stored values (RFC 7396): members that are sent replace, `null` removes, others stay. A
+ * placeholder that is sent for a secret preserves the stored secret.
  */
-export function mergedValues({ values, shown }: Known, change: PlainObject): Document {
+export function mergedValues({ values, shown }: StoredValues, change: PlainObject): Document {
   const merged: Document = { ...values }
   for (const [name, sent] of Object.entries(change)) {
     if (sent === null) delete merged[name]
@@ -27,13 +27,13 @@ export function mergedValues({ values, shown }: Known, change: PlainObject): Doc
   return merged
 }
 
-/** What there is to merge with: something that is no object is replaced by one. */
-function memberOf({ values, shown }: Known, name: string): Known {
+/** Returns the member to merge with. A member that is not an object is replaced by an object. */
+function memberOf({ values, shown }: StoredValues, name: string): StoredValues {
   const [value, seen] = [values[name], shown[name]]
   return { values: isObject(value) ? value : {}, shown: isObject(seen) ? seen : {} }
 }
 
-/** What is sent in place of something, with the secrets that it stands for by their placeholders. */
+/** Returns the sent value with placeholders replaced by the stored secrets. */
 function restored(sent: unknown, value: unknown, shown: unknown): unknown {
   if (sent === secretPlaceholder && shown === secretPlaceholder && value !== undefined) return value
   if (Array.isArray(sent) && Array.isArray(value) && Array.isArray(shown)) return restoredList(sent, value, shown)
@@ -44,7 +44,7 @@ function restored(sent: unknown, value: unknown, shown: unknown): unknown {
 }
 
 function restoredList(sent: readonly unknown[], values: readonly unknown[], shown: readonly unknown[]): unknown[] {
-  const before = placesBefore(sent, shown)
+  const before = previousPositions(sent, shown)
   return sent.map((entry, index) => {
     const place = before[index]
     return place === undefined ? entry : restored(entry, values[place], shown[place])
@@ -52,26 +52,32 @@ function restoredList(sent: readonly unknown[], values: readonly unknown[], show
 }
 
 /**
- * Where each entry of a list was: the only one that is shown like that, or else the one at its place. When the list became
- * shorter nobody can say which one that is, so it is none: no secret slips to its neighbour.
+ * Finds the previous position of each list entry: the only entry with the same visible content, or else the one at the
+ * same position. If the list became shorter, the position is ambiguous, so the entry has no previous one. A secret
+ * never moves to another entry.
  */
-function placesBefore(sent: readonly unknown[], shown: readonly unknown[]): (number | undefined)[] {
+function previousPositions(sent: readonly unknown[], shown: readonly unknown[]): (number | undefined)[] {
   const print = (entry: unknown) => JSON.stringify(entry)
-  const told = Map.groupBy(sent, print)
+  const sentByText = Map.groupBy(sent, print)
   const seen = Map.groupBy(shown.keys(), (index) => print(shown[index]))
   const moved = sent.map((entry) => {
-    const there = seen.get(print(entry)) ?? []
-    return there.length === 1 && told.get(print(entry))?.length === 1 ? there[0] : undefined
+    const candidates = seen.get(print(entry)) ?? []
+    return candidates.length === 1 && sentByText.get(print(entry))?.length === 1 ? candidates[0] : undefined
   })
   const taken = new Set(moved)
   return moved.map((place, index) => place ?? (sent.length < shown.length || taken.has(index) ? undefined : index))
 }
 
 /**
- * The names of the fields that a change touches. A secret that is sent counts as changed even when it is the same: else
- * somebody could guess at it and look here whether they were right.
+ * Returns the names of the changed fields. A secret that is sent counts as changed even if it is equal. Otherwise a
+ * caller could guess a secret and check the guess here.
  */
-export function changedFields(change: PlainObject, before: Known, after: Known, path = 'values'): string[] {
+export function changedFields(
+  change: PlainObject,
+  before: StoredValues,
+  after: StoredValues,
+  path = 'values',
+): string[] {
   return Object.entries(change).flatMap(([name, sent]) => {
     const field = `${path}/${escapedPointer(name)}`
     const [was, is] = [before.shown[name], after.shown[name]]
@@ -90,14 +96,14 @@ function holdsPlaceholder(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsPlaceholder)
 }
 
-/** Throws when values are nested deeper, or are more, than anybody who goes through them could take. */
+/** Throws when values are nested too deep or have too many members to process. */
 export function requireBounded(values: PlainObject): void {
   const bounds = { depth: credentialLimits.valueDepth, entries: 1_000, values: 5_000 }
   const large = outOfBounds(values, bounds)
   if (large !== undefined) throw invalidValues([{ pointer: large.pointer, code: 'too_large', detail: large.detail }])
 }
 
-/** Throws when values are larger than they may be, or hold a placeholder that stands for nothing. Tells no value. */
+/** Throws when values are too large or contain a placeholder without a stored secret. The error contains no value. */
 export function requireSendable(values: PlainObject): void {
   requireBounded(values)
   if (Buffer.byteLength(JSON.stringify(values)) > credentialLimits.valueBytes) {
@@ -105,7 +111,7 @@ export function requireSendable(values: PlainObject): void {
     throw invalidValues([{ pointer: '', code: 'too_large', detail }])
   }
   const empty = placeholdersIn(values)
-  const detail = 'is what is shown in place of a secret: send the secret itself'
+  const detail = 'is the placeholder of a secret: send the secret instead'
   if (empty.length > 0) throw invalidValues(empty.map((pointer) => ({ pointer, code: 'placeholder', detail })))
 }
 
@@ -115,7 +121,7 @@ function placeholdersIn(value: unknown, pointer = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => placeholdersIn(inner, `${pointer}/${escapedPointer(name)}`))
 }
 
-/** Faults by pointers into the values, as a problem of the request. */
+/** Converts validation faults with JSON pointers into a problem. */
 export function invalidValues(faults: readonly FieldError[]): Problem {
   const errors = faults.map((fault) => ({ ...fault, pointer: `/data/values${fault.pointer}` }))
   const summary = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)

@@ -2,7 +2,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-/** Yields a row when anything is kept for an asset. */
+/** Returns a row when an instance or a use refers to an asset. */
 export const anyHeld = statement(
   `(select asset_id from credential_instances where tenant_id = $1 and asset_id is not null order by asset_id limit 1)
    union all
@@ -20,7 +20,7 @@ const heldStatement = statement<{ assetId: string }>(
    ) as held order by held.asset_id limit $3`,
 )
 
-/** The next assets for which a copy or an association is kept, in the order of their ids. */
+/** Returns the next assets that have a copy or an association, in the order of their ids. */
 export async function heldAssets(
   handle: Handle,
   { after, limit }: { after: string; limit: number },
@@ -39,7 +39,7 @@ export function deleteCopies(tx: Transaction, assetIds: readonly string[]): Prom
   return assetIds.length === 0 ? Promise.resolve([]) : tx.rows(deleteStatement, arrayOf('uuid', assetIds))
 }
 
-export type Gone = { assetId: string; mergedInto?: string }
+export type DeletedAsset = { assetId: string; mergedInto?: string }
 
 export type EndedUse = {
   instanceId: string
@@ -49,7 +49,7 @@ export type EndedUse = {
   mergedInto: string | null
 }
 
-/** That something was given to a gateway stays; that it opened a device goes with the device. */
+/** Deletes the association with the asset, but preserves the record of the delivery. */
 const endStatement = statement<EndedUse>(
   `update credential_uses u set asset_id = g.merged_into,
      worked_at = case when g.merged_into is null then null else u.worked_at end
@@ -59,9 +59,9 @@ const endStatement = statement<EndedUse>(
      g.merged_into as "mergedInto"`,
 )
 
-/** Ends the associations with assets that are gone, or makes them those of what the assets became part of. */
-export function endAssociations(tx: Transaction, gone: readonly Gone[]): Promise<EndedUse[]> {
-  const assetIds = gone.map(({ assetId }) => assetId)
-  const mergedInto = gone.map((asset) => asset.mergedInto ?? null)
+/** Ends the associations with deleted assets, or moves them to the asset that they were merged into. */
+export function endAssociations(tx: Transaction, deletedAssets: readonly DeletedAsset[]): Promise<EndedUse[]> {
+  const assetIds = deletedAssets.map(({ assetId }) => assetId)
+  const mergedInto = deletedAssets.map((asset) => asset.mergedInto ?? null)
   return tx.rows(endStatement, arrayOf('uuid', assetIds), arrayOf('uuid', mergedInto))
 }

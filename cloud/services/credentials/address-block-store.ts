@@ -5,7 +5,7 @@ import { statement } from '../../platform/database/statement.ts'
 
 const clearStatement = statement(`delete from credential_places where tenant_id = $1 and instance_id = $2`)
 
-/** From the instance as it is stored, so that the two cannot differ. */
+/** Copies the blocks from the stored instance, so that both are always equal. */
 const insertStatement = statement(
   `insert into credential_places (tenant_id, block, instance_id, schema_id, resource_identifier, for_discovery, modified_at)
    select $1, b.block, i.id, i.schema_id, s.resource_identifier,
@@ -15,21 +15,21 @@ const insertStatement = statement(
    where i.tenant_id = $1 and i.id = $2`,
 )
 
-/** Where an instance applies from now on. */
-export async function putPlaces(tx: Transaction, instanceId: string, blocks: readonly string[]): Promise<void> {
+/** Replaces the address blocks of an instance. */
+export async function putAddressBlocks(tx: Transaction, instanceId: string, blocks: readonly string[]): Promise<void> {
   await tx.run(clearStatement, instanceId)
   await tx.run(insertStatement, instanceId, arrayOf('text', blocks))
 }
 
-/** An instance that applies to a block of addresses. */
-export type Placed = { block: string; id: string; modifiedAt: string }
+/** An instance that applies to an address block. */
+export type BlockInstance = { block: string; id: string; modifiedAt: string }
 
 /**
- * The most recent of every block, which hold the most recent of every address in it. One look into the index for each
- * block, whatever number of instances there is.
+ * Reads the most recent instances of each block, which include the most recent ones of each address in it. It is one
+ * index lookup per block, independent of the number of instances.
  */
-const ofSchemaStatement = statement<Placed>(recentOf('schema_id = $2'))
-const ofProductStatement = statement<Placed>(recentOf('resource_identifier = $2'))
+const ofSchemaStatement = statement<BlockInstance>(recentOf('schema_id = $2'))
+const ofProductStatement = statement<BlockInstance>(recentOf('resource_identifier = $2'))
 
 function recentOf(condition: string): string {
   return `select b.block, r.instance_id as id, r.modified_at as "modifiedAt" from unnest($3::text[]) as b (block)

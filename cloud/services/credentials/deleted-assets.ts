@@ -6,73 +6,77 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
-import * as store from './gone-asset-store.ts'
+import * as store from './deleted-asset-store.ts'
 import { deleteInstance, findCopy } from './instance-store.ts'
-import { changeInstance, tellInstance } from './instance-writes.ts'
+import { changeInstance, reportChange } from './instance-writes.ts'
 import { lock } from './instances.ts'
 import { copiesForAssets } from './use-store.ts'
 
 const everyMs = 5 * 60_000
-/** How many assets the inventory is asked about at once. */
+/** How many assets one request to the inventory contains. */
 const batch = 1_000
 const lowestId = '00000000-0000-0000-0000-000000000000'
 
-/** Secrets of a device do not outlive it: what is kept for assets that are gone goes too. */
-export function goneAssetTasks(context: Context): TaskKinds {
+/** Deletes the copies and associations of deleted assets, so that no secret outlives its device. */
+export function deletedAssetTasks(context: Context): TaskKinds {
   return {
-    'credentials.forget': {
+    'credentials.removeAssets': {
       periodic: { everyMs, pending: store.anyHeld },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)
-        await forgetGone(context, systemCaller({ tenantId, tenantName: tenant?.name ?? '' }), signal)
+        await removeDeletedAssets(context, systemCaller({ tenantId, tenantName: tenant?.name ?? '' }), signal)
       },
     },
   }
 }
 
-async function forgetGone({ database, peers }: Context, caller: Caller, signal: AbortSignal): Promise<void> {
+async function removeDeletedAssets({ database, peers }: Context, caller: Caller, signal: AbortSignal): Promise<void> {
   for (let after: string | undefined = lowestId; after !== undefined && !signal.aborted; ) {
     const page: { after: string; limit: number } = { after, limit: batch }
     const assets = await database.read(caller, (handle) => store.heldAssets(handle, page))
     if (assets.length === 0) return
-    const { data: gone } = await peers(inventory, caller).findGone({ body: { data: { assets } } })
-    if (gone.length > 0) await database.transaction(caller, (tx) => forget(tx, caller, gone))
+    const { data: deletedAssets } = await peers(inventory, caller).findGone({ body: { data: { assets } } })
+    if (deletedAssets.length > 0) await database.transaction(caller, (tx) => removeAssets(tx, caller, deletedAssets))
     after = assets.length < batch ? undefined : assets.at(-1)
   }
 }
 
-async function forget(tx: Transaction, caller: Caller, gone: readonly store.Gone[]): Promise<void> {
-  const deleted = gone.filter(({ mergedInto }) => mergedInto === undefined).map(({ assetId }) => assetId)
-  await tellDeleted(tx, caller, await store.deleteCopies(tx, deleted))
-  for (const { assetId, mergedInto } of gone)
+async function removeAssets(
+  tx: Transaction,
+  caller: Caller,
+  deletedAssets: readonly store.DeletedAsset[],
+): Promise<void> {
+  const deleted = deletedAssets.filter(({ mergedInto }) => mergedInto === undefined).map(({ assetId }) => assetId)
+  await reportDeletedCopies(tx, caller, await store.deleteCopies(tx, deleted))
+  for (const { assetId, mergedInto } of deletedAssets)
     if (mergedInto !== undefined) await moveCopies(tx, caller, { assetId, mergedInto })
-  await tellEnded(tx, caller, await store.endAssociations(tx, gone))
+  await reportEndedUses(tx, caller, await store.endAssociations(tx, deletedAssets))
 }
 
-/** Of an instance that both assets had a copy of, the copy of the asset that is there counts. */
-async function moveCopies(tx: Transaction, caller: Caller, { assetId, mergedInto }: Required<store.Gone>) {
+/** If both assets had a copy of the same instance, the copy of the remaining asset stays. */
+async function moveCopies(tx: Transaction, caller: Caller, { assetId, mergedInto }: Required<store.DeletedAsset>) {
   for (const { id } of await copiesForAssets(tx, [assetId])) {
     const before = await lock(tx, id)
     const own = before.copiedFrom === null ? undefined : await findCopy(tx, mergedInto, before.copiedFrom)
     if (own !== undefined) {
       await deleteInstance(tx, id)
       const detail = { assetId, mergedInto }
-      await tellInstance(tx, caller, { action: 'unassignInstance', what: 'unassigned', row: before, detail })
+      await reportChange(tx, caller, { action: 'unassignInstance', event: 'unassigned', row: before, detail })
       continue
     }
     const after = { ...before, assetId: mergedInto }
     const row = await changeInstance(tx, caller, { after, fields: ['assetId'], change: 'updated' })
     const detail = { assetId: mergedInto, mergedFrom: assetId }
-    await tellInstance(tx, caller, { action: 'assignInstance', what: 'assigned', row, detail })
+    await reportChange(tx, caller, { action: 'assignInstance', event: 'assigned', row, detail })
   }
 }
 
-async function tellDeleted(tx: Transaction, who: Caller, copies: readonly store.DeletedCopy[]): Promise<void> {
+async function reportDeletedCopies(tx: Transaction, who: Caller, copies: readonly store.DeletedCopy[]): Promise<void> {
   if (copies.length === 0) return
-  const told = copies.map(({ id, ...data }) => ({ subject: `credential-instance/${id}`, data }))
+  const copyEvents = copies.map(({ id, ...data }) => ({ subject: `credential-instance/${id}`, data }))
   await recordAll(
     tx,
-    told.map(({ subject, data }) => ({
+    copyEvents.map(({ subject, data }) => ({
       who,
       action: 'credentials.unassignInstance',
       target: subject,
@@ -81,12 +85,12 @@ async function tellDeleted(tx: Transaction, who: Caller, copies: readonly store.
   )
   await emitAll(
     tx,
-    told.map((copy) => ({ type: 'credentials.instance.unassigned', ...copy })),
+    copyEvents.map((copy) => ({ type: 'credentials.instance.unassigned', ...copy })),
   )
 }
 
-/** An entry for each asset, and an event for each association. */
-async function tellEnded(tx: Transaction, who: Caller, uses: readonly store.EndedUse[]): Promise<void> {
+/** Writes an audit entry for each asset, and an event for each association. */
+async function reportEndedUses(tx: Transaction, who: Caller, uses: readonly store.EndedUse[]): Promise<void> {
   if (uses.length === 0) return
   await recordAll(
     tx,

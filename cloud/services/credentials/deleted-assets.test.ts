@@ -3,9 +3,18 @@ import { after, before, describe, test } from 'node:test'
 import { newId } from '../../platform/database/id.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { actionsOn, eventsOf, givenAsset, givenInstance, givenSchema, password, platform, product } from './testing.ts'
+import {
+  actionsOn,
+  createTestAsset,
+  createTestInstance,
+  eventsOf,
+  password,
+  platform,
+  product,
+  uploadTestSchema,
+} from './testing.ts'
 
-describe('what is kept for an asset', () => {
+describe('credentials of deleted and merged assets', () => {
   let hub: TestHub
   let admin: TestCaller
   let gatewayId: string
@@ -15,11 +24,11 @@ describe('what is kept for an asset', () => {
     hub = await testHub()
     admin = await hub.as('administrator')
     gatewayId = (await enrolledGateway(hub, admin)).id
-    schemaId = await givenSchema(admin)
+    schemaId = await uploadTestSchema(admin)
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  const asset = () => givenAsset(admin, `device ${newId()}`)
+  const asset = () => createTestAsset(admin, `device ${newId()}`)
   const assign = async (assetId: string, instanceId: string) =>
     (await admin.credentials.assignInstance({ params: { assetId, instanceId } })).data.id
   const select = async (address: string, assetIds: string[] = []) => {
@@ -27,9 +36,9 @@ describe('what is kept for an asset', () => {
     const { data } = await platform(hub).selectCredentials({ body: { data: { jobId, gatewayId, product, devices } } })
     return data[0] ?? assert.fail()
   }
-  /** An instance that opened an asset at an address. */
+  /** Creates an instance that opened an asset at an address. */
   const opening = async (assetId: string, address: string) => {
-    const { id: instanceId } = await givenInstance(admin, schemaId, { metadata: { ipRanges: [address] } })
+    const { id: instanceId } = await createTestInstance(admin, schemaId, { metadata: { ipRanges: [address] } })
     await select(address)
     const uses = [{ address, assetId, instanceId, worked: true }]
     await platform(hub).recordUse({ body: { data: { gatewayId, jobId, uses } } })
@@ -46,7 +55,7 @@ describe('what is kept for an asset', () => {
     const at = new Date(Date.now() + 600_000)
     await hub.contextOf('credentials').tasks.runDue(hub.tenant.tenantId, { at })
   }
-  /** How many rows of a table tell of an instance. */
+  /** Counts the rows of a table that refer to an instance. */
   const rowsOf = (table: string, column: string, id: string) =>
     hub.asOwner(async (owner) => {
       const { rows } = await owner.query(`select 1 from ${table} where tenant_id = $1 and ${column} = $2`, [
@@ -56,9 +65,9 @@ describe('what is kept for an asset', () => {
       return rows.length
     })
 
-  test('goes when the asset is deleted; what is kept for others stays', async () => {
+  test('deletes the copies and associations of a deleted asset, and preserves those of other assets', async () => {
     const [gone, there] = [await asset(), await asset()]
-    const { id: original } = await givenInstance(admin, schemaId)
+    const { id: original } = await createTestInstance(admin, schemaId)
     const [copy, other] = [await assign(gone, original), await assign(there, original)]
     const opener = await opening(gone, '10.9.0.1')
     await admin.inventory.deleteAssets({ body: { data: { ids: [gone] } } })
@@ -86,9 +95,9 @@ describe('what is kept for an asset', () => {
     )
   })
 
-  test('is that of the asset which it became part of, and still opens', async () => {
+  test('moves the associations of a merged asset to the remaining asset, where they still apply', async () => {
     const [merged, into] = [await asset(), await asset()]
-    const { id: original } = await givenInstance(admin, schemaId)
+    const { id: original } = await createTestInstance(admin, schemaId)
     const copy = await assign(merged, original)
     const opener = await opening(merged, '10.9.0.2')
     await admin.inventory.mergeAsset({ params: { id: into }, body: { data: { other: merged, prefer: 'this' } } })
@@ -115,9 +124,9 @@ describe('what is kept for an asset', () => {
     assert.equal((await actionsOn(admin, `credential-instance/${copy}`))[0], 'credentials.assignInstance')
   })
 
-  test('is one copy of an instance also when both of the merged assets had one', async () => {
+  test('preserves one copy of an instance when both merged assets had one', async () => {
     const [merged, into] = [await asset(), await asset()]
-    const { id: original } = await givenInstance(admin, schemaId)
+    const { id: original } = await createTestInstance(admin, schemaId)
     const [copy, own] = [await assign(merged, original), await assign(into, original)]
     await admin.inventory.mergeAsset({ params: { id: into }, body: { data: { other: merged, prefer: 'this' } } })
     await inAWhile()
