@@ -76,7 +76,7 @@ describe('changes of credential values', () => {
   })
 
   test('refuses a placeholder for a secret that does not exist', () => {
-    assert.throws(() => requireSendable({ a: { pin: '***' } }), /\/data\/values\/a\/pin is what is shown/)
+    assert.throws(() => requireSendable({ a: { pin: '***' } }), /\/data\/values\/a\/pin is the placeholder of a secret/)
   })
 
   test('refuses values that are too large or too deep', () => {

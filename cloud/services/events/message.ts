@@ -17,10 +17,10 @@ export function cloudEvent({ id, position, type, subject, time, data }: EventRow
   }
 }
 
-/** Many streams send the same event: it is written once. */
+/** Many streams send the same event, so its text is cached. */
 const written = new WeakMap<EventRow, string>()
 
-/** An event as a server-sent one. JSON has no line breaks of its own, so it is one line. */
+/** Formats an event as a server-sent event. Its JSON contains no line breaks, so the data is one line. */
 export function eventMessage(row: EventRow, tenantName: string): string {
   const before = written.get(row)
   if (before !== undefined) return before

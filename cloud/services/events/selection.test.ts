@@ -4,7 +4,7 @@ import { selectionOf } from './selection.ts'
 
 const event = { type: 'inventory.asset.created', subject: 'asset/1' }
 
-test('types are chosen by their beginnings, in whole words', () => {
+test('selects types by prefix, in whole words', () => {
   const chosen = ['inventory', 'inventory.', 'inventory.asset', 'io.millwright.inventory.asset.created', 'x,inventory']
   for (const types of chosen) assert.equal(selectionOf({ types })(event), true, types)
   for (const types of ['invent', 'inventory.asset.creat', 'inventory.relation', 'asset', 'x,y'])
@@ -12,7 +12,7 @@ test('types are chosen by their beginnings, in whole words', () => {
   for (const types of ['io.millwright', 'io.millwright.']) assert.equal(selectionOf({ types })(event), true, types)
 })
 
-test('a subject is chosen as it is, or by its beginning', () => {
+test('selects a subject by its full text or by a prefix', () => {
   for (const subject of ['asset/1', 'asset/*', 'as*']) assert.equal(selectionOf({ subject })(event), true, subject)
   for (const subject of ['asset/', 'asset/11', 'node/*', 'asset/1/*'])
     assert.equal(selectionOf({ subject })(event), false, subject)

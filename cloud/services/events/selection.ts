@@ -1,9 +1,9 @@
 import { eventTypePrefix } from '@millwright/api/events.ts'
 
-/** Which events a reader wants. */
+/** Which events a reader requests. */
 export type Selection = (event: { type: string; subject: string }) => boolean
 
-/** Beginnings of types are in whole words, with or without what all our types begin with. */
+/** Prefixes of types are in whole words, with or without the common prefix of all types. */
 export function selectionOf({ types, subject }: { types?: string; subject?: string }): Selection {
   const beginnings = types?.split(',').map(beginningOf)
   const stem = subject?.endsWith('*') ? subject.slice(0, -1) : undefined

@@ -5,17 +5,17 @@ import type { Problem } from '@millwright/api/problem.ts'
 import { emit } from '../../platform/events/events.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 
-async function say(hub: TestHub, count: number, tenant = hub.tenant): Promise<void> {
+async function emitEvents(hub: TestHub, count: number, tenant = hub.tenant): Promise<void> {
   await hub.context.database.transaction(tenant, async (tx) => {
     for (let i = 1; i <= count; i++) await emit(tx, { type: 'test.thing.created', subject: `thing/${i}`, data: { i } })
   })
   await hub.settle(tenant.tenantId)
 }
 
-test('a change is told as a CloudEvent', async () => {
+test('returns a change as a CloudEvent', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  await say(hub, 1)
+  await emitEvents(hub, 1)
   const { data, meta } = await admin.events.listEvents({})
   const [event] = data
   assert.deepEqual(
@@ -36,14 +36,14 @@ test('a change is told as a CloudEvent', async () => {
   assert.deepEqual(meta, { elements: 1, lastPosition: 1, oldestPosition: 1, newestPosition: 1 })
 })
 
-test('reading on from the last position gives every event once, in order', async () => {
+test('returns every event once and in order when a reader continues from the last position', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   assert.deepEqual(await admin.events.listEvents({}), {
     data: [],
     meta: { elements: 0, lastPosition: 0, oldestPosition: null, newestPosition: 0 },
   })
-  await say(hub, 23)
+  await emitEvents(hub, 23)
   const subjects: string[] = []
   let after = 0
   for (;;) {
@@ -60,15 +60,15 @@ test('reading on from the last position gives every event once, in order', async
   )
 })
 
-test('the events of a tenant are its own', async () => {
+test('returns only events of the tenant', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
-  await say(hub, 2, other)
+  await emitEvents(hub, 2, other)
   const admin = await hub.as('administrator')
   assert.deepEqual((await admin.events.listEvents({})).data, [])
 })
 
-test('events need the permission to read the audit trail, and a limit that is one', async () => {
+test('refuses callers without the permission to read the audit trail, and an invalid limit', async () => {
   await using hub = await testHub()
   const viewer = await hub.as('viewer')
   await assert.rejects(viewer.events.listEvents({}), (problem) => (problem as Problem).code === 'forbidden')

@@ -16,14 +16,14 @@ import { limits } from '../../platform/limits.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { eventMessage } from './message.ts'
-import { say, sayOfAsset } from './testing.ts'
+import { emitAssetEvent, emitEvents } from './testing.ts'
 
 function numbered(count: number, from = 1): string[] {
   return Array.from({ length: count }, (_, index) => `thing/${index + from}`)
 }
 
-/** Everything, as the stream of events writes it. */
-function tellAll(messages: readonly Message[]): string {
+/** Returns all events as the text of a stream. */
+function formatAll(messages: readonly Message[]): string {
   return messages.map((message) => eventMessage(message, 'default')).join('')
 }
 
@@ -35,69 +35,69 @@ async function problemOf(reader: EventReader): Promise<ProblemDocument> {
   return (await reader.response.json()) as ProblemDocument
 }
 
-async function givenGroup(hub: TestHub, name: string): Promise<string> {
+async function createGroup(hub: TestHub, name: string): Promise<string> {
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     await changeAccess(tx)
     return (await insertAccessGroup(tx, name))?.id ?? ''
   })
 }
 
-test('a stream tells what happens from now on, in order, with positions as ids', async () => {
+test('sends events from now on, in order, with positions as ids', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
-  await say(hub, ['thing/before'])
+  await emitEvents(hub, ['thing/before'])
   await hub.settle()
   using reader = await EventReader.open(base, { token })
   assert.equal(reader.response.headers.get('content-type')?.split(';')[0], 'text/event-stream')
-  for (let index = 1; index <= 30; index += 3) await say(hub, numbered(3, index))
+  for (let index = 1; index <= 30; index += 3) await emitEvents(hub, numbered(3, index))
   assert.deepEqual(await takeSubjects(reader, 30), numbered(30))
   assert.equal(reader.lastEventId, '31')
 })
 
-test('who was away comes back with the last id and gets every event once, also from many pages ago', async () => {
+test('sends every missed event once to a reader that reconnects with its last id, also over many pages', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
   using first = await EventReader.open(base, { token })
-  await say(hub, numbered(3))
+  await emitEvents(hub, numbered(3))
   await takeSubjects(first, 2)
   first.close()
-  await say(hub, numbered(997, 4))
+  await emitEvents(hub, numbered(997, 4))
   await hub.settle()
   using second = await EventReader.open(base, { token, lastEventId: first.lastEventId, query: { after: '500' } })
-  await say(hub, numbered(10, 1001))
+  await emitEvents(hub, numbered(10, 1001))
   assert.deepEqual(await takeSubjects(second, 1008), numbered(1008, 3))
   using third = await EventReader.open(base, { token, query: { after: '1000' } })
   assert.deepEqual(await takeSubjects(third, 10), numbered(10, 1001))
 })
 
-test('who is cut off before the first event resumes where the stream began', async () => {
+test('continues from the start of the stream for a reader that disconnects before the first event', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
-  await say(hub, numbered(5))
+  await emitEvents(hub, numbered(5))
   await hub.settle()
   using reader = await EventReader.open(base, { token, query: { types: 'test.other' } })
-  await say(hub, ['thing/6'])
-  await say(hub, ['thing/7'], 'test.other')
+  await emitEvents(hub, ['thing/6'])
+  await emitEvents(hub, ['thing/7'], 'test.other')
   await reader.take(1)
   using early = await EventReader.open(base, { token, query: { after: '5' } })
   assert.deepEqual(await takeSubjects(early, 2), ['thing/6', 'thing/7'])
 })
 
-test('a stream can be narrowed to types and subjects', async () => {
+test('limits a stream to types and subjects', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
   using typed = await EventReader.open(base, { token, query: { types: 'test.pump,io.millwright.test.valve.opened' } })
   using exact = await EventReader.open(base, { token, query: { subject: 'pump/2' } })
   using begun = await EventReader.open(base, { token, query: { subject: 'pump/*', types: 'test' } })
-  await say(hub, ['pump/1', 'pump/2'], 'test.pump.started')
-  await say(hub, ['valve/1'], 'test.valve.opened')
-  await say(hub, ['valve/2'], 'test.valve.closed')
-  await say(hub, ['pump/3'], 'test.pumps.counted')
-  await say(hub, ['pump/2'], 'test.pump.stopped')
+  await emitEvents(hub, ['pump/1', 'pump/2'], 'test.pump.started')
+  await emitEvents(hub, ['valve/1'], 'test.valve.opened')
+  await emitEvents(hub, ['valve/2'], 'test.valve.closed')
+  await emitEvents(hub, ['pump/3'], 'test.pumps.counted')
+  await emitEvents(hub, ['pump/2'], 'test.pump.stopped')
   assert.deepEqual(await takeSubjects(typed, 4), ['pump/1', 'pump/2', 'valve/1', 'pump/2'])
   assert.deepEqual(await takeSubjects(exact, 2), ['pump/2', 'pump/2'])
   assert.deepEqual(await takeSubjects(begun, 4), ['pump/1', 'pump/2', 'pump/3', 'pump/2'])
@@ -108,22 +108,22 @@ test('a stream can be narrowed to types and subjects', async () => {
   }
 })
 
-test('a caller is told about the assets of the groups it may read, and of nothing else', async () => {
+test('sends only events about assets of the groups that the caller can read', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
-  const [line1, line2] = [await givenGroup(hub, 'line-1'), await givenGroup(hub, 'line-2')]
+  const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
   const inLine1 = await hub.as('viewer', { accessGroupId: line1 })
   const viewer = await hub.as('viewer')
   const nobody = await hub.as(undefined)
   using some = await EventReader.open(base, inLine1)
   using all = await EventReader.open(base, viewer)
   using none = await EventReader.open(base, nobody)
-  await sayOfAsset(hub, 'asset/in-2', line2)
-  await say(hub, ['relation/1'], 'inventory.relation.created')
-  await say(hub, ['user/1'], 'identity.user.created')
-  await sayOfAsset(hub, 'asset/in-1', line1)
-  await say(hub, ['relation/2'], 'inventory.relation.deleted')
-  await sayOfAsset(hub, 'asset/also-in-1', line1)
+  await emitAssetEvent(hub, 'asset/in-2', line2)
+  await emitEvents(hub, ['relation/1'], 'inventory.relation.created')
+  await emitEvents(hub, ['user/1'], 'identity.user.created')
+  await emitAssetEvent(hub, 'asset/in-1', line1)
+  await emitEvents(hub, ['relation/2'], 'inventory.relation.deleted')
+  await emitAssetEvent(hub, 'asset/also-in-1', line1)
   assert.deepEqual(await takeSubjects(some, 2), ['asset/in-1', 'asset/also-in-1'])
   assert.deepEqual(await takeSubjects(all, 5), [
     'asset/in-2',
@@ -136,7 +136,7 @@ test('a caller is told about the assets of the groups it may read, and of nothin
   assert.equal(await none.next(), undefined)
 })
 
-test('what happens to assets and their relations is told, to each asset in order', async () => {
+test('sends events about assets and their relations, in order for each asset', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const operator = await hub.as('operator')
@@ -159,43 +159,43 @@ test('what happens to assets and their relations is told, to each asset in order
   }
   await operator.exchange(inventory, 'createRelation', { body: { data: triple } })
   await operator.exchange(inventory, 'deleteAssets', { body: { data: { ids: [motor] } } })
-  const told = await reader.take(3)
-  assert.equal(told[0]?.type, 'io.millwright.inventory.relation.created')
-  const ends = told.slice(1).map(({ type }) => type)
+  const received = await reader.take(3)
+  assert.equal(received[0]?.type, 'io.millwright.inventory.relation.created')
+  const ends = received.slice(1).map(({ type }) => type)
   assert.deepEqual(ends.toSorted(), [
     'io.millwright.inventory.asset.deleted',
     'io.millwright.inventory.relation.deleted',
   ])
-  assert.equal(told.find(({ subject }) => subject === `asset/${motor}`)?.data.version, 2)
+  assert.equal(received.find(({ subject }) => subject === `asset/${motor}`)?.data.version, 2)
 })
 
-test('rights that are taken away narrow a stream while it runs, and given ones widen it', async () => {
+test('limits a running stream when permissions are revoked, and extends it when they are granted', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
-  const [line1, line2] = [await givenGroup(hub, 'line-1'), await givenGroup(hub, 'line-2')]
+  const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
   const admin = await hub.as('administrator')
   const viewer = await hub.as('viewer', { accessGroupId: line1 })
   using reader = await EventReader.open(base, { ...viewer, query: { types: 'inventory' } })
-  await sayOfAsset(hub, 'asset/1', line1)
+  await emitAssetEvent(hub, 'asset/1', line1)
   assert.deepEqual(await takeSubjects(reader, 1), ['asset/1'])
   const { data: grants } = await admin.authorization.listGrants({ query: { principal: viewer.principalId } })
   await admin.authorization.deleteGrant({ params: { id: grants[0]?.id ?? '' } })
   await hub.contextOf('events').access.poll()
-  await sayOfAsset(hub, 'asset/2', line1)
+  await emitAssetEvent(hub, 'asset/2', line1)
   await hub.settle()
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     await changeAccess(tx)
     await insertGrant(tx, { principalId: viewer.principalId, role: 'viewer', accessGroupId: line2 })
   })
   await hub.contextOf('events').access.poll()
-  await sayOfAsset(hub, 'asset/3', line1)
-  await sayOfAsset(hub, 'asset/4', line2)
+  await emitAssetEvent(hub, 'asset/3', line1)
+  await emitAssetEvent(hub, 'asset/4', line2)
   const [next] = await reader.take(1)
   assert.notEqual(next?.subject, 'asset/2')
   assert.equal(next?.subject, 'asset/4')
 })
 
-test('the stream of somebody who is disabled ends within a second or so, and says why', async () => {
+test('ends the stream of a disabled user within about a second, with the reason', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -208,7 +208,7 @@ test('the stream of somebody who is disabled ends within a second or so, and say
   assert.equal(await reader.next(), undefined)
 })
 
-test('a stream ends with its token, and says so last', async () => {
+test('ends a stream when its token expires, with the reason as the last message', async () => {
   await using hub = await testHub({ tokenLifetimeSeconds: 4 })
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -219,20 +219,20 @@ test('a stream ends with its token, and says so last', async () => {
   assert.equal(await reader.next(), undefined)
 })
 
-test('what another process writes and relays is told here', async () => {
+test('sends events that another process writes and relays', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token })
   for (let index = 1; index <= 20; index++) {
-    await say(index % 2 === 0 ? hub : sibling, [`thing/${index}`])
+    await emitEvents(index % 2 === 0 ? hub : sibling, [`thing/${index}`])
     await (index % 3 === 0 ? hub : sibling).settle()
   }
   assert.deepEqual(await takeSubjects(reader, 20), numbered(20))
 })
 
-test('what a process said before it died is told by the next, once', async () => {
+test('sends events of a process that stopped, once, after the next process has relayed them', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -241,11 +241,11 @@ test('what a process said before it died is told by the next, once', async () =>
   await dying.transaction(hub.tenant, (tx) => emit(tx, { type: 'test.last', subject: 'last words', data: {} }))
   await dying.close()
   await hub.settle()
-  await say(hub, ['life goes on'])
-  assert.deepEqual(await takeSubjects(reader, 2), ['last words', 'life goes on'])
+  await emitEvents(hub, ['after the restart'])
+  assert.deepEqual(await takeSubjects(reader, 2), ['last words', 'after the restart'])
 })
 
-test('many writers at once: every reader gets every event once and in order', async () => {
+test('sends every event once and in order to every reader, with many concurrent writers', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const bases = [await listening(hub), await listening(sibling)]
@@ -254,7 +254,7 @@ test('many writers at once: every reader gets every event once and in order', as
     Array.from({ length: 6 }, (_, index) => EventReader.open(bases[index % 2] ?? '', { token, query: { after: '0' } })),
   )
   const writing = Array.from({ length: 60 }, async (_, index) => {
-    for (const step of 'abcde') await say(index % 2 === 0 ? hub : sibling, [`${index}${step}`])
+    for (const step of 'abcde') await emitEvents(index % 2 === 0 ? hub : sibling, [`${index}${step}`])
   })
   const [events] = await Promise.all([Promise.all(readers.map((reader) => reader.take(300))), ...writing])
   for (const seen of events) {
@@ -270,11 +270,11 @@ test('many writers at once: every reader gets every event once and in order', as
   for (const reader of readers) reader.close()
 })
 
-test('a position whose events are gone is refused, as is one that was never given', async () => {
+test('refuses a position whose events are deleted, and a position that does not exist', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
-  await say(hub, numbered(5))
+  await emitEvents(hub, numbered(5))
   await hub.settle()
   await hub.asOwner((owner) =>
     owner.query('delete from events where tenant_id = $1 and position < 3', [hub.tenant.tenantId]),
@@ -292,8 +292,8 @@ test('a position whose events are gone is refused, as is one that was never give
   assert.deepEqual(await takeSubjects(reader, 3), numbered(3, 3))
 })
 
-/** Of some of these there is more than the system keeps for a socket. */
-async function sayMuch(hub: TestHub, subjects: readonly string[]): Promise<void> {
+/** Some of these messages exceed the socket buffer of the operating system. */
+async function emitLargeEvents(hub: TestHub, subjects: readonly string[]): Promise<void> {
   const data = { text: 'x'.repeat(100_000) }
   await hub.context.database.transaction(hub.tenant, (tx) =>
     emitAll(
@@ -303,7 +303,7 @@ async function sayMuch(hub: TestHub, subjects: readonly string[]): Promise<void>
   )
 }
 
-/** A reader that asks and then takes nothing from its socket. */
+/** A reader that sends a request and does not read the response. */
 async function idleReader(base: string, token: string) {
   const { hostname, port } = new URL(base)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -313,7 +313,7 @@ async function idleReader(base: string, token: string) {
   return socket
 }
 
-test('a reader that does not read holds back nobody, and gets everything when it does', async () => {
+test('does not delay other readers for one that does not read, and sends it everything later', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -322,7 +322,7 @@ test('a reader that does not read holds back nobody, and gets everything when it
   const [rounds, each] = [6, 40]
   for (let round = 0; round < rounds; round++) {
     const subjects = numbered(each, round * each + 1)
-    await sayMuch(hub, subjects)
+    await emitLargeEvents(hub, subjects)
     assert.deepEqual(await takeSubjects(quick, each), subjects)
   }
   const received: string[] = []
@@ -343,14 +343,14 @@ test('a reader that does not read holds back nobody, and gets everything when it
   slow.destroy()
 })
 
-test('streams end when the process stops, without waiting for those who do not read', async () => {
+test('ends streams when the process stops, without waiting for readers that do not read', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
   const idle = await idleReader(base, token)
   using reader = await EventReader.open(base, { token, query: { types: 'test.thing' } })
-  await sayMuch(hub, numbered(240))
-  await say(hub, numbered(3))
+  await emitLargeEvents(hub, numbered(240))
+  await emitEvents(hub, numbered(3))
   assert.deepEqual(await takeSubjects(reader, 3), numbered(3))
   await hub.clouds.at(-1)?.close()
   assert.equal(await reader.next(), undefined)
@@ -365,8 +365,8 @@ test('streams end when the process stops, without waiting for those who do not r
   assert.ok(received < 240 * 100_000, 'it was cut off before it had everything')
 })
 
-/** Once there is room for it; who waits in vain is ended by the runner. */
-async function openedEventually(base: string, token: string): Promise<EventReader> {
+/** Opens a stream as soon as the limit allows it; the test runner ends a test that waits too long. */
+async function openWhenAllowed(base: string, token: string): Promise<EventReader> {
   for (;;) {
     const reader = await EventReader.open(base, { token })
     if (reader.response.status === 200) return reader
@@ -375,7 +375,7 @@ async function openedEventually(base: string, token: string): Promise<EventReade
   }
 }
 
-test('a principal has so many streams, and each one that is closed makes room', async () => {
+test('limits the streams of a principal, and accepts a new one after one is closed', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -388,11 +388,11 @@ test('a principal has so many streams, and each one that is closed makes room', 
   using another = await EventReader.open(base, other)
   assert.equal(another.response.status, 200)
   readers.pop()?.close()
-  readers.push(await openedEventually(base, admin.token))
+  readers.push(await openWhenAllowed(base, admin.token))
   for (const reader of readers) reader.close()
 })
 
-test('who goes away before the answer, or asks for the headers only, leaves nothing behind', async () => {
+test('leaves no stream behind when a reader disconnects before the response or sends HEAD', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -406,12 +406,12 @@ test('who goes away before the answer, or asks for the headers only, leaves noth
     assert.ok([200, 429].includes(head.status), `${head.status}`)
   }
   const readers: EventReader[] = []
-  // It is noticed a little later that somebody went away.
-  while (readers.length < limits.streamsPerPrincipal) readers.push(await openedEventually(base, token))
+  // The server notices a disconnected reader a little later.
+  while (readers.length < limits.streamsPerPrincipal) readers.push(await openWhenAllowed(base, token))
   for (const reader of readers) reader.close()
 })
 
-test('other processes are looked after while there are streams, and only then', async (t) => {
+test('polls for events of other processes only while streams are open', async (t) => {
   await using hub = await testHub()
   const { database, log } = hub.context
   t.mock.timers.enable({ apis: ['setInterval'] })
@@ -419,7 +419,7 @@ test('other processes are looked after while there are streams, and only then', 
   const stream = await openStream(hub.context, new Feed({ database, log }), {
     caller,
     after: undefined,
-    tell: tellAll,
+    tell: formatAll,
   })
   await stream.next()
   const looks = async () => {
@@ -431,7 +431,8 @@ test('other processes are looked after while there are streams, and only then', 
     })
     return sent.filter(({ text }) => text.includes('position > $2')).length
   }
-  // A look that was under way when the clock moved is counted in either round, so both are taken until they settle.
+  // A poll that was in progress when the clock moved can count in either round, so the test repeats rounds until they
+  // are stable.
   const settles = async (isRight: (count: number) => boolean) => {
     const deadline = performance.now() + 120_000
     while (!isRight(await looks())) assert.ok(performance.now() < deadline, 'it never settled')
@@ -441,14 +442,14 @@ test('other processes are looked after while there are streams, and only then', 
   await settles((count) => count === 0)
 })
 
-test('in silence a stream says how far it is, and ends at once when nobody wants it any more', async () => {
+test('reports the position of an idle stream, and ends immediately when the reader disconnects', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
   const wish = { caller, after: undefined, tell: () => '', heartbeatMs: 1 }
   const stream = await openStream(hub.context, new Feed({ database, log }), wish)
   assert.equal((await stream.next()).value, 'retry: 1000\nid: 0\n\n')
-  await say(hub, numbered(3))
+  await emitEvents(hub, numbered(3))
   while ((await stream.next()).value !== ': still here\nid: 3\n\n');
   const idle = await openStream(hub.context, new Feed({ database, log }), { ...wish, heartbeatMs: 3_600_000 })
   await idle.next()
@@ -457,12 +458,12 @@ test('in silence a stream says how far it is, and ends at once when nobody wants
   assert.equal((await pending).done, true)
 })
 
-test('a stream that is further behind than what is remembered reads the table until it has caught up', async () => {
+test('reads the table for a stream that is older than the cache, until it has caught up', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const feed = new Feed({ database, log })
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
-  const open = () => openStream(hub.context, feed, { caller, after: undefined, tell: tellAll })
+  const open = () => openStream(hub.context, feed, { caller, after: undefined, tell: formatAll })
   const [slow, quick] = [await open(), await open()]
   await slow.next()
   const subjects = numbered(2_500)
@@ -485,7 +486,7 @@ test('a stream that is further behind than what is remembered reads the table un
   await Promise.all([slow.return?.(), quick.return?.()])
 })
 
-test('without a socket a stream is one, too', async () => {
+test('streams events to a caller without a socket', async () => {
   await using hub = await testHub()
   const { token } = await hub.as('administrator')
   const response = await hub.clouds.at(-1)?.inject({
@@ -494,6 +495,6 @@ test('without a socket a stream is one, too', async () => {
     payloadAsStream: true,
   })
   assert.equal(response?.statusCode, 200)
-  await say(hub, ['thing/1'])
+  await emitEvents(hub, ['thing/1'])
   for await (const chunk of response?.stream() ?? []) if (String(chunk).includes('thing/1')) break
 })

@@ -14,7 +14,7 @@ const inLine1 = {
   },
 } as Parameters<typeof maySee>[0]
 
-/** What each kind of event needs, in the whole tenant. */
+/** The permissions that each type of event requires in the whole tenant. */
 const needed: [string, Permission[]][] = [
   ['inventory.asset.created', ['inventory_read_asset_data']],
   ['inventory.relation.deleted', ['glb_inventory_read_relation_data']],
@@ -34,7 +34,7 @@ const needed: [string, Permission[]][] = [
 ]
 
 for (const [type, permissions] of needed) {
-  test(`${type} is shown to whoever holds ${permissions.join(' or ')}, and to nobody else`, () => {
+  test(`shows ${type} only to holders of ${permissions.join(' or ')}`, () => {
     const event = { type, data: { accessGroupId: 'line-1' } }
     const enough = permissionNames.filter((name) => maySee(everywhere(name), event))
     assert.deepEqual(enough.toSorted(), permissions.toSorted())
@@ -42,7 +42,7 @@ for (const [type, permissions] of needed) {
   })
 }
 
-test('an event about an asset is shown in the groups in which assets may be read', () => {
+test('shows an event about an asset only in access groups whose assets the caller can read', () => {
   const event = (accessGroupId: unknown) => ({ type: 'inventory.asset.updated', data: { accessGroupId } })
   assert.equal(maySee(inLine1, event('line-1')), true)
   for (const other of ['line-2', '', undefined, null, ['line-1']]) assert.equal(maySee(inLine1, event(other)), false)

@@ -12,8 +12,8 @@ type TypedEvent = Pick<Event, 'type' | 'data'>
 type Rule = (holder: Holder, event: TypedEvent) => boolean
 
 /**
- * The permission that each type of event needs: the one to read what the event is about. By the beginning of the type, in
- * whole words; the longest that fits counts.
+ * The permission that each type of event requires: the permission to read the object of the event. Keys are prefixes of
+ * types in whole words; the longest match applies.
  */
 const rules: Readonly<Record<string, Rule>> = {
   'inventory.asset': inGroupOfAsset('inventory_read_asset_data'),
@@ -37,11 +37,14 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 }
 
 /**
- * The events that the reader may see. An event that names an asset, a gateway or a link is left out when the reader cannot read
- * it, and one about a job when its gateway is not readable. Events about assets carry the group that the asset was in, and
- * relations are readable tenant-wide by specification: for these the rule of their type is enough. The source of a change is
- * left out when it is a hidden asset, for example the gateway that reported the change. Counts of assets are left out of the
- * events of discovery runs, because they include assets that the reader may not be able to read.
+ * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the
+ * reader cannot read that object. An event about a job is removed when its gateway is not readable. Events about assets
+ * contain the access group of the asset, and relations are readable in the whole tenant by specification: for these the
+ * rule of their type is enough.
+ *
+ * The source of a change is removed when it is a hidden asset, for example the gateway that reported the change. Asset
+ * counts are removed from events of discovery runs, because they include assets that the reader may not be able to
+ * read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -67,18 +70,18 @@ export async function readableEvents<E extends Event>(
   )
 }
 
-/** The source of a change of an asset; undefined for other events. */
+/** Returns the source of a change of an asset; undefined for other events. */
 function sourceOf({ type, data }: TypedEvent): unknown {
   return type.startsWith('inventory.asset.') ? data.source : undefined
 }
 
-/** An event about an asset with the type of the source of the change only. */
+/** Returns an event about an asset with only the type of its source. */
 function withoutSource<E extends Event>(event: E): E {
   const { type } = event.data.source as { type: string }
   return { ...event, data: { ...event.data, source: { type } } }
 }
 
-/** An event of a discovery run without the numbers of assets that the run found; other events as they are. */
+/** Returns an event of a discovery run without asset counts; other events unchanged. */
 function withoutCounts<E extends Event>(event: E): E {
   if (!event.type.startsWith('discovery.run.')) return event
   const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun
@@ -105,7 +108,7 @@ function somewhere(permission: Permission): Rule {
   return (holder) => maySomewhere(holder, permission)
 }
 
-/** The group that the asset was in when it happened. */
+/** The access group of the asset when the event happened. */
 function inGroupOfAsset(permission: Permission): Rule {
   return (holder, { data: { accessGroupId } }) =>
     typeof accessGroupId === 'string' ? mayIn(holder, permission, accessGroupId) : may(holder, permission)

@@ -3,30 +3,30 @@ import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { completed } from './workflow.ts'
 
 /**
- * The workflows that every tenant has. They live here and not in a table. Jobs refer to them by name for as long as they
- * are kept, so one that has been released never changes: a new one gets a new name.
+ * The workflows that every tenant has. They are defined here and not in a table. Stored jobs refer to them by name. So
+ * the states and transitions of a released workflow never change; a changed workflow gets a new name.
  */
 
 type Arrow = `${string} > ${string}`
 
 const groups = [
-  { name: 'OPEN', description: 'Waits for its gateway', states: ['CREATED'] },
-  { name: 'ACTIVE', description: 'The gateway works on it', states: ['RUNNING', 'CANCELING'] },
+  { name: 'OPEN', description: 'Waiting for the gateway', states: ['CREATED'] },
+  { name: 'ACTIVE', description: 'In progress on the gateway', states: ['RUNNING', 'CANCELING'] },
   { name: 'DONE', description: 'Over', states: ['FINISHED', 'FAILED', 'CANCELED'] },
 ]
 
-/** Something a gateway is asked to do, and may be asked to leave. */
-function errand(name: BuiltInWorkflowName, description: string): Workflow {
+/** A workflow for a request to a gateway, which can be canceled. */
+function gatewayRequest(name: BuiltInWorkflowName, description: string): Workflow {
   return {
     name,
     description,
     states: [
-      { name: 'CREATED', description: 'Nobody works on it yet' },
-      { name: 'RUNNING', description: 'The gateway works on it' },
-      { name: 'CANCELING', description: 'The gateway is asked to stop' },
+      { name: 'CREATED', description: 'Not started' },
+      { name: 'RUNNING', description: 'In progress on the gateway' },
+      { name: 'CANCELING', description: 'Cancellation requested' },
       { name: 'FINISHED', description: 'Done' },
-      { name: 'FAILED', description: 'It could not be done' },
-      { name: 'CANCELED', description: 'It was called off' },
+      { name: 'FAILED', description: 'The job failed' },
+      { name: 'CANCELED', description: 'The job was canceled' },
     ],
     groups,
     transitions: [
@@ -47,14 +47,14 @@ function arrows(eligible: Transition['eligible'], ...lines: Arrow[]): Transition
 
 const remoteAccess: Workflow = {
   name: 'remote-access',
-  description: 'A connection to a device, opened by its gateway from inside',
+  description: 'A connection to a device, which its gateway opens from inside the network',
   states: [
-    { name: 'OPEN', description: 'Somebody asked for a connection' },
+    { name: 'OPEN', description: 'Connection requested' },
     { name: 'OPENING', description: 'The gateway connects' },
-    { name: 'OPENED', description: 'The connection can be used' },
-    { name: 'CLOSED', description: 'The connection is over' },
-    { name: 'FAILED', description: 'The connection did not come about' },
-    { name: 'CANCELED', description: 'It was called off before the gateway began' },
+    { name: 'OPENED', description: 'The connection is open' },
+    { name: 'CLOSED', description: 'The connection is closed' },
+    { name: 'FAILED', description: 'The connection failed' },
+    { name: 'CANCELED', description: 'Canceled before the gateway started' },
   ],
   groups: [
     { name: 'WAITING', states: ['OPEN'] },
@@ -69,16 +69,16 @@ const remoteAccess: Workflow = {
 
 const artefactUpdate: Workflow = {
   name: 'artefact-update',
-  description: 'New firmware for a device: brought to it, then switched on',
+  description: 'New firmware for a device: first transferred, then activated',
   states: [
-    { name: 'CREATED', description: 'Nobody works on it yet' },
-    { name: 'PREPARING', description: 'The artefact is brought to the device' },
-    { name: 'PREPARED', description: 'The device has it, and waits for the word' },
-    { name: 'ACTIVATE', description: 'The word was given' },
-    { name: 'ACTIVATING', description: 'The device switches over' },
-    { name: 'ACTIVATED', description: 'The device runs it' },
-    { name: 'FAILED', description: 'It could not be done' },
-    { name: 'CANCELED', description: 'It was called off before the device switched over' },
+    { name: 'CREATED', description: 'Not started' },
+    { name: 'PREPARING', description: 'The artefact is transferred to the device' },
+    { name: 'PREPARED', description: 'The device has the artefact and waits for activation' },
+    { name: 'ACTIVATE', description: 'Activation requested' },
+    { name: 'ACTIVATING', description: 'The device activates the artefact' },
+    { name: 'ACTIVATED', description: 'The artefact is active' },
+    { name: 'FAILED', description: 'The update failed' },
+    { name: 'CANCELED', description: 'Canceled before activation' },
   ],
   groups: [
     { name: 'OPEN', states: ['CREATED', 'PREPARED', 'ACTIVATE'] },
@@ -94,15 +94,15 @@ const artefactUpdate: Workflow = {
 
 const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
   'artefact-update': artefactUpdate,
-  'device-info': errand('device-info', 'Questions to a device, asked by its gateway'),
-  discovery: errand('discovery', 'A search for devices with one link of a gateway'),
-  'link-inventory': errand('link-inventory', 'Which links a gateway has, asked for out of turn'),
+  'device-info': gatewayRequest('device-info', 'Queries to a device through its gateway'),
+  discovery: gatewayRequest('discovery', 'A search for devices with one link of a gateway'),
+  'link-inventory': gatewayRequest('link-inventory', 'An immediate update of the list of links of a gateway'),
   'remote-access': remoteAccess,
 }
 
 /**
- * The definitions of these jobs say which link and device a gateway gets credentials for. The platform writes them when it
- * creates the job, and clients cannot change them.
+ * The workflows whose job definitions select the link and device that a gateway gets credentials for. The platform
+ * writes these definitions when it creates the job, and clients cannot change them.
  */
 const fixedDefinitions: ReadonlySet<string> = new Set<BuiltInWorkflowName>(['device-info', 'discovery'])
 
@@ -110,7 +110,7 @@ export function hasFixedDefinition(workflow: string): boolean {
   return fixedDefinitions.has(workflow)
 }
 
-/** By name, in the order of their names. */
+/** All built-in workflows, sorted by name. */
 export const builtInWorkflows: ReadonlyMap<string, Workflow> = new Map(
   builtInWorkflowNames.map((name) => [name, completed(all[name])]),
 )

@@ -2,32 +2,34 @@ import { type JobStatus, type jobActions, type Workflow, workflowLimits } from '
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
-import { anyJob, hashOf, isRemembered, type JobRow, type Report, statusOf } from './job.ts'
+import { anyJob, hashOf, type JobRow, needsHistoryEntry, type Report, statusOf } from './job.ts'
 import * as store from './job-store.ts'
 import { firstState } from './transition.ts'
 
-/** Every way in which a job changes: what is kept of its past, what is told, and who is woken after the commit. */
+/** All changes of a job. Each change stores history, emits an event, and signals waiting requests after the commit. */
 
 export type JobAction = (typeof jobActions)[number]
 
-/** What is told about a change. What a job is about, and what it found out, may be large or private: it is not in it. */
+/**
+ * The data of a job event. It omits the definition and the result of a job, because they can be large or confidential.
+ */
 export type JobEventData = {
   action: JobAction
   job: ReturnType<typeof anyJob>
   status: Omit<JobStatus, 'context'>
 }
 
-/** Signalled when a client may have something to take, and when a job is in another state, or gone. */
+/** The topics that are signalled when a client can take a job, and when a job changes its state or is deleted. */
 const offeredTopic = 'workflows.offered:'
 const movedTopic = 'workflows.moved:'
 
 export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { kind: 'moved'; jobId: string }
 
-/** Whom a topic is for, if it is one of these. */
+/** Parses a topic; undefined for other topics. */
 export function wakeOf(topic: string): Wake | undefined {
   if (topic.startsWith(movedTopic)) return { kind: 'moved', jobId: topic.slice(movedTopic.length) }
   if (!topic.startsWith(offeredTopic)) return undefined
-  // A workflow has no colon in its name, a client may.
+  // Operations of workflows contain no colon, client ids may.
   const rest = topic.slice(offeredTopic.length)
   const end = rest.indexOf(':')
   return { kind: 'offered', workflow: rest.slice(0, end), clientId: rest.slice(end + 1) }
@@ -44,11 +46,11 @@ export async function createJob(tx: Transaction, workflow: Workflow, job: NewJob
 
 export type Move = { row: JobRow; workflow: Workflow; state: string; report: Report }
 
-/** A new status: another state, or a report of progress. */
+/** Sets a new status: another state, or a progress report. */
 export async function changeStatus(tx: Transaction, { row, workflow, state, report }: Move): Promise<JobRow> {
-  const remembered = isRemembered(row, state, report)
-  if (remembered) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })
-  await store.setStatus(tx, row.id, { workflow, state, report, remembered })
+  const hasHistoryEntry = needsHistoryEntry(row, state, report)
+  if (hasHistoryEntry) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })
+  await store.setStatus(tx, row.id, { workflow, state, report, hasHistoryEntry })
   if (state !== row.state) tx.signal(movedTopic + row.id)
   return changed(tx, row.id, 'UPDATE_STATUS')
 }
@@ -75,24 +77,24 @@ export async function changeTags(
 
 export async function deleteJob(tx: Transaction, row: JobRow): Promise<void> {
   await store.deleteJob(tx, row.id)
-  await tell(tx, 'DELETE', row)
+  await emitChange(tx, 'DELETE', row)
   tx.signal(movedTopic + row.id)
 }
 
 async function changed(tx: Transaction, id: string, action: JobAction): Promise<JobRow> {
   const row = await store.findJob(tx, id)
-  if (row === undefined) throw new Error(`The job ${id} went away while it was changed`)
-  await tell(tx, action, row)
+  if (row === undefined) throw new Error(`Job ${id} was deleted while it was changed`)
+  await emitChange(tx, action, row)
   if (!row.isFinal && row.awaitsClient && row.leaseUntil === null)
     tx.signal(`${offeredTopic}${row.workflow}:${row.clientId}`)
   return row
 }
 
-const whatHappened = { CREATE: 'created', DELETE: 'deleted' } as const
+const eventNames = { CREATE: 'created', DELETE: 'deleted' } as const
 
-async function tell(tx: Transaction, action: JobAction, row: JobRow): Promise<void> {
-  const what = action === 'CREATE' || action === 'DELETE' ? whatHappened[action] : 'updated'
+async function emitChange(tx: Transaction, action: JobAction, row: JobRow): Promise<void> {
+  const eventName = action === 'CREATE' || action === 'DELETE' ? eventNames[action] : 'updated'
   const { context: _, ...status } = statusOf(row)
   const data: JobEventData = { action, job: anyJob(row), status }
-  await emit(tx, { type: `workflows.job.${what}`, subject: `job/${row.id}`, data })
+  await emit(tx, { type: `workflows.job.${eventName}`, subject: `job/${row.id}`, data })
 }

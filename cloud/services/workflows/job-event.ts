@@ -3,9 +3,9 @@ import { jobActions, type Workflow, type WorkflowJob } from '@millwright/api/wor
 import type { EventRow } from '../../platform/events/store.ts'
 import { type JobRow, showJob } from './job.ts'
 import type { JobAction, JobEventData } from './job-change.ts'
-import { several } from './several.ts'
+import { listParameter } from './list-parameter.ts'
 
-/** An event about a job, as the platform tells it. */
+/** A platform event about a job. */
 export type JobEvent = Pick<EventRow, 'position' | 'time'> & { data: JobEventData }
 
 export function jobEventsIn(events: readonly EventRow[]): JobEvent[] {
@@ -15,72 +15,80 @@ export function jobEventsIn(events: readonly EventRow[]): JobEvent[] {
 type Parameter = string | readonly string[] | undefined
 type Filters = { clientIds?: Parameter; jobIds?: Parameter; workflows?: Parameter; actions?: Parameter }
 
-/** The engine's filters do not narrow each other: an event is told when any of them fits, and all are without filters. */
+/**
+ * The engine combines its filters with "or": an event is sent when any filter matches. Without filters, all events are
+ * sent.
+ */
 export function eventFilter(filters: Filters): (data: JobEventData) => boolean {
-  const actions = several(filters.actions)?.map(actionOf)
-  const [clientIds, jobIds, workflows] = [filters.clientIds, filters.jobIds, filters.workflows].map(several)
-  const wanted: [readonly string[] | undefined, (data: JobEventData) => string][] = [
+  const actions = listParameter(filters.actions)?.map(actionOf)
+  const [clientIds, jobIds, workflows] = [filters.clientIds, filters.jobIds, filters.workflows].map(listParameter)
+  const filterValues: [readonly string[] | undefined, (data: JobEventData) => string][] = [
     [clientIds, ({ job }) => job.gatewayId],
     [jobIds, ({ job }) => job.id],
     [workflows, ({ job }) => job.type],
     [actions, ({ action }) => action],
   ]
-  const given = wanted.filter(([values]) => values !== undefined)
-  return (data) => given.length === 0 || given.some(([values, value]) => values?.includes(value(data)))
+  const active = filterValues.filter(([values]) => values !== undefined)
+  return (data) => active.length === 0 || active.some(([values, value]) => values?.includes(value(data)))
 }
 
 function actionOf(text: string): JobAction {
   const action = jobActions.find((known) => known === text.toUpperCase())
   if (action !== undefined) return action
-  throw new Problem('invalid_query', `${text} is no action; there are ${jobActions.join(', ')}`)
+  throw new Problem('invalid_query', `"${text}" is not an action. Use one of: ${jobActions.join(', ')}`)
 }
 
-/** Whether more must be known than is in the event: what a job is about, or what it found out. */
+/** Returns whether the message needs data that is not in the event: the definition or the result of the job. */
 export function needsJob({ action }: JobEventData): boolean {
   return action === 'CREATE' || action === 'UPDATE_DEFINITION' || action === 'UPDATE_STATUS'
 }
 
-/** An event as the engine sends it: the part of the job that changed, and always which job it is. */
-export function engineMessage(event: JobEvent, now: Known | undefined, tags: readonly string[]): string {
+/** Formats an event as the engine sends it: the changed part of the job, and always its id. */
+export function engineMessage(event: JobEvent, current: StoredJob | undefined, tags: readonly string[]): string {
   const { action } = event.data
-  const told = { ctime: event.time, action, job: changedPart(event.data, now), ...(tags.length > 0 ? { tags } : {}) }
-  return `data: ${JSON.stringify(told)}\nid: ${event.position}\n\n`
+  const message = {
+    ctime: event.time,
+    action,
+    job: changedPart(event.data, current),
+    ...(tags.length > 0 ? { tags } : {}),
+  }
+  return `data: ${JSON.stringify(message)}\nid: ${event.position}\n\n`
 }
 
-type Known = { row: JobRow; workflow: Workflow }
+type StoredJob = { row: JobRow; workflow: Workflow }
 type Part = Partial<Omit<WorkflowJob, 'workflow' | 'status'>> & { workflow: Partial<Workflow>; status?: object }
 
-function changedPart({ action, job, status }: JobEventData, now: Known | undefined): Part {
-  const which = { id: job.id, clientId: job.gatewayId, workflow: { name: job.type } }
+function changedPart({ action, job, status }: JobEventData, current: StoredJob | undefined): Part {
+  const identity = { id: job.id, clientId: job.gatewayId, workflow: { name: job.type } }
   switch (action) {
     case 'CREATE':
       return {
-        ...which,
-        ...(now === undefined ? {} : showJob(now.row, now.workflow)),
+        ...identity,
+        ...(current === undefined ? {} : showJob(current.row, current.workflow)),
         tags: job.tags,
         status,
         stime: job.createdTimestamp,
         mtime: job.lastModifiedTimestamp,
       }
     case 'UPDATE_STATUS':
-      return { ...which, status: { ...status, ...contextAt(job.lastModifiedTimestamp, now) } }
+      return { ...identity, status: { ...status, ...contextAt(job.lastModifiedTimestamp, current) } }
     case 'UPDATE_DEFINITION':
       return {
-        ...which,
+        ...identity,
         mtime: job.lastModifiedTimestamp,
         status: { definitionHash: status.definitionHash },
-        ...(now === undefined ? {} : { definition: now.row.definition }),
+        ...(current === undefined ? {} : { definition: current.row.definition }),
       }
     case 'ADD_TAGS':
     case 'DELETE_TAGS':
-      return { ...which, tags: job.tags }
+      return { ...identity, tags: job.tags }
     case 'DELETE':
-      return which
+      return identity
   }
 }
 
-/** What was found out then, unless the job has changed since. */
-function contextAt(time: string, now: Known | undefined): object {
-  const context = now?.row.modifiedAt === time ? now.row.context : null
+/** The result of the job at this time, if the job has not changed since. */
+function contextAt(time: string, current: StoredJob | undefined): object {
+  const context = current?.row.modifiedAt === time ? current.row.context : null
   return context === null ? {} : { context }
 }

@@ -5,12 +5,12 @@ import { testHub } from '../../platform/testing/hub.ts'
 import { eventFilter } from './job-event.ts'
 import { directUpdate, gatewayCaller } from './testing.ts'
 
-type Told = { action: string; ctime: string; tags?: string[]; job: Record<string, never> & { id: string } }
+type EngineMessage = { action: string; ctime: string; tags?: string[]; job: Record<string, never> & { id: string } }
 
 const path = '/api/wfx/v1/jobs/events'
 
-async function take(reader: EventReader, count: number): Promise<Told[]> {
-  const told: Told[] = []
+async function take(reader: EventReader, count: number): Promise<EngineMessage[]> {
+  const told: EngineMessage[] = []
   while (told.length < count) {
     const message = await reader.next()
     assert.equal(message?.event, 'message')
@@ -19,7 +19,7 @@ async function take(reader: EventReader, count: number): Promise<Told[]> {
   return told
 }
 
-test('managers are told everything that happens to jobs, each with the part that changed, in the words of the engine', async () => {
+test('sends all job events to managers, each with the changed part, in the format of the engine', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -59,7 +59,7 @@ test('managers are told everything that happens to jobs, each with the part that
   )
 })
 
-test('a gateway is told of its own jobs alone, and goes on where it was', async () => {
+test('sends a gateway only events of its own jobs, and continues after the last event id', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -85,7 +85,7 @@ test('a gateway is told of its own jobs alone, and goes on where it was', async 
   await response.body?.cancel()
 })
 
-test('an event is told when any filter fits it, and all are without filters', () => {
+test('sends an event when any filter matches, and all events without filters', () => {
   const data = { action: 'CREATE', job: { id: '1', gatewayId: 'a', type: 'discovery' } } as Parameters<
     ReturnType<typeof eventFilter>
   >[0]

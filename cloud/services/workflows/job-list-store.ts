@@ -4,7 +4,7 @@ import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { JobRow } from './job.ts'
 import { jobColumns } from './job-store.ts'
 
-/** Which jobs; what is absent does not matter. */
+/** Filters for jobs; an absent filter matches all jobs. */
 export type Selection = {
   clientId?: string | undefined
   /** Jobs of these clients only. */
@@ -13,9 +13,9 @@ export type Selection = {
   workflow?: string | undefined
   phase?: JobPhase | undefined
   groups?: readonly string[] | undefined
-  /** All of them. */
+  /** All of these tags. */
   tags?: readonly string[] | undefined
-  /** Ids from this one on. */
+  /** Ids greater than or equal to this one. */
   fromId?: string | undefined
 }
 
@@ -34,8 +34,9 @@ const conditions: readonly [keyof Selection, (at: string) => string][] = [
 const statements = new Map<string, Statement>()
 
 /**
- * The statement for one combination of filters, each with only the conditions it needs, so that the planner finds the
- * index; there are few combinations and each is prepared once. Tags lead: a tag picks few jobs, already in order.
+ * Returns the statement for one combination of filters. It contains only the needed conditions, so that the planner
+ * uses the matching index. There are few combinations, and each is prepared once. The join starts with tags, because a
+ * tag selects few jobs that are already sorted.
  */
 function filtered<Row>(
   selection: Selection,

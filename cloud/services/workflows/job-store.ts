@@ -3,14 +3,14 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { timeOfId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
-import { type JobRow, type PastRow, type Report, standingOf } from './job.ts'
+import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
 
-/** What is read of a job, by the name `j`. */
-export const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
+/** The columns of a job, with the table alias `j`. */
+export const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
+const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
   j.state, j.phase, j.is_final as "isFinal", j.awaits_client as "awaitsClient", j.reported_by as "reportedBy", j.progress,
   j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
-  j.modified_at as "modifiedAt",
-  array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
+  j.modified_at as "modifiedAt", ${tagsColumn}`
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -21,12 +21,12 @@ const lockStatement = statement<{ id: string }>(
   `select id from workflow_jobs where tenant_id = $1 and id = $2 for update`,
 )
 
-/** The engine takes any text as an id; ours are UUIDs, so that another text names no job. */
+/** The engine accepts any text as an id. Ids of jobs are UUIDs, so other text matches no job. */
 export async function findJob(handle: Handle, id: string): Promise<JobRow | undefined> {
   return uuid.test(id) ? handle.row(findStatement, id.toLowerCase()) : undefined
 }
 
-/** The same, and nobody else changes it until the transaction is over. */
+/** Returns a job and locks it until the end of the transaction. */
 export async function lockJob(tx: Transaction, id: string): Promise<JobRow | undefined> {
   if (!uuid.test(id) || (await tx.row(lockStatement, id.toLowerCase())) === undefined) return undefined
   return findJob(tx, id)
@@ -56,9 +56,9 @@ export type NewJob = {
 }
 
 export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow): Promise<void> {
-  const { state, group, phase, isFinal, awaitsClient } = standingOf(workflow, job.state)
+  const { state, group, phase, isFinal, awaitsClient } = stateColumns(workflow, job.state)
   const own = [job.id, storableText(job.clientId), workflow.name, jsonText(job.definition), job.definitionHash]
-  // The time of the id, so that lists by time and lists by id agree.
+  // The time in the id, so that lists by time and lists by id have the same order.
   const createdAt = new Date(timeOfId(job.id)).toISOString()
   await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt)
   await insertTags(tx, job.id, job.tags)
@@ -87,7 +87,7 @@ export async function touchJob(tx: Transaction, id: string): Promise<void> {
   await tx.run(touchStatement, id)
 }
 
-/** A job with which its client is done is held by nobody; which lease it was stays known. */
+/** A job that does not wait for its client has no active lease; the id of the last lease stays. */
 const setStatusStatement = statement(
   `update workflow_jobs
    set state = $3, state_group = $4, phase = $5, is_final = $6, awaits_client = $7, reported_by = $8, progress = $9,
@@ -96,14 +96,14 @@ const setStatusStatement = statement(
    where tenant_id = $1 and id = $2`,
 )
 
-export type NewStatus = { state: string; report: Report; remembered: boolean }
+export type NewStatus = { state: string; report: Report; hasHistoryEntry: boolean }
 
 export async function setStatus(
   tx: Transaction,
   id: string,
   status: NewStatus & { workflow: Workflow },
 ): Promise<void> {
-  const { state, group, phase, isFinal, awaitsClient } = standingOf(status.workflow, status.state)
+  const { state, group, phase, isFinal, awaitsClient } = stateColumns(status.workflow, status.state)
   const { clientId = null, progress = null, message, context } = status.report
   const report = [
     clientId,
@@ -111,7 +111,7 @@ export async function setStatus(
     message === undefined ? null : storableText(message),
     context === undefined ? null : jsonText(context),
   ]
-  const version = status.remembered ? 1 : 0
+  const version = status.hasHistoryEntry ? 1 : 0
   await tx.run(setStatusStatement, id, state, group, phase, isFinal, awaitsClient, ...report, version)
 }
 
@@ -138,7 +138,7 @@ const forgetStatement = statement(
 
 type Past = { status?: JobStatus; definition?: Record<string, unknown> }
 
-/** Keeps what is about to be replaced, and forgets what is older than the limit. */
+/** Stores the values that are about to be replaced, and deletes entries above the limit. */
 export async function remember(tx: Transaction, row: JobRow, past: Past & { limit: number }): Promise<void> {
   const { status, definition, limit } = past
   const texts = [status, definition].map((value) => (value === undefined ? null : jsonText(value)))
@@ -151,7 +151,7 @@ const pastStatement = statement<PastRow>(
    where tenant_id = $1 and job_id = $2 order by number desc`,
 )
 
-/** Newest first. */
+/** Returns the history of a job, newest first. */
 export function listPast(handle: Handle, id: string): Promise<PastRow[]> {
   return handle.rows(pastStatement, id)
 }
@@ -168,12 +168,12 @@ const pruneStatement = statement(
      where tenant_id = $1 and is_final and modified_at < now() - make_interval(days => $2) order by modified_at limit $3))`,
 )
 
-/** Forgets jobs that have been final for so many days; answers how many. */
+/** Deletes jobs that have been final for this number of days. Returns how many were deleted. */
 export function pruneJobs(tx: Transaction, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(pruneStatement, days, limit)
 }
 
-/** Whether any job has been final for the days of `workflowLimits.keptDays`. */
+/** Returns a row when a job has been final for `workflowLimits.keptDays`. */
 export const anyOver = statement(
   `select id from workflow_jobs where tenant_id = $1 and is_final and modified_at < now() - interval '90 days'
    order by modified_at limit 1`,

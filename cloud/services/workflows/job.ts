@@ -7,7 +7,7 @@ import { groupOf, isFinal } from './workflow.ts'
 
 type Free = Record<string, unknown>
 
-/** A job as it is kept. */
+/** A stored job. */
 export type JobRow = {
   id: string
   clientId: string
@@ -32,7 +32,7 @@ export type JobRow = {
 
 export type PastRow = { number: number; modifiedAt: string; status: JobStatus | null; definition: Free | null }
 
-/** What a status says besides the state; absent is gone. */
+/** The fields of a status besides the state. Absent fields are cleared. */
 export type Report = {
   clientId?: string | undefined
   progress?: number | undefined
@@ -40,8 +40,8 @@ export type Report = {
   context?: Free | undefined
 }
 
-/** What follows from a state in its workflow, as it is kept beside it. */
-export function standingOf(workflow: Workflow, state: string) {
+/** The columns that depend on the state of a job and its workflow. */
+export function stateColumns(workflow: Workflow, state: string) {
   return {
     state,
     group: groupOf(workflow, state) ?? null,
@@ -75,7 +75,7 @@ export function showJob(row: JobRow, workflow: Workflow): WorkflowJob {
   }
 }
 
-/** Newest first, as the engine tells it. */
+/** Returns the history in the format of the engine, newest first. */
 export function showHistory(past: readonly PastRow[]): NonNullable<WorkflowJob['history']> {
   return past.map(({ modifiedAt, status, definition }) => ({
     mtime: modifiedAt,
@@ -99,7 +99,7 @@ export function anyJob(row: JobRow): AnyJob {
   }
 }
 
-/** Oldest first, ending with what it is now. */
+/** Returns a job with its history, oldest first, including the current status. */
 export function anyJobInFull(row: JobRow, past: readonly PastRow[]): AnyJobInFull {
   const before = past
     .toReversed()
@@ -121,7 +121,7 @@ function entry(timestamp: string, { state, progress, message }: JobStatus): AnyJ
   }
 }
 
-/** The same for the same definition, in whatever order its fields came. */
+/** Returns a hash of a definition that does not depend on the order of fields. */
 export function hashOf(definition: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(ordered(definition)))
@@ -135,8 +135,8 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A report that only moves the progress on replaces the one before it: it is not remembered. */
-export function isRemembered(row: JobRow, state: string, report: Report): boolean {
+/** Returns whether a report gets a history entry. A report that changes only the progress replaces the previous one. */
+export function needsHistoryEntry(row: JobRow, state: string, report: Report): boolean {
   return (
     row.state !== state ||
     row.message !== (report.message ?? null) ||
@@ -144,10 +144,10 @@ export function isRemembered(row: JobRow, state: string, report: Report): boolea
   )
 }
 
-/** Whether a report says anything that is not known. */
-export function isNews(row: JobRow, state: string, report: Report): boolean {
+/** Returns whether a report changes the job. */
+export function changesJob(row: JobRow, state: string, report: Report): boolean {
   return (
-    isRemembered(row, state, report) ||
+    needsHistoryEntry(row, state, report) ||
     row.progress !== (report.progress ?? null) ||
     row.reportedBy !== (report.clientId ?? null)
   )

@@ -5,18 +5,18 @@ import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { hasFixedDefinition } from './built-in.ts'
-import { isNews, type JobRow, showHistory, showJob, statusOf } from './job.ts'
+import { changesJob, type JobRow, showHistory, showJob, statusOf } from './job.ts'
+import { canAccess, type JobAccess, readAccess, requireJob, writeAccess } from './job-access.ts'
 import { changeDefinition, changeStatus, changeTags, createJob, deleteJob } from './job-change.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast, lockJob } from './job-store.ts'
 import { recordMove } from './leases.ts'
+import { listParameter } from './list-parameter.ts'
 import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
-import { several } from './several.ts'
-import { type Reach, reached, reaches, readingReach, writingReach } from './side.ts'
 import { moved } from './transition.ts'
 import { lookUpForJob, workflowOf, workflowsOf } from './workflow-lookup.ts'
 
-type Names =
+type Operations =
   | 'listJobs'
   | 'createJob'
   | 'getJob'
@@ -29,51 +29,54 @@ type Names =
   | 'addJobTags'
   | 'deleteJobTags'
 
-/** Jobs as the engine's agents and managers know them. */
-export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, Names> {
+/** Handlers for jobs, for agents and managers of the engine. */
+export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, Operations> {
   const { database } = context
 
   const show = async (caller: Caller, row: JobRow): Promise<JobRow> =>
     (await redacted(context, caller, [row]))[0] ?? row
 
   const read = async (caller: Caller, id: string) => {
-    const reach = await readingReach(context, caller)
-    return show(caller, await database.lookup(caller, async (handle) => reached(id, await findJob(handle, id), reach)))
+    const access = await readAccess(context, caller)
+    return show(
+      caller,
+      await database.lookup(caller, async (handle) => requireJob(id, await findJob(handle, id), access)),
+    )
   }
 
-  /** Changes a job in a transaction. The inventory is asked before and after it, not while it is open. */
+  /** Changes a job in a transaction. Requests to the inventory run before and after it, not while it is open. */
   const change = async (
     caller: Caller,
     id: string,
-    run: (tx: Transaction, row: JobRow, reach: Reach) => Promise<JobRow>,
+    run: (tx: Transaction, row: JobRow, access: JobAccess) => Promise<JobRow>,
   ) => {
-    const reach = await writingReach(context, caller)
+    const access = await writeAccess(context, caller)
     const after = await database.transaction(caller, async (tx) =>
-      run(tx, reached(id, await lockJob(tx, id), reach), reach),
+      run(tx, requireJob(id, await lockJob(tx, id), access), access),
     )
     return show(caller, after)
   }
 
   return {
     async listJobs({ query }, caller) {
-      const { clientIds } = await readingReach(context, caller)
+      const { clientIds } = await readAccess(context, caller)
       const { limit = workflowLimits.pageDefault, offset = 0, sort, state, clientId, workflow } = query
-      const tags = several(query.tag)
+      const tags = listParameter(query.tag)
       const isEmpty = await namesHidden(context, caller, tags ?? [])
-      const wanted = {
+      const selection = {
         state,
         workflow,
-        groups: several(query.group),
+        groups: listParameter(query.group),
         tags,
         clientId,
         clientIds: isEmpty ? [] : clientIds,
       }
       const { rows, workflowFor, total } = await database.read(caller, async (handle) => {
-        const found = await listJobs(handle, wanted, { limit, offset, newestFirst: sort === 'desc' })
+        const found = await listJobs(handle, selection, { limit, offset, newestFirst: sort === 'desc' })
         return {
           rows: found,
           workflowFor: await workflowsOf(handle, found),
-          total: query.pagination === false ? 0 : await countJobs(handle, wanted),
+          total: query.pagination === false ? 0 : await countJobs(handle, selection),
         }
       })
       const content = (await redacted(context, caller, rows)).map((row) => showJob(row, workflowFor(row)))
@@ -81,11 +84,11 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     },
 
     async createJob({ body: { clientId, workflow: name, tags = [], definition = {} } }, caller) {
-      const reach = await writingReach(context, caller)
-      if (!reaches(reach, clientId)) throw new Problem('invalid_reference', `There is no gateway ${clientId}`)
+      const access = await writeAccess(context, caller)
+      if (!canAccess(access, clientId)) throw new Problem('invalid_reference', `Gateway ${clientId} does not exist`)
       return database.transaction(caller, async (tx) => {
         const workflow = await lookUpForJob(tx, name)
-        if (workflow === undefined) throw new Problem('invalid_reference', `There is no workflow ${name}`)
+        if (workflow === undefined) throw new Problem('invalid_reference', `Workflow ${name} does not exist`)
         const row = await createJob(tx, workflow, { clientId, definition, tags })
         const detail = { workflow: name, client: clientId }
         await record(tx, caller, { action: 'workflows.createJob', target: `job/${row.id}`, detail })
@@ -94,9 +97,9 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     },
 
     async getJob({ params: { id }, query: { history = false } }, caller) {
-      const reach = await readingReach(context, caller)
+      const access = await readAccess(context, caller)
       const { workflow, ...found } = await database.read(caller, async (handle) => {
-        const row = reached(id, await findJob(handle, id), reach)
+        const row = requireJob(id, await findJob(handle, id), access)
         return { row, past: await listPast(handle, row.id), workflow: await workflowOf(handle, row) }
       })
       const { row, past } = await redactedWithPast(context, caller, found)
@@ -123,10 +126,10 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         const workflow = await workflowOf(tx, row)
         const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body
-        // Whoever is moved on by the engine has not reported anything about where it is now.
+        // If the engine moved the job further, the report does not belong to the new state.
         const report = state === body.state ? { clientId, progress, message, context } : {}
-        // What is over stays as it ended.
-        if (row.isFinal || !isNews(row, state, report)) return row
+        // A final job does not change.
+        if (row.isFinal || !changesJob(row, state, report)) return row
         const changed = await changeStatus(tx, { row, workflow, state, report })
         await recordMove(tx, caller, { action: 'workflows.putJobStatus', before: row, after: changed })
         return changed

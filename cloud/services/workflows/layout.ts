@@ -1,32 +1,35 @@
 import type { Workflow } from '@millwright/api/workflows.ts'
 import { initialState, nextStates } from './workflow.ts'
 
-/** Where the states of a workflow are drawn: in columns by the longest way to them, from left to right. */
+/**
+ * Computes the positions of a workflow picture. States are in columns, ordered from left to right by the longest path
+ * from the initial state.
+ */
 
 export type Point = { x: number; y: number }
 export type Box = Point & { state: string; width: number; height: number }
 export type Line = { from: string; to: string; points: Point[] }
 export type Layout = { boxes: Box[]; lines: Line[]; width: number; height: number }
 
-/** A place in a column: a state, or where a line passes through on its way to a later column. */
+/** A place in a column: a state, or a point where a line to a later column passes through. */
 type Place = { key: string; column: number; state: string | undefined; width: number; height: number }
 type Hop = { from: string; to: string }
 
 const box = { height: 48, least: 96, perCharacter: 8.4, padding: 28 } as const
 const gaps = { column: 72, row: 22, passing: 10, edge: 28 } as const
 const passingHeight = 14
-/** How often the columns are put in order by their neighbours. */
+/** How many sweeps order the columns. */
 const sweeps = 8
-/** With more transitions than this, lines take no care of boxes. */
+/** With more transitions than this, lines may cross boxes. */
 const mostRouted = 100
-/** How far apart lines leave and reach a box. */
+/** The distance between lines at a box. */
 const portGap = 12
 
 export function layoutOf(workflow: Workflow, labelOf: (state: string) => string): Layout {
   const columns = columnsOf(workflow)
   const places = statePlaces(workflow, columns, labelOf)
-  const { hops, ways } = route(workflow, columns, places)
-  const ports = portsOf(ways)
+  const { hops, routes } = route(workflow, columns, places)
+  const ports = portsOf(routes)
   const ordered = inOrder(places, hops)
   const centres = centresOf(ordered)
   const boxes = places.flatMap(({ key, state, width, height }) => {
@@ -35,29 +38,29 @@ export function layoutOf(workflow: Workflow, labelOf: (state: string) => string)
     return [{ state, width, height, x: centre.x - width / 2, y: centre.y - height / 2 }]
   })
   const boxOf = new Map(boxes.map((known) => [known.state, known]))
-  const lines = ways.map((way) => ({
-    from: way.from,
-    to: way.to,
-    points: pointsOf(way, { boxOf, centres, ports }),
+  const lines = routes.map((route) => ({
+    from: route.from,
+    to: route.to,
+    points: pointsOf(route, { boxOf, centres, ports }),
   }))
   const width = Math.max(...boxes.map(({ x, width }) => x + width)) + gaps.edge
   const lowest = [...centres.values()].map(({ y }) => y + box.height / 2)
   return { boxes, lines, width, height: Math.max(...lowest) + gaps.edge }
 }
 
-/** The longest way from the initial state, so that every line goes to the right. */
+/** Assigns each state the length of the longest path from the initial state, so that every line points to the right. */
 function columnsOf(workflow: Workflow): Map<string, number> {
   const next = new Map(workflow.states.map(({ name }) => [name, nextStates(workflow, name)]))
   const entering = new Map<string, number>()
   for (const state of [...next.values()].flat()) entering.set(state, (entering.get(state) ?? 0) + 1)
   const columns = new Map([[initialState(workflow), 0]])
-  // A state is passed when all ways to it are known.
+  // A state is final when all paths to it are known.
   for (const [state, column] of columns) {
     if ((entering.get(state) ?? 0) > 0) continue
     for (const after of next.get(state) ?? []) {
       entering.set(after, (entering.get(after) ?? 0) - 1)
       const longest = Math.max(columns.get(after) ?? 0, column + 1)
-      // Put at the end again, so that it is passed once more.
+      // Moves the state to the end of the queue, so that it is processed again.
       columns.delete(after)
       columns.set(after, longest)
     }
@@ -79,15 +82,14 @@ function statePlaces(
   }))
 }
 
-type Way = { from: string; to: string; through: string[] }
+type Route = { from: string; to: string; through: string[] }
 
 /**
- * Every line, with a place of its own in each column that it passes. A picture with too many of them is beyond reading
- * anyway: there lines go straight.
+ * Routes every line through its own place in each column that it passes. With too many transitions, lines are straight.
  */
 function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places: Place[]) {
   const hops: Hop[] = []
-  const ways: Way[] = []
+  const routes: Route[] = []
   const isLarge = workflow.transitions.length > mostRouted
   for (const { name: from } of workflow.states) {
     for (const to of nextStates(workflow, from)) {
@@ -100,13 +102,13 @@ function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places:
       const stops = [from, ...through, to]
       for (let index = 1; index < stops.length; index++)
         hops.push({ from: stops[index - 1] ?? '', to: stops[index] ?? '' })
-      ways.push({ from, to, through })
+      routes.push({ from, to, through })
     }
   }
-  return { hops, ways }
+  return { hops, routes }
 }
 
-/** Columns, each put in the order of what its places are joined to, there and back: lines that need not cross do not. */
+/** Orders each column by the positions of the connected places, in forward and backward sweeps, to reduce crossings. */
 function inOrder(places: readonly Place[], hops: readonly Hop[]): Place[][] {
   const columns = [...Map.groupBy(places, ({ column }) => column)]
     .toSorted(([a], [b]) => a - b)
@@ -140,7 +142,7 @@ function centresOf(columns: readonly Place[][]): Map<string, Point> {
   const heights = columns.map((column) => heightOf(column))
   const tallest = Math.max(...heights)
   const centres = new Map<string, Point>()
-  // The arrow that shows where jobs begin stands before the first column.
+  // The arrow of the initial state is drawn before the first column.
   let left: number = gaps.edge + 24
   for (const [index, column] of columns.entries()) {
     const width = Math.max(...column.map((place) => place.width))
@@ -162,33 +164,36 @@ function gapAfter({ state }: Place): number {
   return state === undefined ? gaps.passing : gaps.row
 }
 
-type Ports = { leaving: Map<string, Way[]>; reaching: Map<string, Way[]> }
+type Ports = { leaving: Map<string, Route[]>; reaching: Map<string, Route[]> }
 
-function portsOf(ways: readonly Way[]): Ports {
-  return { leaving: Map.groupBy(ways, ({ from }) => from), reaching: Map.groupBy(ways, ({ to }) => to) }
+function portsOf(routes: readonly Route[]): Ports {
+  return { leaving: Map.groupBy(routes, ({ from }) => from), reaching: Map.groupBy(routes, ({ to }) => to) }
 }
 
-type Drawn = { boxOf: ReadonlyMap<string, Box>; centres: ReadonlyMap<string, Point>; ports: Ports }
+type Drawing = { boxOf: ReadonlyMap<string, Box>; centres: ReadonlyMap<string, Point>; ports: Ports }
 
-/** From the right side of a box to the left side of another; several at one side keep apart, in the order of their ends. */
-function pointsOf(way: Way, { boxOf, centres, ports }: Drawn): Point[] {
-  const [from, to] = [boxOf.get(way.from), boxOf.get(way.to)]
+/**
+ * Connects the right side of a box with the left side of another. Lines at one side are spaced, in the order of their
+ * ends.
+ */
+function pointsOf(route: Route, { boxOf, centres, ports }: Drawing): Point[] {
+  const [from, to] = [boxOf.get(route.from), boxOf.get(route.to)]
   if (from === undefined || to === undefined) return []
   const heightAt = (key: string) => centres.get(key)?.y ?? 0
-  const offset = (among: readonly Way[], end: (way: Way) => string) => {
-    const own = heightAt(end(way))
+  const offset = (among: readonly Route[], end: (route: Route) => string) => {
+    const own = heightAt(end(route))
     const before = among.filter((other, index) => {
       const height = heightAt(end(other))
-      return height < own || (height === own && index < among.indexOf(way))
+      return height < own || (height === own && index < among.indexOf(route))
     })
     const gap = Math.min(portGap, (box.height - 8) / among.length)
     return (before.length - (among.length - 1) / 2) * gap
   }
-  const leaving = offset(ports.leaving.get(way.from) ?? [], ({ through, to }) => through[0] ?? to)
-  const reaching = offset(ports.reaching.get(way.to) ?? [], ({ through, from }) => through.at(-1) ?? from)
+  const leaving = offset(ports.leaving.get(route.from) ?? [], ({ through, to }) => through[0] ?? to)
+  const reaching = offset(ports.reaching.get(route.to) ?? [], ({ through, from }) => through.at(-1) ?? from)
   return [
     { x: from.x + from.width, y: from.y + from.height / 2 + leaving },
-    ...way.through.flatMap((key) => centres.get(key) ?? []),
+    ...route.through.flatMap((key) => centres.get(key) ?? []),
     { x: to.x, y: to.y + to.height / 2 + reaching },
   ]
 }

@@ -1,7 +1,7 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-/** A lease that has run out still holds its job until somebody else takes it: whoever was only slow goes on. */
+/** An expired lease stays valid until another agent takes the job, so that a slow agent can continue. */
 
 const claimStatement = statement<{ id: string }>(
   `select id from workflow_jobs
@@ -10,7 +10,9 @@ const claimStatement = statement<{ id: string }>(
    order by id limit 1 for update skip locked`,
 )
 
-/** The oldest job that the client may take, locked; jobs that another is about to take are passed over. */
+/**
+ * Returns and locks the oldest job that the client can take. Jobs that are locked by other transactions are skipped.
+ */
 export async function claimJob(
   tx: Transaction,
   { clientId, workflows }: { clientId: string; workflows: readonly string[] },
@@ -24,7 +26,7 @@ const holdStatement = statement<{ leaseUntil: string }>(
    where tenant_id = $1 and id = $2 returning lease_until as "leaseUntil"`,
 )
 
-/** Answers until when. */
+/** Sets the lease and returns when it expires. */
 export async function holdJob(tx: Transaction, id: string, lease: { id: string; seconds: number }): Promise<string> {
   return (await tx.row(holdStatement, id, lease.id, lease.seconds))?.leaseUntil ?? ''
 }
@@ -35,10 +37,10 @@ const renewStatement = statement<{ leaseUntil: string }>(
    returning lease_until as "leaseUntil"`,
 )
 
-export type Held = { jobId: string; clientId: string; leaseId: string }
+export type LeaseKey = { jobId: string; clientId: string; leaseId: string }
 
-/** Answers until when, and nothing when the job is not held by this lease any more. */
-export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: Held): Promise<string | undefined> {
+/** Renews a lease and returns when it expires, or undefined when another lease holds the job. */
+export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: LeaseKey): Promise<string | undefined> {
   return (await tx.row(renewStatement, jobId, clientId, leaseId))?.leaseUntil
 }
 
@@ -47,8 +49,8 @@ export const leaseStatement = statement<{ id: string }>(
    where tenant_id = $1 and id = $2 and client_id = $3 and awaits_client and lease_until > now()`,
 )
 
-/** The lease that has not run out; stricter than renewing, which also takes one that has. */
-export function findLease(handle: Handle, { jobId, clientId }: Omit<Held, 'leaseId'>) {
+/** Returns the lease that has not expired. Renewing is less strict: it accepts an expired lease. */
+export function findLease(handle: Handle, { jobId, clientId }: Omit<LeaseKey, 'leaseId'>) {
   return handle.row(leaseStatement, jobId, clientId)
 }
 
@@ -58,7 +60,7 @@ const offeredStatement = statement<{ clientId: string; workflow: string }>(
      and (lease_until is null or lease_until <= now())`,
 )
 
-/** For which of these clients there is something to take. */
+/** Returns the clients that can take a job. */
 export function findOffered(handle: Handle, clientIds: readonly string[]) {
   return handle.rows(offeredStatement, clientIds)
 }
@@ -67,7 +69,7 @@ const statesStatement = statement<{ id: string; state: string; isFinal: boolean 
   `select id, state, is_final as "isFinal" from workflow_jobs where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** In which states these jobs are. */
+/** Returns the states of jobs. */
 export function findStates(handle: Handle, ids: readonly string[]) {
   return handle.rows(statesStatement, ids)
 }

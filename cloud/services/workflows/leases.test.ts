@@ -48,7 +48,7 @@ describe('leases', () => {
     return by.moveJob({ params: { id: jobId }, body: { data: { state, as: 'CLIENT', lease } } })
   }
 
-  /** As if the agent had been silent for longer than its lease. */
+  /** Expires the lease of a job. */
   async function runOut(jobId: string): Promise<void> {
     await hub.asOwner((owner) =>
       owner.query(
@@ -58,7 +58,7 @@ describe('leases', () => {
     )
   }
 
-  test('the oldest job is taken first, begins with that, and is offered to nobody else', async () => {
+  test('offers the oldest job first, starts it, and offers it to no other agent', async () => {
     const ids = [await given('order'), await given('order')]
     const first = await take('order')
     assert.equal(first?.job.id, ids[0])
@@ -70,13 +70,13 @@ describe('leases', () => {
     assert.equal(await take('another client'), undefined)
   })
 
-  test('only jobs of the workflows that were asked for are taken', async () => {
+  test('offers only jobs of the requested workflows', async () => {
     const id = await given('kinds', 'device-info')
     assert.equal(await take('kinds'), undefined)
     assert.equal((await take('kinds', { workflows: ['discovery', 'device-info'] }))?.job.id, id)
   })
 
-  test('a job of an agent that died is offered again, and the dead one changes nothing any more', async () => {
+  test('offers the job of a stopped agent again, and refuses later changes of that agent', async () => {
     await given('dying')
     const dead = await take('dying')
     assert.ok(dead)
@@ -90,7 +90,7 @@ describe('leases', () => {
     assert.equal((await end(next.held)).status.state, 'FINISHED')
   })
 
-  test('an agent that was only slow keeps its job, as long as nobody else took it', async () => {
+  test('lets a slow agent continue with an expired lease if no other agent took the job', async () => {
     await given('slow')
     const taken = await take('slow')
     assert.ok(taken)
@@ -108,7 +108,7 @@ describe('leases', () => {
     )
   })
 
-  test('who renews learns that the job shall be canceled, and that it is over', async () => {
+  test('reports a requested cancellation and the end of a job to an agent that renews its lease', async () => {
     const id = await given('canceled')
     const taken = await take('canceled')
     assert.ok(taken)
@@ -119,7 +119,7 @@ describe('leases', () => {
     await assert.rejects(end(taken.held), code('invalid_transition'))
   })
 
-  test('ending a job twice is like ending it once, with what it found out', async () => {
+  test('returns the same result when a job is ended twice', async () => {
     const id = await given('twice')
     const taken = await take('twice')
     assert.ok(taken)
@@ -133,7 +133,7 @@ describe('leases', () => {
     assert.equal(data.length, 1)
   })
 
-  test('a job with which the client is done for now is free again when it goes on', async () => {
+  test('releases a job that waits for the engine, and offers it again when it waits for the client', async () => {
     const id = await given('updated', 'artefact-update')
     const workflows = ['artefact-update']
     const taken = await take('updated', { workflows })
@@ -146,7 +146,7 @@ describe('leases', () => {
     await assert.rejects(renew(taken.held), code('lease_lost'))
   })
 
-  test('who waits is told at once, by this process and by another', async () => {
+  test('wakes a waiting agent immediately, in the same process and in another one', async () => {
     for (const clientId of ['waits here', 'waits there']) {
       const waiting = take(clientId, { waitSeconds: 30 })
       const id = (
@@ -158,7 +158,7 @@ describe('leases', () => {
     }
   })
 
-  test('of two waits of one client the newer one gets the job: the older may have lost its line', async () => {
+  test('gives the job to the newer of two waits of one client, because the older connection may be lost', async () => {
     const older = take('reconnects', { waitSeconds: 3 })
     await take('reconnects')
     const newer = take('reconnects', { waitSeconds: 30 })
@@ -168,7 +168,7 @@ describe('leases', () => {
     assert.equal(await older, undefined)
   })
 
-  test('a wait ends when its time is over, and when a lease runs out', async () => {
+  test('ends a wait at its timeout, and when a lease expires', async () => {
     assert.equal(await take('patient', { waitSeconds: 1 }), undefined)
     const id = await given('patient')
     await take('patient')
@@ -177,7 +177,7 @@ describe('leases', () => {
     assert.equal((await waiting)?.job.id, id)
   })
 
-  test('who waits for the end of a job gets it, and what it is when the time is over', async () => {
+  test('returns a job when it ends, or its current state at the timeout', async () => {
     const id = await given('awaited')
     const early = await engine.awaitJob({ params: { id }, query: { waitSeconds: 1 } })
     assert.deepEqual([early.isFinal, early.job.status.state], [false, 'CREATED'])
@@ -196,7 +196,7 @@ describe('leases', () => {
     await left
   })
 
-  test('many who wait cost one look a second, and each gets its own', async () => {
+  test('polls once per second for many waiting agents, and gives each its own job', async () => {
     const clients = Array.from({ length: 60 }, (_, index) => `crowd ${index}`)
     const began = performance.now()
     const waiting: ReturnType<typeof take>[] = []
@@ -213,7 +213,7 @@ describe('leases', () => {
       assert.equal(taken?.job.clientId, clients[index])
   })
 
-  test('whatever agents do, live or die, every job is done once', async () => {
+  test('completes every job once, even if agents stop at any point', async () => {
     const steps = fc.array(
       fc.record({ agent: fc.nat({ max: 3 }), act: fc.constantFrom('take', 'take', 'renew', 'end', 'die', 'end late') }),
       { minLength: 10, maxLength: 30 },
@@ -224,7 +224,7 @@ describe('leases', () => {
         const clientId = `property ${run++}`
         const jobs = await Promise.all(Array.from({ length: 4 }, () => given(clientId)))
         const ended = await work(clientId, acts)
-        // Whoever is left does what is left.
+        // The remaining agents complete the remaining jobs.
         for (const id of jobs) await runOut(id)
         for (let taken = await take(clientId); taken !== undefined; taken = await take(clientId)) {
           await end(taken.held)
@@ -238,7 +238,7 @@ describe('leases', () => {
 
   type Act = { agent: number; act: string }
 
-  /** Agents in two processes, each at its own pace; answers which jobs were ended, as often as it was accepted. */
+  /** Runs agents in two processes, each at its own pace. Returns the ids of ended jobs, once per accepted request. */
   async function work(clientId: string, acts: readonly Act[]): Promise<string[]> {
     const ended: string[] = []
     const agents = Map.groupBy(acts, ({ agent }) => agent)
@@ -277,7 +277,7 @@ describe('leases', () => {
     }
   }
 
-  test('a gateway cannot take, renew or move by lease itself: that is for our own services', async () => {
+  test('refuses a gateway that takes, renews or moves jobs by lease directly', async () => {
     const gateway = await gatewayCaller(hub)
     const body = { data: { clientId: 'x', workflows: ['discovery'], waitSeconds: 0, leaseSeconds: 1 } }
     await assert.rejects(gateway.workflows.takeJob({ body }), code('not_found'))

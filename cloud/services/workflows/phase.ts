@@ -3,13 +3,16 @@ import type { Workflow } from '@millwright/api/workflows.ts'
 import { firstState } from './transition.ts'
 import { groupOf, isFinal } from './workflow.ts'
 
-/** What the names of states and groups say about an end, whoever wrote the workflow. */
+/** Patterns in the names of states and groups that show how a job ended. */
 const ends: readonly [RegExp, JobPhase][] = [
   [/CANCEL|ABORT|REVOK/i, 'canceled'],
   [/FAIL|ERROR|TERMINAT|REJECT|INVALID|DENIED|TIMEOUT|EXPIRED/i, 'failed'],
 ]
 
-/** Where a job stands, in words that fit any workflow: its end goes by the name of the state, then by its group's. */
+/**
+ * Returns the phase of a job in any workflow. The phase of a final state depends on its name, then on the name of its
+ * group.
+ */
 export function phaseOf(workflow: Workflow, state: string): JobPhase {
   if (!isFinal(workflow, state)) return state === firstState(workflow) ? 'waiting' : 'running'
   for (const name of [state, groupOf(workflow, state) ?? '']) {

@@ -3,8 +3,8 @@ import { type Box, type Line, layoutOf, type Point } from './layout.ts'
 import { groupOf, initialState, isFinal } from './workflow.ts'
 
 /**
- * The state machine as a picture that stands for itself: it says in words what it shows, follows the light or dark of its
- * reader, and runs nothing.
+ * Draws a workflow as an SVG picture. The picture contains a text description, supports light and dark mode, and
+ * contains no scripts.
  */
 export function picture(workflow: Workflow): string {
   const { boxes, lines, width, height } = layoutOf(workflow, shortened)
@@ -43,7 +43,7 @@ text{fill:var(--ink)}.small{font-size:11px;font-weight:400;fill:var(--soft)}
 
 type Kind = 'client' | 'engine' | 'immediate' | 'either'
 
-/** Who may go this way: the client, the engine when told to or by itself, or either. */
+/** Which side can use a transition: the client, the engine on request or immediately, or both. */
 function kindOf({ transitions }: Workflow, line: Pick<Line, 'from' | 'to'>): Kind {
   const along = transitions.filter(({ from, to }) => from === line.from && to === line.to)
   const client = along.some(({ eligible }) => eligible === 'CLIENT')
@@ -52,18 +52,18 @@ function kindOf({ transitions }: Workflow, line: Pick<Line, 'from' | 'to'>): Kin
   return 'client'
 }
 
-const said: Readonly<Record<Kind, string>> = {
+const sideNames: Readonly<Record<Kind, string>> = {
   client: 'by the client',
   engine: 'by the engine',
-  immediate: 'at once',
-  either: 'by either',
+  immediate: 'immediately',
+  either: 'by client or engine',
 }
 
 function inWords(workflow: Workflow): string {
   const pairs = new Map(workflow.transitions.map(({ from, to }) => [JSON.stringify([from, to]), { from, to }]))
   const moves = [...pairs.values()]
     .filter(({ from, to }) => from !== to)
-    .map(({ from, to }) => `${from} to ${to} ${said[kindOf(workflow, { from, to })]}`)
+    .map(({ from, to }) => `${from} to ${to} ${sideNames[kindOf(workflow, { from, to })]}`)
   const final = workflow.states.map(({ name }) => name).filter((name) => isFinal(workflow, name))
   const about = workflow.description === undefined ? '' : `${workflow.description}. `
   return `${about}Begins in ${initialState(workflow)}, ends in ${final.join(', ')}. ${moves.join('; ')}.`
@@ -77,12 +77,12 @@ function arrow(workflow: Workflow, line: Line): string {
   return `<path class="arrow ${kind}" d="${path}"/>${gap}<path class="${kind} tip" d="${tip(x, y)}"/>\n`
 }
 
-/** Every line ends level, so a tip points to the right. */
+/** Every line ends horizontally, so the tip points to the right. */
 function tip(x: number, y: number): string {
   return `M${round(x - 10)} ${round(y - 5)} ${round(x)} ${round(y)} ${round(x - 10)} ${round(y + 5)}Z`
 }
 
-/** Smooth from point to point, level at each. */
+/** A smooth line through the points, horizontal at each. */
 function curve(points: readonly Point[]): string {
   const [first = { x: 0, y: 0 }, ...rest] = points
   let before = first
@@ -123,7 +123,7 @@ function legend(top: number): string {
     ['client', 'client'],
     ['engine', 'engine'],
     ['either', 'either'],
-    ['immediate', 'at once'],
+    ['immediate', 'immediately'],
   ]
   const shown = entries.map(([kind, label], index) => {
     const x = 28 + index * 105

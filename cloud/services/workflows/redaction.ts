@@ -2,12 +2,12 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { hiddenAssets, idsIn, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
 import type { JobRow, PastRow } from './job.ts'
-import { isGateway } from './side.ts'
+import { isGateway } from './job-access.ts'
 
 /**
- * A job of a readable gateway may name an asset that the caller cannot read, in its tags, its definition or its result. The
- * job is then shown without them: without the tags that name the asset, the definition, the result and the messages. The
- * gateway itself sees its jobs in full.
+ * Redacts jobs. A job of a readable gateway may name an asset that the caller cannot read, in its tags, definition or
+ * result. The caller then gets the job without the tags that name the asset, the definition, the result and the
+ * messages. The gateway itself gets its jobs unchanged.
  */
 
 type Shown = Pick<JobRow, 'tags' | 'definition' | 'context' | 'message'>
@@ -25,7 +25,7 @@ export async function redacted<Row extends Shown>(
   })
 }
 
-/** A job with its past, in which the same is left out. */
+/** Redacts a job and its history in the same way. */
 export async function redactedWithPast(
   context: Pick<Context, 'peers'>,
   caller: Caller,
@@ -43,13 +43,13 @@ export async function redactedWithPast(
   }
 }
 
-/** Whether a filter names an asset that the caller cannot read: nothing matches it then. */
+/** Returns whether a filter names an asset that the caller cannot read. Such a filter matches nothing. */
 export async function namesHidden(context: Pick<Context, 'peers'>, caller: Caller, value: unknown): Promise<boolean> {
   const [hidden = []] = await hiddenIn(context, caller, [value])
   return hidden.length > 0
 }
 
-/** For each value, the assets that it names and the caller cannot read. */
+/** Returns for each value the named assets that the caller cannot read. */
 export async function hiddenIn(
   context: Pick<Context, 'peers'>,
   caller: Caller,

@@ -33,12 +33,12 @@ const cases: [string, string][] = [
 ]
 
 for (const [filter, expected] of cases) {
-  test(`${filter} is understood`, () => {
+  test(`applies the filter ${filter}`, () => {
     assert.equal(filteredText(parseResponseFilter(filter), answer), expected)
   })
 }
 
-test('anything else is refused before it does harm', () => {
+test('refuses every other filter before the handler runs', () => {
   const refused = ['', '..', '.a.', '.[', '.a[b]', '{', '{a:}', '{1}', '.a | ', 'del(.a)', 'map(.id)', '.a == 1', '"a']
   for (const filter of [...refused, '."\\q"', `${'('.repeat(40)}.${')'.repeat(40)}`, '.a'.repeat(1_000)])
     assert.throws(
@@ -48,12 +48,12 @@ test('anything else is refused before it does harm', () => {
     )
 })
 
-test('a filter cannot wear the server out', () => {
+test('limits the size and the results of a filter', () => {
   const twice = parseResponseFilter(Array.from({ length: 30 }, () => '(.,.)').join('|'))
   assert.throws(() => twice(answer), /more than 10000 results/)
 })
 
-test('whatever is sent, it is read or refused', () => {
+test('applies or refuses any text without failing', () => {
   const parts = fc.constantFrom('.', '.a', '[', ']', '{', '}', '(', ')', ',', '|', ':', '"x"', '0', 'a', ' ', '"', '\\')
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 12 }), fc.jsonValue(), (tokens, value) => {

@@ -1,19 +1,19 @@
 import { Problem } from '@millwright/api/problem.ts'
 
 /**
- * `X-Response-Filter`: what a client wants of an answer, in the simple part of the language of jq. There are paths
- * (`.status.state`, `.content[0].id`, `.content[].id`), lists (`[.content[].id]`), objects (`{id, state: .status.state}`),
- * several results (`.id, .status`) and pipes (`.content[] | .id`). What is not there is `null`: a filter that can be read
- * fails only when it has too many results.
+ * `X-Response-Filter` selects parts of a response with a subset of the jq language: paths (`.status.state`,
+ * `.content[0].id`, `.content[].id`), lists (`[.content[].id]`), objects (`{id, state: .status.state}`), several
+ * results (`.id, .status`) and pipes (`.content[] | .id`). Missing fields are `null`. A valid filter fails only when it
+ * has too many results.
  */
 export type ResponseFilter = (value: unknown) => unknown[]
 
 const longest = 1_024
 const deepest = 32
-/** So many results of one filter: iterating over everything twice must not become a way to wear us out. */
+/** The limit for results of one filter, because nested iterations grow quickly. */
 const mostResults = 10_000
 
-/** The results as the engine writes them: each as JSON on a line of its own. */
+/** Formats the results as the engine does: JSON, one line per result. */
 export function filteredText(filter: ResponseFilter, value: unknown): string {
   return filter(value)
     .map((result) => `${JSON.stringify(result)}\n`)
@@ -24,7 +24,7 @@ export function parseResponseFilter(text: string): ResponseFilter {
   if (text.length > longest) throw unreadable(`it has more than ${longest} characters`)
   const reader = new Reader(text)
   const filter = pipe(reader, 0)
-  if (reader.peek() !== '') throw unreadable(`${reader.peek()} is not understood here`)
+  if (reader.peek() !== '') throw unreadable(`${reader.peek()} is not valid here`)
   return filter
 }
 
@@ -48,19 +48,19 @@ class Reader {
     return found
   }
 
-  take(wanted: string): boolean {
-    if (this.peek() !== wanted) return false
+  take(token: string): boolean {
+    if (this.peek() !== token) return false
     this.#place++
     return true
   }
 
-  expect(wanted: string): void {
-    if (!this.take(wanted)) throw unreadable(`${wanted} is missing before ${this.peek() || 'its end'}`)
+  expect(token: string): void {
+    if (!this.take(token)) throw unreadable(`${token} is missing before ${this.peek() || 'its end'}`)
   }
 }
 
 function pipe(reader: Reader, depth: number): ResponseFilter {
-  if (depth > deepest) throw unreadable('it is nested too deeply')
+  if (depth > deepest) throw unreadable('it is nested too deep')
   const first = several(reader, depth)
   if (!reader.take('|')) return first
   const rest = pipe(reader, depth + 1)
@@ -84,10 +84,10 @@ function term(reader: Reader, depth: number): ResponseFilter {
     reader.expect(')')
     return steps(reader, inner)
   }
-  throw unreadable(begin === '' ? 'something is missing at its end' : `${begin} is not understood here`)
+  throw unreadable(begin === '' ? 'the end of the filter is missing' : `${begin} is not valid here`)
 }
 
-/** After a dot: a quoted field, or the value itself. */
+/** Parses a quoted field or the value itself after a dot. */
 function here(reader: Reader): ResponseFilter {
   return reader.peek().startsWith('"') ? field(quoted(reader.next())) : (value) => [value]
 }
@@ -118,7 +118,7 @@ function nextStep(reader: Reader): ResponseFilter | undefined {
   reader.expect(']')
   if (/^\d+$/.test(place)) return (value) => [Array.isArray(value) ? (value[Number(place)] ?? null) : null]
   if (place.startsWith('"')) return field(quoted(place))
-  throw unreadable(`${place} is no place in a list`)
+  throw unreadable(`${place} is not a list index`)
 }
 
 function field(name: string): ResponseFilter {
@@ -140,7 +140,7 @@ function list(reader: Reader, depth: number): ResponseFilter {
   return (value) => [inner(value)]
 }
 
-/** `{id}` is short for `{id: .id}`. Of a filter with several results the first counts. */
+/** `{id}` is short for `{id: .id}`. If a filter has several results, the first one is used. */
 function object(reader: Reader, depth: number): ResponseFilter {
   const entries: [string, ResponseFilter][] = []
   while (!reader.take('}')) {
@@ -154,14 +154,14 @@ function object(reader: Reader, depth: number): ResponseFilter {
 function nameOf(text: string): string {
   if (text.startsWith('"')) return quoted(text)
   if (/^[A-Za-z_]/.test(text)) return text
-  throw unreadable(text === '' ? 'a field is missing at its end' : `${text} is no field`)
+  throw unreadable(text === '' ? 'a field is missing at its end' : `${text} is not a field name`)
 }
 
 function quoted(text: string): string {
   try {
     return JSON.parse(text)
   } catch {
-    throw unreadable(`${text} is no text`)
+    throw unreadable(`${text} is not a valid string`)
   }
 }
 
@@ -177,6 +177,6 @@ function each<Element>(elements: readonly Element[], filter: (element: Element) 
 function unreadable(why: string): Problem {
   return new Problem(
     'invalid_filter',
-    `X-Response-Filter cannot be used: ${why}. There are paths, lists, objects, commas and pipes, as in jq`,
+    `Invalid X-Response-Filter: ${why}. Supported are paths, lists, objects, commas and pipes, as in jq`,
   )
 }

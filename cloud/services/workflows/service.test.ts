@@ -8,7 +8,7 @@ import { directUpdate, engineOf, gatewayCaller, machine } from './testing.ts'
 
 type EngineErrors = { errors: { code: string; logref: string; message: string }[] }
 
-/** Everything that clients of the engine know it by: one hub for all, each test with workflows and clients of its own. */
+/** Compatibility with clients of the engine. All tests share a hub; each test has its own workflows and clients. */
 describe('the workflow engine', () => {
   let hub: TestHub
   let admin: TestCaller
@@ -25,7 +25,7 @@ describe('the workflow engine', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  /** As a program would that knows only the engine. */
+  /** Sends a request as a client that only knows the engine. */
   function send(
     caller: TestCaller,
     line: string,
@@ -49,7 +49,7 @@ describe('the workflow engine', () => {
     return admin.workflows.createJob({ body: { clientId, workflow, ...rest } as never })
   }
 
-  /** As if as much had been said as is remembered. */
+  /** Fills the history of a job up to the limit. */
   async function givenLongPast(id: string): Promise<void> {
     await hub.asOwner(async (owner) => {
       const values = [hub.tenant.tenantId, id, workflowLimits.history]
@@ -77,7 +77,7 @@ describe('the workflow engine', () => {
     '/wfx-southbound',
     '/wfx-southbound/api/wfx/v1',
   ]) {
-    test(`an agent of the engine does its work below ${base}`, async () => {
+    test(`serves an agent of the engine below ${base}`, async () => {
       const agent = await gatewayCaller(hub)
       const created = await send(admin, 'POST /api/wfx/v1/jobs', {
         clientId: agent.principalId,
@@ -109,7 +109,7 @@ describe('the workflow engine', () => {
         assert.equal(moved.status, 200)
         const status = moved.body as JobStatus
         assert.equal(status.state, then)
-        // What the engine moved on by itself starts without a report.
+        // The state that the engine moved the job to has no report.
         assert.equal(status.progress, state === then ? 50 : undefined)
         assert.equal(status.clientId, state === then ? 'swupdate' : undefined)
         assert.match(status.definitionHash ?? '', /^[0-9a-f]{64}$/)
@@ -125,7 +125,7 @@ describe('the workflow engine', () => {
     })
   }
 
-  test('refusals are in the words of the engine, with the status that its clients expect', async () => {
+  test('returns errors in the format of the engine, with the status that its clients expect', async () => {
     const { id } = await given()
     const cases: [TestCaller, string, unknown, number, string][] = [
       [admin, 'GET /api/wfx/v1/jobs/no-such-job', undefined, 404, 'wfx.jobNotFound'],
@@ -156,7 +156,7 @@ describe('the workflow engine', () => {
     assert.equal((nobody.body as EngineErrors).errors[0]?.code, 'wfx.unauthenticated')
   })
 
-  test('workflows are there by name, never change, and go when no job needs them', async () => {
+  test('reads workflows by name, never changes them, and deletes them only without jobs', async () => {
     const workflow = { ...machine('NEW ~> DONE'), name: 'shop.kanban' }
     const created = await send(admin, 'POST /api/wfx/v1/workflows', {
       ...workflow,
@@ -177,7 +177,7 @@ describe('the workflow engine', () => {
     )
   })
 
-  test('a workflow that a job is being made of is not deleted under it', async () => {
+  test('does not delete a workflow while a job of it is created', async () => {
     const name = 'shop.contested'
     await admin.workflows.createWorkflow({ body: { ...machine('a > b'), name } })
     const outcomes = await Promise.allSettled([
@@ -192,7 +192,7 @@ describe('the workflow engine', () => {
     assert.equal(made > 0, isThere)
   })
 
-  test('a list of workflows is by name, in pages, and draws each', async () => {
+  test('lists workflows by name in pages, and draws each', async () => {
     const { content, pagination } = await viewer.workflows.listWorkflows({ query: { limit: 3 } })
     assert.deepEqual(
       content.map(({ name }) => name),
@@ -207,7 +207,7 @@ describe('the workflow engine', () => {
     assert.match(drawn.text, /^<svg .*<\/svg>\n$/s)
   })
 
-  test('jobs are listed by state, group, client, workflow and tags, oldest first or newest first', async () => {
+  test('lists jobs by state, group, client, workflow and tags, oldest or newest first', async () => {
     const clientId = 'lister'
     const jobs = [
       await given(clientId, { tags: ['red', 'big'] }),
@@ -236,7 +236,7 @@ describe('the workflow engine', () => {
     assert.deepEqual([content[0]?.id, pagination], [jobs[1]?.id, { limit: 1, offset: 1, total: 3 }])
   })
 
-  test('a gateway sees and moves its own jobs, and to it there are no others', async () => {
+  test('lets a gateway read and move only its own jobs', async () => {
     const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
     const [mine, theirs] = [await given(own.principalId), await given(other.principalId)]
     const listed = await own.workflows.listJobs({})
@@ -260,7 +260,7 @@ describe('the workflow engine', () => {
     assert.deepEqual(await own.workflows.putJobDefinition({ params: { id: mine.id }, body: { a: 1 } }), { a: 1 })
   })
 
-  test('who manages moves jobs as the engine, and needs the permission for it', async () => {
+  test('lets a manager move jobs as the engine only with the permission', async () => {
     const { id } = await given('somebody', { workflow: 'discovery' })
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'CREATED')
     await assert.rejects(put(viewer, id, { state: 'CANCELED' }), code('forbidden'))
@@ -276,7 +276,7 @@ describe('the workflow engine', () => {
       await assert.rejects(attempt(), code('forbidden'))
   })
 
-  test('the jobs of another tenant do not exist', async () => {
+  test('returns 404 for jobs of another tenant', async () => {
     const { id } = await given()
     const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
     await assert.rejects(stranger.workflows.getJob({ params: { id } }), code('not_found'))
@@ -285,7 +285,7 @@ describe('the workflow engine', () => {
     assert.deepEqual((await stranger.workflows.listJobs({})).content, [])
   })
 
-  test('reports of progress replace each other; what is said and what changes is remembered, up to a limit', async () => {
+  test('replaces progress reports, and stores messages and changes in the history up to the limit', async () => {
     const { id } = await given()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20, 30]) await put(gateway, id, { state: 'INSTALLING', progress })
@@ -305,7 +305,7 @@ describe('the workflow engine', () => {
     assert.equal(history.at(-1)?.status?.message, 'line 3')
   })
 
-  test('what is over stays as it ended', async () => {
+  test('does not change a final job', async () => {
     const { id } = await given()
     await put(gateway, id, { state: 'TERMINATED', message: 'no power', context: { lines: ['a', 'b'] } })
     const again = await put(gateway, id, { state: 'TERMINATED', message: 'something else' })
@@ -313,7 +313,7 @@ describe('the workflow engine', () => {
     await assert.rejects(put(gateway, id, { state: 'INSTALLING' }), code('invalid_transition'))
   })
 
-  test('the hash of a definition does not depend on the order of its fields, and follows its changes', async () => {
+  test('computes the hash of a definition independent of the order of fields', async () => {
     const first = await given('somebody', { definition: { a: 1, b: { c: [1, 2], d: null } } })
     const second = await given('somebody', { definition: { b: { d: null, c: [1, 2] }, a: 1 } })
     assert.equal(first.status.definitionHash, second.status.definitionHash)
@@ -324,7 +324,7 @@ describe('the workflow engine', () => {
     assert.deepEqual(await viewer.workflows.getJobDefinition({ params: { id: first.id } }), { a: 2 })
   })
 
-  test('a gateway changes the definitions of its jobs, except of discovery and device-info jobs', async () => {
+  test('lets a gateway change the definitions of its jobs, except of discovery and device-info jobs', async () => {
     const rewrite = async (workflow: string) => {
       const { id } = await given(gateway.principalId, { workflow, definition: { a: 1 } })
       const { status } = await send(gateway, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })
@@ -334,7 +334,7 @@ describe('the workflow engine', () => {
     for (const workflow of ['discovery', 'device-info']) assert.deepEqual(await rewrite(workflow), [403, 1])
   })
 
-  test('tags are added and removed, and there are not more than allowed', async () => {
+  test('adds and removes tags up to the limit', async () => {
     const { id } = await given('somebody', { tags: ['b'] })
     const params = { id }
     assert.deepEqual(await admin.workflows.addJobTags({ params, body: ['c', 'a', 'b'] }), ['a', 'b', 'c'])
@@ -344,7 +344,7 @@ describe('the workflow engine', () => {
     await assert.rejects(admin.workflows.addJobTags({ params, body: many }), code('invalid_body'))
   })
 
-  test('an answer comes in the shape that was asked for, and a filter is read before anything happens', async () => {
+  test('filters a response as requested, and parses the filter before it changes anything', async () => {
     const { id } = await given(gateway.principalId, { tags: ['shaped'] })
     const filter = { 'x-response-filter': '.state' }
     const status = await send(gateway, `GET /api/wfx/v1/jobs/${id}/status`, undefined, filter)
@@ -370,7 +370,7 @@ describe('the workflow engine', () => {
       assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"CREATED"\n')
   })
 
-  test('what is written is in the audit trail; reports of progress are not', async () => {
+  test('records changes in the audit trail, but not progress reports', async () => {
     const { id } = await given()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20]) await put(gateway, id, { state: 'INSTALLING', progress })
@@ -383,7 +383,7 @@ describe('the workflow engine', () => {
     )
   })
 
-  test('a job that has been over for long is forgotten, with all that belongs to it', async () => {
+  test('prunes a job and its history after it has been final for the retention period', async () => {
     const [old, recent] = [await given('pruned', { tags: ['old'] }), await given('pruned')]
     for (const { id } of [old, recent])
       await engineOf(hub).moveJob({ params: { id }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
@@ -401,7 +401,7 @@ describe('the workflow engine', () => {
     )
   })
 
-  test('the typed client hears the problem that the engine told in its own words', async () => {
+  test('converts errors of the engine into problems for the typed client', async () => {
     const input: AnyInput = { params: { id: 'none' } }
     const { body, status } = await admin.exchange(workflows, 'getJob', input)
     assert.equal(status, 404)

@@ -1,17 +1,17 @@
 import { workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import { type Handlers, service } from '../../platform/service.ts'
-import { browsingHandlers } from './browsing.ts'
-import { withResponseFilters } from './filtering.ts'
 import { jobEventHandlers } from './job-events.ts'
+import { jobOverviewHandlers } from './job-overview.ts'
 import { anyOver, pruneJobs } from './job-store.ts'
 import { jobHandlers } from './jobs.ts'
 import { leaseHandlers } from './leases.ts'
+import { withResponseFilters } from './response-filter-handlers.ts'
 import { Waiters } from './waiters.ts'
 import { workflowHandlers } from './workflows.ts'
 
 const pruning = { everyMs: 3_600_000, batch: 500 } as const
 
-/** Workflows as data, jobs as their instances: the engine that agents on the shop floor speak to. */
+/** The workflow engine: workflows are data, and jobs are their instances. Agents on the shop floor use it. */
 export const workflowsService = service({
   contract: workflows,
   migrations: { module: 'workflows', folder: new URL('./migrations/', import.meta.url) },
@@ -22,7 +22,7 @@ export const workflowsService = service({
       ...jobHandlers(context),
       ...jobEventHandlers(context),
       ...leaseHandlers(context, new Waiters(context)),
-      ...browsingHandlers(context),
+      ...jobOverviewHandlers(context),
     })
   },
   tasks({ database }) {

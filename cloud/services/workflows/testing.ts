@@ -5,7 +5,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { TestCaller, TestHub, TestTenant } from '../../platform/testing/hub.ts'
 
-/** A workflow from its arrows: `a > b` is for the client, `a ~> b` for the engine, `a => b` at once. */
+/** Creates a workflow from arrows: `a > b` for the client, `a ~> b` for the engine, `a => b` immediately. */
 export function machine(...lines: string[]): Workflow {
   const transitions = lines.map((line): Transition => {
     const [, from = '', arrow, to = ''] = /^(\S+) (>|~>|=>) (\S+)$/.exec(line) ?? []
@@ -16,7 +16,7 @@ export function machine(...lines: string[]): Workflow {
   return { name: 'machine', states, transitions }
 }
 
-/** The engine's own example of an update, which its agents know. */
+/** The update workflow in the engine's documentation, which its agents use. */
 export const directUpdate: Workflow = {
   ...machine(
     'INSTALL > INSTALLING',
@@ -38,7 +38,7 @@ export const directUpdate: Workflow = {
   ],
 }
 
-/** The token of a gateway, without the proof that the front asks of real ones. */
+/** A caller with the token of a gateway, without the DPoP proof that the front requires. */
 export async function gatewayCaller(hub: TestHub, tenant: TestTenant = hub.tenant): Promise<TestCaller> {
   const principal = await hub.context.database.transaction(tenant, async (tx) => {
     await changeAccess(tx)
@@ -49,7 +49,7 @@ export async function gatewayCaller(hub: TestHub, tenant: TestTenant = hub.tenan
   return hub.withToken(await hub.tokenFor(principal.id, { roles: ['gateway'], tenant }), principal.id)
 }
 
-/** The engine as other services of ours reach it. */
+/** The engine as internal services call it. */
 export function engineOf(hub: TestHub, tenant: TestTenant = hub.tenant) {
   return hub.context.peers(workflows, systemCaller({ tenantId: tenant.tenantId, tenantName: tenant.name }))
 }

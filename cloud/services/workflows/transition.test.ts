@@ -8,14 +8,14 @@ import { awaitsClient, firstState, moved, stateWhenTaken } from './transition.ts
 
 const discovery = builtInWorkflows.get('discovery') ?? machine()
 
-test('a job is moved along the transitions of who moves it', () => {
+test('moves a job along the transitions of its side', () => {
   assert.equal(moved(discovery, { from: 'RUNNING', to: 'FINISHED', as: 'CLIENT' }), 'FINISHED')
   assert.equal(moved(discovery, { from: 'RUNNING', to: 'CANCELING', as: 'WFX' }), 'CANCELING')
   for (const as of ['CLIENT', 'WFX'] as const)
     assert.equal(moved(discovery, { from: 'CANCELING', to: 'CANCELED', as }), 'CANCELED')
 })
 
-test('a move that does not exist, or is for the other side, is refused with what there is', () => {
+test('refuses a transition that does not exist or belongs to the other side, and lists the possible ones', () => {
   const refusal = (from: string, to: string, as: 'CLIENT' | 'WFX') => {
     try {
       return moved(discovery, { from, to, as })
@@ -26,25 +26,25 @@ test('a move that does not exist, or is for the other side, is refused with what
   }
   assert.match(
     refusal('CREATED', 'FINISHED', 'CLIENT'),
-    /no transition from CREATED to FINISHED; for CLIENT .* RUNNING/,
+    /no transition from CREATED to FINISHED. Available to CLIENT: .*RUNNING/,
   )
-  assert.match(refusal('RUNNING', 'CANCELING', 'CLIENT'), /not for CLIENT/)
-  assert.match(refusal('FINISHED', 'RUNNING', 'CLIENT'), /none for CLIENT at all/)
+  assert.match(refusal('RUNNING', 'CANCELING', 'CLIENT'), /not available to CLIENT/)
+  assert.match(refusal('FINISHED', 'RUNNING', 'CLIENT'), /No transition is available to CLIENT/)
 })
 
-test('staying where it is needs no transition', () => {
+test('accepts the same state without a transition', () => {
   for (const state of ['CREATED', 'RUNNING', 'FINISHED'])
     assert.equal(moved(discovery, { from: state, to: state, as: 'CLIENT' }), state)
 })
 
-test('what happens at once is followed as far as it goes, from the beginning too', () => {
+test('follows immediate transitions to the end, also from the initial state', () => {
   assert.equal(moved(directUpdate, { from: 'INSTALLING', to: 'INSTALLED', as: 'CLIENT' }), 'ACTIVATE')
   const chain = machine('a => b', 'b => c', 'c > d', 'd => e')
   assert.equal(firstState(chain), 'c')
   assert.equal(moved(chain, { from: 'c', to: 'd', as: 'CLIENT' }), 'e')
 })
 
-test('a client has something to do where a transition is for it', () => {
+test('waits for the client in states with a transition for the client', () => {
   assert.equal(awaitsClient(discovery, 'CREATED'), true)
   assert.equal(awaitsClient(discovery, 'CANCELING'), true)
   assert.equal(awaitsClient(discovery, 'FINISHED'), false)
@@ -53,14 +53,14 @@ test('a client has something to do where a transition is for it', () => {
   assert.equal(awaitsClient(machine('a > a', 'a ~> b'), 'a'), false)
 })
 
-test('taking a new job begins it, and changes nothing about one that was begun', () => {
+test('starts a new job when it is taken, and does not change a started one', () => {
   assert.equal(stateWhenTaken(discovery, 'CREATED'), 'RUNNING')
   assert.equal(stateWhenTaken(discovery, 'CANCELING'), 'CANCELING')
   assert.equal(stateWhenTaken(directUpdate, 'INSTALL'), 'INSTALLING')
   assert.equal(stateWhenTaken(machine('a > failed', 'a > done'), 'a'), 'a')
 })
 
-test('the phase of a job is told by where it is: first, on its way, or at an end of some name', () => {
+test('derives the phase of a job from its state: waiting, running or a kind of end', () => {
   const phases = (workflow: typeof discovery) =>
     Object.fromEntries(workflow.states.map(({ name }) => [name, phaseOf(workflow, name)]))
   assert.deepEqual(phases(discovery), {

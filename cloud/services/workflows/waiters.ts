@@ -3,63 +3,64 @@ import type { Log } from '../../platform/log.ts'
 import { type Wake, wakeOf } from './job-change.ts'
 import { findOffered, findStates } from './lease-store.ts'
 
-/** How exact the end of a wait is. */
+/** The resolution of timeouts. */
 const tickMs = 250
-/** How often to look for what another process did, and for leases that have run out: every so many ticks. */
-const ticksPerLook = 4
+/** How many ticks pass between polls for changes of other processes and for expired leases. */
+const ticksPerPoll = 4
 
-/** For a job that somebody may take, or for the end of one; also for its leaving a state. */
-type Wish = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
+/** A wait for a job that the client can take, or for the end of a job or a change of its state. */
+type WaitCondition = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
 
-type Waiter = { wish: Wish; until: number; wake: () => void; offer?: Wake }
+type Waiter = { condition: WaitCondition; until: number; wake: () => void; offer?: Wake }
 
-type Place = { woken: Promise<void>; passOn: () => void; leave: () => void }
+type Wait = { woken: Promise<void>; passOn: () => void; leave: () => void }
 
-/** Those of one tenant, each in the line of its client or job, the oldest first. */
-type Room = { lines: Map<string, Waiter[]>; looking: boolean }
+/** The waiting requests of one tenant, in one queue per client or job, oldest first. */
+type TenantWaits = { queues: Map<string, Waiter[]>; isPolling: boolean }
 
-type Options = { database: Database; log: Log; stopping: AbortSignal }
+type WaitersOptions = { database: Database; log: Log; stopping: AbortSignal }
 
 /**
- * Those who wait, however many, at the cost of one timer and one or two statements per tenant and second. What this
- * process commits wakes them at once.
+ * `Waiters` holds waiting requests. Their number does not matter: they share one timer, and one or two statements per
+ * tenant and second. Commits of this process wake them immediately.
  */
 export class Waiters {
-  readonly #options: Options
-  readonly #rooms = new Map<string, Room>()
+  readonly #options: WaitersOptions
+  readonly #tenants = new Map<string, TenantWaits>()
   #timer: NodeJS.Timeout | undefined
   #ticks = 0
 
-  constructor(options: Options) {
+  constructor(options: WaitersOptions) {
     this.#options = options
     options.database.onCommit(({ tenantId, topics }) => {
-      const room = this.#rooms.get(tenantId)
-      if (room === undefined) return
+      const waits = this.#tenants.get(tenantId)
+      if (waits === undefined) return
       for (const topic of topics) {
         const wake = wakeOf(topic)
-        if (wake !== undefined) notify(room, wake)
+        if (wake !== undefined) notify(waits, wake)
       }
     })
     options.stopping.addEventListener('abort', () => this.#sweep(Number.POSITIVE_INFINITY), { once: true })
   }
 
   /**
-   * Joins before it looks, so that nothing that happens in between is missed. `woken` resolves when it is worth looking
-   * again, or when the time is over. Whoever does not look again passes on what was offered to it in the meantime.
+   * Adds a waiting request. The caller joins before it queries, so that it misses no change in between. `woken`
+   * resolves when the caller should query again, or at the timeout. A caller that does not query again passes its offer
+   * on.
    */
-  join(tenantId: string, wish: Wish, until: number): Place {
+  join(tenantId: string, condition: WaitCondition, until: number): Wait {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter: Waiter = { wish, until, wake: resolve }
-    const room = this.#rooms.get(tenantId) ?? { lines: new Map<string, Waiter[]>(), looking: false }
-    const line = lineOf(wish)
-    room.lines.set(line, [...(room.lines.get(line) ?? []), waiter])
-    this.#rooms.set(tenantId, room)
+    const waiter: Waiter = { condition, until, wake: resolve }
+    const waits = this.#tenants.get(tenantId) ?? { queues: new Map<string, Waiter[]>(), isPolling: false }
+    const queue = queueKey(condition)
+    waits.queues.set(queue, [...(waits.queues.get(queue) ?? []), waiter])
+    this.#tenants.set(tenantId, waits)
     this.#timer ??= setInterval(() => this.#tick(), tickMs).unref()
     if (this.#options.stopping.aborted) resolve()
     return {
       woken: promise,
       passOn: () => this.#passOn(tenantId, waiter),
-      leave: () => this.#leave(tenantId, room, waiter),
+      leave: () => this.#leave(tenantId, waits, waiter),
     }
   }
 
@@ -68,47 +69,50 @@ export class Waiters {
   }
 
   #passOn(tenantId: string, { offer }: Waiter): void {
-    const room = this.#rooms.get(tenantId)
-    if (offer !== undefined && room !== undefined) notify(room, offer)
+    const waits = this.#tenants.get(tenantId)
+    if (offer !== undefined && waits !== undefined) notify(waits, offer)
   }
 
-  #leave(tenantId: string, room: Room, waiter: Waiter): void {
-    remove(room, waiter)
-    if (room.lines.size > 0 || this.#rooms.get(tenantId) !== room) return
-    this.#rooms.delete(tenantId)
-    if (this.#rooms.size > 0) return
+  #leave(tenantId: string, waits: TenantWaits, waiter: Waiter): void {
+    remove(waits, waiter)
+    if (waits.queues.size > 0 || this.#tenants.get(tenantId) !== waits) return
+    this.#tenants.delete(tenantId)
+    if (this.#tenants.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   #tick(): void {
     this.#sweep(performance.now())
-    this.#ticks = (this.#ticks + 1) % ticksPerLook
-    if (this.#ticks === 0) for (const [tenantId, room] of this.#rooms) void this.#look(tenantId, room)
+    this.#ticks = (this.#ticks + 1) % ticksPerPoll
+    if (this.#ticks === 0) for (const [tenantId, waits] of this.#tenants) void this.#poll(tenantId, waits)
   }
 
   #sweep(now: number): void {
-    for (const room of this.#rooms.values())
-      for (const line of [...room.lines.values()]) for (const waiter of line) if (waiter.until <= now) waiter.wake()
+    for (const waits of this.#tenants.values())
+      for (const queue of [...waits.queues.values()]) for (const waiter of queue) if (waiter.until <= now) waiter.wake()
   }
 
-  async #look(tenantId: string, room: Room): Promise<void> {
-    if (room.looking) return
-    room.looking = true
+  async #poll(tenantId: string, waits: TenantWaits): Promise<void> {
+    if (waits.isPolling) return
+    waits.isPolling = true
     try {
-      for (const wake of await this.#news(tenantId, room)) notify(room, wake)
+      for (const wake of await this.#changes(tenantId, waits)) notify(waits, wake)
     } catch (error) {
-      this.#options.log.warn({ error, tenantId }, 'Jobs could not be looked for')
+      this.#options.log.warn({ error, tenantId }, 'The poll for jobs failed')
     } finally {
-      room.looking = false
+      waits.isPolling = false
     }
   }
 
-  async #news(tenantId: string, room: Room): Promise<Wake[]> {
-    const wishes = [...room.lines.values()].flat().map(({ wish }) => wish)
-    const clientIds = [...new Set(wishes.flatMap((wish) => ('clientId' in wish ? [wish.clientId] : [])))]
+  async #changes(tenantId: string, waits: TenantWaits): Promise<Wake[]> {
+    const conditions = [...waits.queues.values()].flat().map(({ condition }) => condition)
+    const clientIds = [
+      ...new Set(conditions.flatMap((condition) => ('clientId' in condition ? [condition.clientId] : []))),
+    ]
     const left = new Map<string, string | undefined>()
-    for (const wish of wishes) if ('jobId' in wish) left.set(wish.jobId, wish.unlike ?? left.get(wish.jobId))
+    for (const condition of conditions)
+      if ('jobId' in condition) left.set(condition.jobId, condition.unlike ?? left.get(condition.jobId))
     const { database } = this.#options
     const offered =
       clientIds.length === 0 ? [] : await database.read({ tenantId }, (handle) => findOffered(handle, clientIds))
@@ -123,30 +127,32 @@ export class Waiters {
 }
 
 /**
- * Of those who wait for a job of a client the one that came last: a gateway whose line broke asks again, and the wait that
- * nobody listens to any more must not get the job.
+ * Wakes the newest wait for a job of the client. A gateway with a broken connection sends a new request, and the old
+ * wait must not get the job.
  */
-function notify(room: Room, wake: Wake): void {
+function notify(waits: TenantWaits, wake: Wake): void {
   if (wake.kind === 'moved') {
-    for (const waiter of room.lines.get(lineOf(wake)) ?? []) waiter.wake()
+    for (const waiter of waits.queues.get(queueKey(wake)) ?? []) waiter.wake()
     return
   }
-  const line = room.lines.get(lineOf({ clientId: wake.clientId, workflows: [] })) ?? []
-  const waiter = line.findLast(({ wish }) => 'workflows' in wish && wish.workflows.includes(wake.workflow))
+  const queue = waits.queues.get(queueKey({ clientId: wake.clientId, workflows: [] })) ?? []
+  const waiter = queue.findLast(
+    ({ condition }) => 'workflows' in condition && condition.workflows.includes(wake.workflow),
+  )
   if (waiter === undefined) return
-  // It is about to look: the next thing to take is for the next in line.
-  remove(room, waiter)
+  // This waiter is about to query, so the next offer goes to the next one in the queue.
+  remove(waits, waiter)
   waiter.offer = wake
   waiter.wake()
 }
 
-function remove(room: Room, waiter: Waiter): void {
-  const line = lineOf(waiter.wish)
-  const left = (room.lines.get(line) ?? []).filter((other) => other !== waiter)
-  if (left.length === 0) room.lines.delete(line)
-  else room.lines.set(line, left)
+function remove(waits: TenantWaits, waiter: Waiter): void {
+  const queue = queueKey(waiter.condition)
+  const left = (waits.queues.get(queue) ?? []).filter((other) => other !== waiter)
+  if (left.length === 0) waits.queues.delete(queue)
+  else waits.queues.set(queue, left)
 }
 
-function lineOf(wish: Wish | { jobId: string }): string {
-  return 'jobId' in wish ? `job ${wish.jobId}` : `client ${wish.clientId}`
+function queueKey(condition: WaitCondition | { jobId: string }): string {
+  return 'jobId' in condition ? `job ${condition.jobId}` : `client ${condition.clientId}`
 }

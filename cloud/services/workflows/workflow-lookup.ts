@@ -4,24 +4,24 @@ import { builtInWorkflows } from './built-in.ts'
 import type { JobRow } from './job.ts'
 import { findWorkflow, findWorkflows, shareWorkflow } from './workflow-store.ts'
 
-/** Workflows by name, whether they came with the product or with the tenant. */
+/** Finds workflows by name, built-in ones and those of the tenant. */
 
 export async function lookUp(handle: Handle, name: string): Promise<Workflow | undefined> {
   return builtInWorkflows.get(name) ?? findWorkflow(handle, name)
 }
 
-/** The same for a new job: it stays until the transaction is over. */
+/** Finds a workflow for a new job and prevents its deletion until the end of the transaction. */
 export async function lookUpForJob(tx: Transaction, name: string): Promise<Workflow | undefined> {
   return builtInWorkflows.get(name) ?? shareWorkflow(tx, name)
 }
 
-/** The workflows of some jobs, which cannot be missing: while there is a job, its workflow stays. */
+/** Returns the workflows of jobs. They always exist, because a workflow with jobs cannot be deleted. */
 export async function workflowsOf(handle: Handle, rows: readonly JobRow[]): Promise<(row: JobRow) => Workflow> {
   const names = [...new Set(rows.map(({ workflow }) => workflow))].filter((name) => !builtInWorkflows.has(name))
   const own = new Map((await findWorkflows(handle, names)).map((workflow) => [workflow.name, workflow]))
   return ({ workflow: name }) => {
     const workflow = builtInWorkflows.get(name) ?? own.get(name)
-    if (workflow === undefined) throw new Error(`The workflow ${name} is gone, but has jobs`)
+    if (workflow === undefined) throw new Error(`Workflow ${name} does not exist, but has jobs`)
     return workflow
   }
 }

@@ -5,34 +5,42 @@ import type { Workflow } from '@millwright/api/workflows.ts'
 import fc from 'fast-check'
 import { builtInWorkflows } from './built-in.ts'
 import { directUpdate, machine } from './testing.ts'
-import { completed, groupOf, initialState, isFinal, requireSound } from './workflow.ts'
+import { completed, groupOf, initialState, isFinal, requireValid } from './workflow.ts'
 
-const unsound: [string, Workflow, RegExp][] = [
-  ['two states where jobs begin', machine('a > c', 'b > c'), /one state is the initial one, not 2: a, b/],
-  ['a cycle', machine('a > b', 'b > c', 'c > b'), /there is a cycle: b → c → b/],
-  ['a cycle and no beginning', machine('a > b', 'b > a'), /there is a cycle: a → b → a/],
-  ['two ways at once out of one state', machine('a => b', 'a => c'), /from a more than one transition is IMMEDIATE/],
-  ['a way at once to itself', machine('a > b', 'b => b'), /the IMMEDIATE transition of b leads to itself/],
-  ['the same transition twice', machine('a > b', 'a > b'), /the transition a → b for CLIENT is there twice/],
+const invalid: [string, Workflow, RegExp][] = [
+  ['two initial states', machine('a > c', 'b > c'), /exactly one initial state, but has 2: a, b/],
+  ['a cycle', machine('a > b', 'b > c', 'c > b'), /the workflow contains a cycle: b → c → b/],
+  ['a cycle and no initial state', machine('a > b', 'b > a'), /the workflow contains a cycle: a → b → a/],
   [
-    'a default that says the same',
+    'two immediate transitions from one state',
+    machine('a => b', 'a => c'),
+    /from a more than one transition is IMMEDIATE/,
+  ],
+  [
+    'an immediate transition to the same state',
+    machine('a > b', 'b => b'),
+    /the IMMEDIATE transition of b leads to itself/,
+  ],
+  ['the same transition twice', machine('a > b', 'a > b'), /the transition a → b for CLIENT is defined twice/],
+  [
+    'an explicit default that equals another transition',
     { ...machine('a ~> b'), transitions: [...machine('a ~> b').transitions, { from: 'a', to: 'b', eligible: 'WFX' }] },
-    /the transition a → b for WFX is there twice/,
+    /the transition a → b for WFX is defined twice/,
   ],
   [
     'a state twice',
     { ...machine('a > b'), states: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
-    /the state a is there twice/,
+    /the state a is defined twice/,
   ],
   [
-    'a transition to nowhere',
+    'a transition to an unknown state',
     { ...machine('a > b'), states: [{ name: 'a' }] },
-    /a transition names b, which is no state/,
+    /a transition contains b, which is not a state/,
   ],
   [
     'a group of unknown states',
     { ...machine('a > b'), groups: [{ name: 'G', states: ['x'] }] },
-    /the group G names x, which is no state/,
+    /the group G contains x, which is not a state/,
   ],
   [
     'a group twice',
@@ -43,7 +51,7 @@ const unsound: [string, Workflow, RegExp][] = [
         { name: 'G', states: ['b'] },
       ],
     },
-    /the group G is there twice/,
+    /the group G is defined twice/,
   ],
   [
     'a state in two groups',
@@ -58,34 +66,34 @@ const unsound: [string, Workflow, RegExp][] = [
   ],
 ]
 
-for (const [what, workflow, expected] of unsound) {
-  test(`a workflow with ${what} is refused, and the answer says so`, () => {
+for (const [what, workflow, expected] of invalid) {
+  test(`refuses a workflow with ${what}, and reports the fault`, () => {
     assert.throws(
-      () => requireSound(workflow),
+      () => requireValid(workflow),
       (problem) => problem instanceof Problem && problem.code === 'invalid_workflow' && expected.test(problem.message),
     )
   })
 }
 
-test('all that is wrong is told at once, each with its place', () => {
+test('reports all faults with their JSON pointers at once', () => {
   const workflow = { ...machine('a > b', 'a > b', 'a => b', 'a => c'), name: 'x' }
   assert.throws(
-    () => requireSound(workflow),
+    () => requireValid(workflow),
     (problem) => (problem as Problem).errors?.map(({ pointer }) => pointer).join() === '/transitions/1,/transitions',
   )
 })
 
-test('sound are one state alone, reports of progress, both sides on one way, and what comes with the product', () => {
+test('accepts a single state, progress reports, both sides on one transition, and the built-in workflows', () => {
   for (const workflow of [
     { name: 'one', states: [{ name: 'a' }], transitions: [] },
     machine('a > b', 'b > b', 'b > c', 'b ~> c'),
     directUpdate,
     ...builtInWorkflows.values(),
   ])
-    requireSound(workflow)
+    requireValid(workflow)
 })
 
-test('the engine waits unless it is told not to, and clients are not told what to do', () => {
+test('defaults the action of the engine to WAIT, and sets none for clients', () => {
   const { transitions } = completed({
     name: 'x',
     states: [{ name: 'a' }, { name: 'b' }],
@@ -100,7 +108,7 @@ test('the engine waits unless it is told not to, and clients are not told what t
   )
 })
 
-test('a workflow whose states all come later than one before them is sound, begins at the first and has an end', () => {
+test('accepts every acyclic workflow in which all states follow the first one', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),
@@ -112,18 +120,18 @@ test('a workflow whose states all come later than one before them is sound, begi
           return `s${pick % to} > s${to}`
         })
         const workflow = machine(...new Set([...lines, ...extra]))
-        requireSound(workflow)
+        requireValid(workflow)
         assert.equal(initialState(workflow), 's0')
         assert.ok(workflow.states.some(({ name }) => isFinal(workflow, name)))
         const back = machine(...new Set([...lines, `s${tree.length} > s0`]))
-        assert.throws(() => requireSound(back), /cycle/)
+        assert.throws(() => requireValid(back), /cycle/)
       },
     ),
     { numRuns: 60 },
   )
 })
 
-test('a state is in the group that names it', () => {
+test('returns the group that contains a state', () => {
   assert.equal(groupOf(directUpdate, 'ACTIVATED'), 'CLOSED')
   assert.equal(groupOf(machine('a > b'), 'a'), undefined)
 })

@@ -1,7 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 
-/** A workflow as it is kept: what the engine does by itself is said, not left to a default. */
+/** Returns a workflow for storage, in which default actions of the engine are explicit. */
 export function completed(workflow: Workflow): Workflow {
   return { ...workflow, transitions: workflow.transitions.map(withAction) }
 }
@@ -10,10 +10,10 @@ function withAction(transition: Transition): Transition {
   return transition.eligible === 'WFX' ? { ...transition, action: transition.action ?? 'WAIT' } : transition
 }
 
-/** Refuses what is no sound state machine, and says all that is wrong with it. */
-export function requireSound(workflow: Workflow): void {
+/** Refuses an invalid state machine, with all its faults. */
+export function requireValid(workflow: Workflow): void {
   const names = namingFaults(workflow)
-  // A path through states that do not exist says nothing more.
+  // Faults of paths are not checked while states are missing.
   const faults = names.length > 0 ? names : [...transitionFaults(workflow), ...shapeFaults(workflow)]
   if (faults.length === 0) return
   throw new Problem('invalid_workflow', faults.map(({ detail }) => detail).join('; '), { errors: faults })
@@ -24,16 +24,16 @@ function namingFaults({ states, groups = [], transitions }: Workflow): FieldErro
   const grouped = new Set<string>()
   return [
     ...repeated(states, ({ name }) => name).map((index) =>
-      fault(`/states/${index}`, 'repeated', `the state ${states[index]?.name} is there twice`),
+      fault(`/states/${index}`, 'repeated', `the state ${states[index]?.name} is defined twice`),
     ),
     ...repeated(groups, ({ name }) => name).map((index) =>
-      fault(`/groups/${index}`, 'repeated', `the group ${groups[index]?.name} is there twice`),
+      fault(`/groups/${index}`, 'repeated', `the group ${groups[index]?.name} is defined twice`),
     ),
     ...groups.flatMap((group, index) =>
       group.states.flatMap((state, place) => {
         const at = `/groups/${index}/states/${place}`
         if (!known.has(state))
-          return [fault(at, 'unknown', `the group ${group.name} names ${state}, which is no state`)]
+          return [fault(at, 'unknown', `the group ${group.name} contains ${state}, which is not a state`)]
         if (grouped.has(state)) return [fault(at, 'repeated', `the state ${state} is in two groups`)]
         grouped.add(state)
         return []
@@ -42,22 +42,28 @@ function namingFaults({ states, groups = [], transitions }: Workflow): FieldErro
     ...transitions.flatMap(({ from, to }, index) =>
       [from, to]
         .filter((state) => !known.has(state))
-        .map((state) => fault(`/transitions/${index}`, 'unknown', `a transition names ${state}, which is no state`)),
+        .map((state) =>
+          fault(`/transitions/${index}`, 'unknown', `a transition contains ${state}, which is not a state`),
+        ),
     ),
   ]
 }
 
 function transitionFaults({ states, transitions }: Workflow): FieldError[] {
-  const ways = waysOf(transitions)
+  const byState = transitionsByState(transitions)
   return [
     ...repeated(transitions, ({ from, to, eligible, action = 'WAIT' }) =>
       JSON.stringify([from, to, eligible, action]),
     ).map((index) => {
       const { from, to, eligible } = transitions[index] as Transition
-      return fault(`/transitions/${index}`, 'repeated', `the transition ${from} → ${to} for ${eligible} is there twice`)
+      return fault(
+        `/transitions/${index}`,
+        'repeated',
+        `the transition ${from} → ${to} for ${eligible} is defined twice`,
+      )
     }),
     ...states.flatMap(({ name }) => {
-      const immediate = (ways.get(name) ?? []).filter(({ action }) => action === 'IMMEDIATE')
+      const immediate = (byState.get(name) ?? []).filter(({ action }) => action === 'IMMEDIATE')
       if (immediate.length > 1)
         return [fault('/transitions', 'ambiguous', `from ${name} more than one transition is IMMEDIATE`)]
       if (immediate.some(({ to }) => to === name))
@@ -70,14 +76,20 @@ function transitionFaults({ states, transitions }: Workflow): FieldError[] {
 function shapeFaults(workflow: Workflow): FieldError[] {
   const cycle = findCycle(workflow)
   if (cycle !== undefined)
-    return [fault('/transitions', 'cycle', `there is a cycle: ${[...cycle, cycle[0]].join(' → ')}`)]
+    return [fault('/transitions', 'cycle', `the workflow contains a cycle: ${[...cycle, cycle[0]].join(' → ')}`)]
   const initial = initialStates(workflow)
   const [first = ''] = initial
   if (initial.length !== 1)
-    return [fault('/states', 'initial', `one state is the initial one, not ${initial.length}: ${initial.join(', ')}`)]
-  const reached = reachableFrom(workflow, first)
+    return [
+      fault(
+        '/states',
+        'initial',
+        `a workflow needs exactly one initial state, but has ${initial.length}: ${initial.join(', ')}`,
+      ),
+    ]
+  const reachable = reachableFrom(workflow, first)
   return workflow.states.flatMap(({ name }, index) =>
-    reached.has(name) ? [] : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reached`)],
+    reachable.has(name) ? [] : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reachable`)],
   )
 }
 
@@ -85,7 +97,7 @@ function fault(pointer: string, code: string, detail: string): FieldError {
   return { pointer, code, detail }
 }
 
-/** The places of elements whose key was there before. */
+/** Returns the positions of elements whose key occurred before. */
 function repeated<Element>(elements: readonly Element[], key: (element: Element) => string): number[] {
   const seen = new Set<string>()
   return elements.flatMap((element, index) => {
@@ -96,7 +108,7 @@ function repeated<Element>(elements: readonly Element[], key: (element: Element)
   })
 }
 
-/** Where a state leads, but for itself: that is only a report of progress. */
+/** Returns the next states, except the state itself, which is only a progress report. */
 export function nextStates({ transitions }: Workflow, state: string): string[] {
   return [...new Set(transitions.filter(({ from, to }) => from === state && to !== state).map(({ to }) => to))]
 }
@@ -106,12 +118,12 @@ function initialStates({ states, transitions }: Workflow): string[] {
   return states.map(({ name }) => name).filter((name) => !entered.has(name))
 }
 
-/** Of a sound workflow: where its jobs begin. */
+/** Returns the initial state of a valid workflow. */
 export function initialState(workflow: Workflow): string {
   return initialStates(workflow)[0] ?? ''
 }
 
-/** A state that nothing leads out of. */
+/** A state without transitions to other states. */
 export function isFinal(workflow: Workflow, state: string): boolean {
   return nextStates(workflow, state).length === 0
 }
@@ -120,29 +132,29 @@ export function groupOf({ groups = [] }: Workflow, state: string): string | unde
   return groups.find(({ states }) => states.includes(state))?.name
 }
 
-type Ways = ReadonlyMap<string, readonly Transition[]>
+type TransitionsByState = ReadonlyMap<string, readonly Transition[]>
 
-/** The transitions out of each state. */
-function waysOf(transitions: Workflow['transitions']): Ways {
+/** The transitions from each state. */
+function transitionsByState(transitions: Workflow['transitions']): TransitionsByState {
   return Map.groupBy(transitions, ({ from }) => from)
 }
 
 function reachableFrom(workflow: Workflow, first: string): Set<string> {
-  const ways = waysOf(workflow.transitions)
-  const reached = new Set([first])
-  for (const state of reached) for (const { to } of ways.get(state) ?? []) reached.add(to)
-  return reached
+  const byState = transitionsByState(workflow.transitions)
+  const reachable = new Set([first])
+  for (const state of reachable) for (const { to } of byState.get(state) ?? []) reachable.add(to)
+  return reachable
 }
 
-/** The states of one cycle, if there is any besides states that lead to themselves. */
+/** Finds the states of one cycle, ignoring transitions from a state to itself. */
 function findCycle(workflow: Workflow): string[] | undefined {
-  const ways = waysOf(workflow.transitions)
+  const byState = transitionsByState(workflow.transitions)
   const done = new Set<string>()
   const visit = (state: string, path: string[]): string[] | undefined => {
     const place = path.indexOf(state)
     if (place >= 0) return path.slice(place)
     if (done.has(state)) return undefined
-    for (const { from, to } of ways.get(state) ?? []) {
+    for (const { from, to } of byState.get(state) ?? []) {
       const cycle = from === to ? undefined : visit(to, [...path, state])
       if (cycle !== undefined) return cycle
     }

@@ -4,15 +4,15 @@ import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { builtInWorkflows } from './built-in.ts'
+import { requireJobAccess } from './job-access.ts'
 import { picture } from './picture.ts'
-import { requireJobAccess } from './side.ts'
-import { completed, requireSound } from './workflow.ts'
+import { completed, requireValid } from './workflow.ts'
 import { lookUp } from './workflow-lookup.ts'
 import * as store from './workflow-store.ts'
 
-type Names = 'listWorkflows' | 'createWorkflow' | 'getWorkflow' | 'deleteWorkflow' | 'drawWorkflow'
+type Operations = 'listWorkflows' | 'createWorkflow' | 'getWorkflow' | 'deleteWorkflow' | 'drawWorkflow'
 
-export function workflowHandlers({ database }: Context): Pick<Handlers<typeof workflows>, Names> {
+export function workflowHandlers({ database }: Context): Pick<Handlers<typeof workflows>, Operations> {
   return {
     async listWorkflows({ query }, caller) {
       requireJobAccess(caller)
@@ -29,11 +29,11 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
     },
 
     async createWorkflow({ body }, caller) {
-      requireSound(body)
+      requireValid(body)
       const workflow = completed(body)
       return database.transaction(caller, async (tx) => {
         const isNew = !builtInWorkflows.has(workflow.name) && (await store.insertWorkflow(tx, workflow))
-        if (!isNew) throw new Problem('already_exists', `There is a workflow ${workflow.name} already`)
+        if (!isNew) throw new Problem('already_exists', `Workflow ${workflow.name} already exists`)
         const subject = `workflow/${workflow.name}`
         const detail = { states: workflow.states.length, transitions: workflow.transitions.length }
         await record(tx, caller, { action: 'workflows.createWorkflow', target: subject, detail })
@@ -50,11 +50,12 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
     },
 
     async deleteWorkflow({ params: { name } }, caller) {
-      if (builtInWorkflows.has(name)) throw new Problem('built_in', `The workflow ${name} is in every tenant and stays`)
+      if (builtInWorkflows.has(name))
+        throw new Problem('built_in', `Workflow ${name} is built in and cannot be deleted`)
       return database.transaction(caller, async (tx) => {
         if ((await store.lockWorkflow(tx, name)) === undefined) throw missing(name)
         if (await store.isInUse(tx, name))
-          throw new Problem('conflict', `There are jobs of the workflow ${name}: delete them first`)
+          throw new Problem('conflict', `Workflow ${name} has jobs. Delete them first.`)
         await store.deleteWorkflow(tx, name)
         const subject = `workflow/${name}`
         await record(tx, caller, { action: 'workflows.deleteWorkflow', target: subject })
@@ -73,5 +74,5 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
 }
 
 function missing(name: string): Problem {
-  return new Problem('not_found', `There is no workflow ${name}`)
+  return new Problem('not_found', `Workflow ${name} does not exist`)
 }

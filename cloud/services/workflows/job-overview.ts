@@ -3,18 +3,18 @@ import type { workflows } from '@millwright/api/workflows.ts'
 import { lowestIdAt } from '../../platform/database/id.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { anyJob, anyJobInFull } from './job.ts'
+import { readAccess, requireJob } from './job-access.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast } from './job-store.ts'
 import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
-import { reached, readingReach } from './side.ts'
 
-/** Jobs for the service that shows all of them, whatever their workflow. */
-export function browsingHandlers(context: Context): Pick<Handlers<typeof workflows>, 'browseJobs' | 'inspectJob'> {
+/** Handlers for the jobs service, which shows the jobs of all workflows. */
+export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof workflows>, 'browseJobs' | 'inspectJob'> {
   const { database } = context
   return {
     async browseJobs({ query: { limit = pageLimits.default, offset = 0, since, tag, ...query } }, caller) {
       if (await namesHidden(context, caller, tag)) return { data: [], meta: { totalElements: 0, elements: 0, offset } }
-      const { clientIds } = await readingReach(context, caller)
+      const { clientIds } = await readAccess(context, caller)
       const selection = {
         workflow: query.type,
         clientId: query.gatewayId,
@@ -32,9 +32,9 @@ export function browsingHandlers(context: Context): Pick<Handlers<typeof workflo
     },
 
     async inspectJob({ params: { id } }, caller) {
-      const reach = await readingReach(context, caller)
+      const access = await readAccess(context, caller)
       const found = await database.read(caller, async (handle) => {
-        const row = reached(id, await findJob(handle, id), reach)
+        const row = requireJob(id, await findJob(handle, id), access)
         return { row, past: await listPast(handle, row.id) }
       })
       const { row, past } = await redactedWithPast(context, caller, found)

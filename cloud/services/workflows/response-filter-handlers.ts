@@ -7,7 +7,10 @@ const header = 'x-response-filter'
 
 type AnyHandler = (request: { headers: Record<string, string | undefined> }, caller: Caller) => Promise<unknown>
 
-/** The same handlers, whose answers come in the shape that `X-Response-Filter` asks for. It is read before they begin. */
+/**
+ * Wraps handlers so that their responses are filtered by `X-Response-Filter`. The filter is parsed before the handler
+ * runs.
+ */
 export function withResponseFilters(handlers: Handlers<typeof workflows>): Handlers<typeof workflows> {
   const filtered = Object.entries(handlers).map(([name, handler]) => {
     const operation = workflows.operations[name as keyof typeof handlers]

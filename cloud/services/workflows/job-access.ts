@@ -1,0 +1,50 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { readableGateways } from '../../platform/asset-visibility.ts'
+import type { Context } from '../../platform/service.ts'
+import type { JobRow } from './job.ts'
+import type { Side } from './transition.ts'
+
+/**
+ * The role of a caller and the jobs that it can access. A gateway is a client and sees only its own jobs. Every other
+ * caller manages the jobs of the gateways that it can read, and moves them as the engine does.
+ */
+export type JobAccess = {
+  as: Side /** The clients whose jobs the caller can access; absent for all clients. */
+  clientIds?: string[]
+}
+
+export function readAccess(context: Pick<Context, 'peers'>, caller: Caller): Promise<JobAccess> {
+  requireJobAccess(caller)
+  return accessOf(context, caller)
+}
+
+export async function writeAccess(context: Pick<Context, 'peers'>, caller: Caller): Promise<JobAccess> {
+  requirePermission(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_workflow_manage')
+  return accessOf(context, caller)
+}
+
+export function requireJobAccess(caller: Caller): void {
+  requirePermission(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_jobs_read')
+}
+
+export function isGateway({ principal }: Pick<Caller, 'principal'>): boolean {
+  return principal.kind === 'gateway'
+}
+
+async function accessOf(context: Pick<Context, 'peers'>, caller: Caller): Promise<JobAccess> {
+  if (isGateway(caller)) return { as: 'CLIENT', clientIds: [caller.principal.id] }
+  const clientIds = await readableGateways(context, caller)
+  return { as: 'WFX', ...(clientIds === null ? {} : { clientIds }) }
+}
+
+export function canAccess({ clientIds }: Pick<JobAccess, 'clientIds'>, clientId: string): boolean {
+  return clientIds === undefined || clientIds.includes(clientId)
+}
+
+/** Returns a job that the caller can access. Hidden and missing jobs return the same error. */
+export function requireJob(id: string, row: JobRow | undefined, access: Pick<JobAccess, 'clientIds'>): JobRow {
+  if (row !== undefined && canAccess(access, row.clientId)) return row
+  throw new Problem('not_found', `Job ${id} does not exist`)
+}
