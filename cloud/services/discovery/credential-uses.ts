@@ -4,15 +4,19 @@ import type { CredentialUse } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
-import type { Written } from './inventory-writes.ts'
+import type { WriteResult } from './inventory-writes.ts'
 
-/** Which credentials a gateway tried at which devices, in which job. */
-export type Tried = { jobId: string; uses: CredentialUse[] }
+/** The credentials that a gateway used at devices, and the job that it used them in. */
+export type CredentialUses = { jobId: string; uses: CredentialUse[] }
 
-type Telling = { gatewayId: string; tried: Tried; written: readonly Written[] }
+type UseReport = { gatewayId: string; tried: CredentialUses; written: readonly WriteResult[] }
 
-/** Tells which credentials opened which asset: they are what is sent there the next time. */
-export async function tellUses(context: Context, actor: Caller, { gatewayId, tried, written }: Telling): Promise<void> {
+/** Reports which credentials opened which asset. The gateway gets these credentials first in the next run. */
+export async function reportUses(
+  context: Context,
+  actor: Caller,
+  { gatewayId, tried, written }: UseReport,
+): Promise<void> {
   const client = context.peers(credentials, actor)
   const uses = tried.uses.map(({ asset, ...use }) => ({ ...use, ...assetAt(written, asset) }))
   for (let from = 0; from < uses.length; from += credentialLimits.usesPerReport) {
@@ -20,13 +24,13 @@ export async function tellUses(context: Context, actor: Caller, { gatewayId, tri
     try {
       await client.recordUse({ body: { data: { gatewayId, jobId: tried.jobId, uses: some } } })
     } catch (error) {
-      // What was found counts, also when the credentials are gone by now.
+      // The found devices count even if the credentials have been deleted.
       if (!(error instanceof Problem) || error.status >= 500) throw error
     }
   }
 }
 
-function assetAt(written: readonly Written[], place: number | undefined): { assetId?: string } {
-  const one = place === undefined ? undefined : written[place]
+function assetAt(written: readonly WriteResult[], index: number | undefined): { assetId?: string } {
+  const one = index === undefined ? undefined : written[index]
   return one !== undefined && 'assetId' in one ? { assetId: one.assetId } : {}
 }

@@ -10,18 +10,18 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { cancelRun } from './canceling.ts'
+import { cancelRun } from './cancellation.ts'
 import { isActive, showDiscovery, showRun } from './discovery.ts'
 import { canDiscover, incompatibility } from './link.ts'
 import { findLink, type LinkRow } from './link-store.ts'
 import { requireSupported } from './parameter.ts'
-import { beginRun } from './running.ts'
-import { scheduleKind } from './scheduling.ts'
-import { settleRun } from './settling.ts'
+import { scheduleKind } from './run-schedule.ts'
+import { settleRun } from './run-settlement.ts'
+import { beginRun } from './run-start.ts'
 import * as store from './store.ts'
 import { isReadable, readableRuns, readableScope, requireReadableGateway } from './visibility.ts'
 
-type Names =
+type Operations =
   | 'createDiscovery'
   | 'listDiscoveries'
   | 'getDiscovery'
@@ -31,7 +31,7 @@ type Names =
   | 'runDiscovery'
   | 'listRuns'
 
-export function discoveryHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
+export function discoveryHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database, tasks } = context
 
   const nextRuns = async (handle: Handle): Promise<Map<string, string[]>> => {
@@ -39,7 +39,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
   }
 
-  /** Asks the inventory, so it is called outside of transactions. */
+  /** Calls the inventory, so it must run outside of transactions. */
   const show = async (caller: Caller, row: store.DiscoveryRow) => {
     const { latest, next } = await database.read(caller, async (handle) => ({
       latest: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
@@ -51,39 +51,39 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
   return {
     async createDiscovery({ params: { gatewayId }, body }, caller) {
-      const given: NewDiscovery = 'data' in body ? body.data : body
-      const gateway = await requireReady(context, caller, gatewayId)
+      const input: NewDiscovery = 'data' in body ? body.data : body
+      const gateway = await requireEnrolled(context, caller, gatewayId)
       const pointer = 'data' in body ? '/data' : ''
-      const { assetLinkId } = given
+      const { assetLinkId } = input
       const link = await requireLink(context, caller, { gateway, assetLinkId, pointer: `${pointer}/assetLinkId` })
-      const filters = checked('filter', given.discoveryFilters ?? [], { link, pointer })
-      const options = checked('option', given.discoveryOptions ?? [], { link, pointer })
+      const filters = checkedParameters('filter', input.discoveryFilters ?? [], { link, pointer })
+      const options = checkedParameters('option', input.discoveryOptions ?? [], { link, pointer })
       const id = newId()
       return database.transaction(caller, async (tx) => {
         const row = await store.insertDiscovery(tx, {
           id,
           gatewayId,
           assetLinkId,
-          deviceClass: given.deviceClass ?? link.report.deviceClass ?? null,
+          deviceClass: input.deviceClass ?? link.report.deviceClass ?? null,
           filters,
           options,
-          cron: given.schedule?.cron ?? null,
-          timezone: given.schedule === undefined ? null : (given.schedule.timezone ?? 'UTC'),
+          cron: input.schedule?.cron ?? null,
+          timezone: input.schedule === undefined ? null : (input.schedule.timezone ?? 'UTC'),
           createdBy: caller.principal.name,
         })
-        if (given.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
+        if (input.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
         else
-          await tasks.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule, pointer: `${pointer}/schedule` })
-        await tell(tx, caller, { action: 'createDiscovery', what: 'created', row })
+          await tasks.schedule(tx, { kind: scheduleKind, key: id, ...input.schedule, pointer: `${pointer}/schedule` })
+        await reportChange(tx, caller, { action: 'createDiscovery', event: 'created', row })
         const location = `/discovery/v1/discoveries/${id}`
         return answer(201, { jobId: id, id, data: { jobId: id, id } }, { location })
       })
     },
 
     async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
-      const wanted = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
+      const selection = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
       const { rows, total, latest, next } = await database.read(caller, async (handle) => {
-        const listed = await store.listDiscoveries(handle, wanted, { limit, offset })
+        const listed = await store.listDiscoveries(handle, selection, { limit, offset })
         const ids = listed.rows.flatMap(({ latestRunId }) => latestRunId ?? [])
         return {
           ...listed,
@@ -119,7 +119,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
             await tasks.pause(tx, { kind: scheduleKind, key: jobId, paused })
         }
         if (schedule === null && data.paused !== undefined)
-          throw new Problem('conflict', 'There is no schedule to pause: give it one')
+          throw new Problem('conflict', 'The discovery has no schedule to pause. Set a schedule first.')
         const row = await store.updateDiscovery(tx, {
           id: jobId,
           filters: parameters.filters ?? locked.filters,
@@ -129,7 +129,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           paused,
         })
         if (row === undefined) throw missing(jobId)
-        await tell(tx, caller, { action: 'updateDiscovery', what: 'updated', row })
+        await reportChange(tx, caller, { action: 'updateDiscovery', event: 'updated', row })
         return row
       })
       return show(caller, changed)
@@ -142,7 +142,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         await lock(tx, jobId)
         await tasks.unschedule(tx, { kind: scheduleKind, key: jobId })
         await store.deleteDiscovery(tx, jobId)
-        await tell(tx, caller, { action: 'deleteDiscovery', what: 'deleted', row })
+        await reportChange(tx, caller, { action: 'deleteDiscovery', event: 'deleted', row })
         return answer(204)
       })
     },
@@ -150,7 +150,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     async cancelDiscovery({ params: { jobId } }, caller) {
       const { latestRunId } = await find(context, caller, jobId)
       if (latestRunId === null || !(await cancelRun(context, caller, latestRunId)))
-        throw new Problem('conflict', 'No run of this discovery is under way')
+        throw new Problem('conflict', 'No run of this discovery is active')
       await database.transaction(caller, (tx) =>
         record(tx, caller, { action: 'discovery.cancelDiscovery', target: `discovery/${jobId}` }),
       )
@@ -159,14 +159,14 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
     async runDiscovery({ params: { jobId } }, caller) {
       const { gatewayId, assetLinkId, latestRunId: before } = await find(context, caller, jobId)
-      const gateway = await requireReady(context, caller, gatewayId)
+      const gateway = await requireEnrolled(context, caller, gatewayId)
       await requireLink(context, caller, { gateway, assetLinkId })
       const isSettled = await settleLatest(context, caller, before)
       return database.transaction(caller, async (tx) => {
         const { latestRunId } = await lock(tx, jobId)
         const latest = latestRunId === null ? undefined : await store.findRun(tx, latestRunId)
         if (isActive(latest) && !(isSettled && latestRunId === before))
-          throw new Problem('conflict', 'A run of this discovery is under way: wait, or cancel it')
+          throw new Problem('conflict', 'A run of this discovery is active. Wait until it ends, or cancel it.')
         const run = await beginRun(context, tx, { discoveryId: jobId, cause: 'person' })
         await record(tx, caller, {
           action: 'discovery.runDiscovery',
@@ -214,20 +214,20 @@ async function gatewayOf(context: Context, caller: Caller, id: string) {
   return (await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id } })).data
 }
 
-/** Work can be left for a gateway that is away; not for one that never came or was sent away. */
-async function requireReady(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
+/** Checks that a gateway has enrolled and is not revoked. A gateway that is offline can get jobs. */
+async function requireEnrolled(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
   await requireReadableGateway(context, caller, gatewayId)
   const gateway = await gatewayOf(context, caller, gatewayId)
   if (gateway.state === 'online' || gateway.state === 'offline') return gateway
   throw new Problem(
     'gateway_not_ready',
     gateway.state === 'revoked'
-      ? `The gateway ${gateway.name} was revoked`
-      : `The gateway ${gateway.name} has not enrolled yet: start it with its gateway-config.json`,
+      ? `Gateway ${gateway.name} is revoked`
+      : `Gateway ${gateway.name} has not enrolled yet. Start it with its gateway-config.json.`,
   )
 }
 
-/** `pointer` is the field of the request body that names the link, if the body names it. */
+/** Checks that the gateway has the link. `pointer` is the field of the request body that contains the link, if any. */
 type LinkReference = { gateway: GatewayVersion; assetLinkId: string; pointer?: string }
 
 async function requireLink(
@@ -244,29 +244,29 @@ async function requireLink(
     )
   const isHidden = link !== undefined && (await hiddenAssets(context, caller, [link.assetId])).size > 0
   if (link === undefined || isHidden) throw refuse(`The gateway has no link ${assetLinkId}`)
-  if (link.state === 'gone') throw refuse(`The link ${assetLinkId} is not registered with the gateway any more`)
+  if (link.state === 'gone') throw refuse(`Link ${assetLinkId} is no longer registered with the gateway`)
   const reason = incompatibility(link.report.interfaces, gateway.version)
   if (reason !== undefined) throw new Problem('link_not_compatible', `${assetLinkId}: ${reason}`)
-  if (!canDiscover(link.report.interfaces)) throw refuse(`The link ${assetLinkId} offers no discovery`)
+  if (!canDiscover(link.report.interfaces)) throw refuse(`Link ${assetLinkId} does not support discovery`)
   return link
 }
 
-function checked(
+function checkedParameters(
   kind: 'filter' | 'option',
-  given: NonNullable<NewDiscovery['discoveryFilters']>,
+  input: NonNullable<NewDiscovery['discoveryFilters']>,
   { link, pointer }: { link: LinkRow; pointer: string },
 ) {
   const supported = kind === 'filter' ? link.report.filters : link.report.options
   const field = kind === 'filter' ? 'discoveryFilters' : 'discoveryOptions'
-  return requireSupported({ kind, given, supported, pointer: `${pointer}/${field}` })
+  return requireSupported({ kind, input, supported, pointer: `${pointer}/${field}` })
 }
 
-type Changed = {
+type DiscoveryUpdate = {
   before: store.DiscoveryRow
   data: Pick<NewDiscovery, 'discoveryFilters' | 'discoveryOptions'>
 }
 
-async function changedParameters(context: Context, caller: Caller, { before, data }: Changed) {
+async function changedParameters(context: Context, caller: Caller, { before, data }: DiscoveryUpdate) {
   const { discoveryFilters, discoveryOptions } = data
   if (discoveryFilters === undefined && discoveryOptions === undefined) return {}
   const gateway = await gatewayOf(context, caller, before.gatewayId)
@@ -274,10 +274,10 @@ async function changedParameters(context: Context, caller: Caller, { before, dat
   return {
     ...(discoveryFilters === undefined
       ? {}
-      : { filters: checked('filter', discoveryFilters, { link, pointer: '/data' }) }),
+      : { filters: checkedParameters('filter', discoveryFilters, { link, pointer: '/data' }) }),
     ...(discoveryOptions === undefined
       ? {}
-      : { options: checked('option', discoveryOptions, { link, pointer: '/data' }) }),
+      : { options: checkedParameters('option', discoveryOptions, { link, pointer: '/data' }) }),
   }
 }
 
@@ -285,17 +285,17 @@ function timingOf({ cron, timezone }: store.DiscoveryRow): { cron: string; timez
   return cron === null ? null : { cron, timezone: timezone ?? 'UTC' }
 }
 
-type Told = { action: string; what: 'created' | 'updated' | 'deleted'; row: store.DiscoveryRow }
+type DiscoveryEvent = { action: string; event: 'created' | 'updated' | 'deleted'; row: store.DiscoveryRow }
 
-async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told): Promise<void> {
+async function reportChange(tx: Transaction, caller: Caller, { action, event, row }: DiscoveryEvent): Promise<void> {
   const { id, gatewayId, assetLinkId, cron, timezone, paused } = row
   const detail = { gatewayId, assetLinkId, ...(cron === null ? {} : { cron, timezone, paused }) }
   await record(tx, caller, { action: `discovery.${action}`, target: `discovery/${id}`, detail })
   const link = await findLink(tx, gatewayId, assetLinkId)
   const data = link === undefined ? detail : { ...detail, linkAssetId: link.assetId }
-  await emit(tx, { type: `discovery.discovery.${what}`, subject: `discovery/${id}`, data })
+  await emit(tx, { type: `discovery.discovery.${event}`, subject: `discovery/${id}`, data })
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no discovery ${id}`)
+  return new Problem('not_found', `Discovery ${id} does not exist`)
 }

@@ -66,7 +66,7 @@ describe('discovery', () => {
     return ended(jobId)
   }
 
-  test('goes all the way: asked, picked up, found while it runs, finished, with the relations of the system', async () => {
+  test('runs a discovery from request to finish, and creates the relations of the system', async () => {
     const { jobId } = await create({
       discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'EQUAL', value: '10.0.0.0/24' }],
     })
@@ -112,7 +112,7 @@ describe('discovery', () => {
     )
   })
 
-  test('what is handed in twice, or out of order, counts once', async () => {
+  test('counts an upload once when it is repeated or out of order', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 1, { assets: [foundDevice(11)], errors: [{ code: 14, description: 'no answer' }] })
@@ -123,7 +123,7 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.errors], ['finished', 2, 1])
   })
 
-  test('what comes after the lease ran out is not lost', async () => {
+  test('accepts an upload after the lease expired', async () => {
     const { jobId } = await create()
     const held = await lease()
     await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
@@ -136,7 +136,7 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
-  test('an upload names a lease that its job was held with', async () => {
+  test('refuses an upload with a lease that never held its job', async () => {
     const { jobId } = await create()
     await hub.settle()
     const { content } = await admin.workflows.listJobs({ query: { clientId: gateway.id, sort: 'desc', limit: 1 } })
@@ -154,7 +154,7 @@ describe('discovery', () => {
     assert.equal((await read(jobId)).found, 1, 'a late upload of the lease holder counts')
   })
 
-  test('an asset that does not fit is an error of its device, and the others are there', async () => {
+  test('reports an invalid asset as an error of its device, and stores the others', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 0, {
@@ -165,7 +165,7 @@ describe('discovery', () => {
     assert.deepEqual([found.found, found.errors], [1, 2])
   })
 
-  test('a second run tells new, changed, unchanged and gone apart', async () => {
+  test('reports devices of a second run as new, changed, unchanged or gone', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
     await admin.discovery.runDiscovery({ params: { jobId } })
@@ -227,7 +227,7 @@ describe('discovery', () => {
     assert.equal(history.length, 1, 'the second scan writes no history')
   })
 
-  test('a run is canceled before the gateway took it, and while it works', async () => {
+  test('cancels a run before the gateway takes it, and while it is running', async () => {
     const waiting = await create()
     await hub.settle()
     await admin.discovery.cancelDiscovery({ params: { jobId: waiting.jobId } })
@@ -248,7 +248,7 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled'])
   })
 
-  test('a run that is canceled before there is a job for it leaves none to the gateway', async () => {
+  test('creates no job for a run that is canceled before its job exists', async () => {
     const { jobId } = await create()
     await admin.discovery.cancelDiscovery({ params: { jobId } })
     assert.equal((await ended(jobId)).state, 'canceled')
@@ -256,7 +256,7 @@ describe('discovery', () => {
     assert.ok(!none, 'there is no job')
   })
 
-  test('a run whose job was ended or deleted at the engine is over as well, and the discovery runs again', async () => {
+  test('ends a run when its job is ended or deleted in the engine, and allows the next run', async () => {
     const { jobId } = await create()
     const first = await lease()
     await upload(first, 0, { assets: [foundDevice(56)] })
@@ -273,11 +273,11 @@ describe('discovery', () => {
     await admin.discovery.cancelDiscovery({ params: { jobId } })
     assert.deepEqual((({ state, message }) => [state, message])(await ended(jobId)), [
       'canceled',
-      'Its job was deleted',
+      'The job of the run was deleted',
     ])
   })
 
-  test('a run knows its job as soon as a gateway works on it, even before whoever made it wrote that down', async () => {
+  test('finds the job of a run when the gateway starts before the id of the job is stored', async () => {
     const { jobId } = await create()
     await hub.settle()
     await hub.asOwner((owner) =>
@@ -291,7 +291,7 @@ describe('discovery', () => {
     assert.deepEqual([first?.state, first?.message], ['failed', 'No cable'])
   })
 
-  test('a link that died ends the run as failed, with what it had found and why', async () => {
+  test('fails a run when its link ends, with the found devices and the reason', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 0, { assets: [foundDevice(61)] })
@@ -303,7 +303,7 @@ describe('discovery', () => {
     )
   })
 
-  test('filters and options are checked against what the link says', async () => {
+  test('validates filters and options with the parameters of the link', async () => {
     const refused = async (changes: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'createDiscovery', {
         params: { gatewayId: gateway.id },
@@ -376,7 +376,7 @@ describe('discovery', () => {
     assert.deepEqual(await errorsOf([]), [' type'])
   })
 
-  test('points to the field of a schedule that is changed', async () => {
+  test('points to the field of a changed schedule', async () => {
     const { jobId } = await create()
     const errorsOf = async (data: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'updateDiscovery', { params: { jobId }, body: { data } })
@@ -397,7 +397,7 @@ describe('discovery', () => {
     await end(await lease(), 'FINISHED')
   })
 
-  test('the body of the early access works, there and here, and answers as clients expect', async () => {
+  test('accepts the body and path of the early access API', async () => {
     for (const prefix of ['/discovery/v1-earlyaccess', '/v1/discovery/v1-earlyaccess', '/discovery/v1']) {
       const { status, body, headers } = await hub.request({
         method: 'POST',
@@ -419,7 +419,7 @@ describe('discovery', () => {
     }
   })
 
-  test('a schedule shows its next runs, runs when it is due, pauses, and misses no more than it says', async () => {
+  test('shows the next runs of a schedule, runs it when due, pauses it, and counts missed runs', async () => {
     const { jobId } = await create({ schedule: { cron: '0 3 * * *', timezone: 'Europe/Berlin' } })
     const planned = await read(jobId)
     assert.equal(planned.schedule?.nextRuns.length, 5)
@@ -449,7 +449,7 @@ describe('discovery', () => {
     await admin.discovery.deleteDiscovery({ params: { jobId: forNobody.jobId } })
   })
 
-  test('links are assets, installed and running; one that goes away is installed only, and comes back', async () => {
+  test('creates assets of links as installed and running, and updates them when a link stops and returns', async () => {
     const [link] = (await reportLinks([linkReport()])).data
     const id = link?.assetId ?? ''
     const { data: asset } = await admin.inventory.readAsset({ params: { id }, query: {} })
@@ -493,7 +493,7 @@ describe('discovery', () => {
     assert.match(JSON.stringify(upgraded), /1\.3\.0/, 'an upgrade updates the same asset')
   })
 
-  test('a link with interfaces that nobody knows is shown as incompatible, with the reason', async () => {
+  test('shows a link with unknown interfaces as incompatible, with the reason', async () => {
     await reportLinks([linkReport({ interfaces: ['acme.own.v9'] })])
     const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     assert.equal(data[0]?.compatible, false)
@@ -533,7 +533,7 @@ describe('discovery', () => {
     await scan(jobId, [foundDevice(1)])
   })
 
-  test('a gateway that has not enrolled gets no work', async () => {
+  test('refuses a discovery with a gateway that has not enrolled', async () => {
     const { data } = await admin.onboarding.createGateway({ body: { data: { name: 'not yet' } } })
     await assert.rejects(
       admin.discovery.createDiscovery({ params: { gatewayId: data.id }, body: { data: { assetLinkId } } }),
@@ -541,7 +541,7 @@ describe('discovery', () => {
     )
   })
 
-  test('properties are read from the device: one result per key, or why not', async () => {
+  test('reads properties from a device with one result or error per key', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(71)])
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
@@ -582,7 +582,7 @@ describe('discovery', () => {
     await assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), { code: 'no_device_link' })
   })
 
-  test('keyed property reads of a gateway that does not answer hold no connection and delay no keyed write', async () => {
+  test('holds no connection and delays no keyed write while keyed property reads wait for a gateway', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(72)])
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
@@ -628,7 +628,7 @@ describe('discovery', () => {
     assert.equal(await open(), 0)
   })
 
-  test('the key of a waiting request whose process died is free again when its claim has expired', async () => {
+  test('frees the idempotency key of a waiting request when its process stopped and the claim expired', async () => {
     const keyed = { headers: { 'idempotency-key': 'died' }, body: { data: { name: 'claimed' } } }
     assert.equal((await admin.exchange(onboarding, 'createGateway', keyed)).status, 201)
     const claimUntil = (until: string) =>
@@ -647,7 +647,7 @@ describe('discovery', () => {
     assert.equal((await admin.exchange(onboarding, 'createGateway', other)).status, 201)
   })
 
-  test('a gateway reaches nothing of another gateway', async () => {
+  test('refuses every access of a gateway to jobs and runs of another gateway', async () => {
     const { jobId } = await create()
     const other = await enrolledGateway(hub, admin, { name: 'line 2' })
     await hub.settle()

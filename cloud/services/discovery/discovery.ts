@@ -2,7 +2,7 @@ import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { Parameter } from './parameter.ts'
 import type { DiscoveryRow, RunRow } from './store.ts'
 
-/** A discovery as it is shown: what is wanted, and how far its latest run is. */
+/** Returns a discovery as the API shows it: its parameters, and the progress of its latest run. */
 
 export function showDiscovery(
   row: DiscoveryRow,

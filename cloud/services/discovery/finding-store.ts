@@ -4,7 +4,7 @@ import { newId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
-import type { Tried } from './credential-uses.ts'
+import type { CredentialUses } from './credential-uses.ts'
 
 export type Outcome = 'new' | 'changed' | 'unchanged' | 'gone'
 export type Finding = { assetId: string; name: string | null; outcome: Outcome }
@@ -12,19 +12,19 @@ export type Finding = { assetId: string; name: string | null; outcome: Outcome }
 export type Upload = {
   assets: Record<string, unknown>[]
   errors: DeviceError[]
-  tried?: Tried
+  tried?: CredentialUses
 }
-export type Place = { runId: string; lease: string; sequence: number }
+export type UploadKey = { runId: string; lease: string; sequence: number }
 
 const insertUploadStatement = statement(
   `insert into discovery_uploads (tenant_id, run_id, lease, sequence, id, payload) values ($1, $2, $3, $4, $5, $6)
    on conflict (tenant_id, run_id, lease, sequence) do nothing`,
 )
 
-/** Takes it as it was printed. False when it was handed in before. */
+/** Inserts an upload as JSON text. Returns false when it was uploaded before. */
 export async function insertUpload(
   tx: Transaction,
-  { runId, lease, sequence }: Place,
+  { runId, lease, sequence }: UploadKey,
   printed: string,
 ): Promise<boolean> {
   return (await tx.run(insertUploadStatement, runId, lease, sequence, newId(), printed)) > 0
@@ -36,12 +36,12 @@ export const nextUploadStatement = statement<{ id: string; lease: string; sequen
 )
 const everything = '00000000-0000-0000-0000-000000000000'
 
-/** The next one that waits, behind another one or from the beginning. */
+/** Returns the next upload to ingest, after another one or from the start. */
 export async function nextUpload(
   handle: Handle,
   runId: string,
   after: string = everything,
-): Promise<(Place & { id: string }) | undefined> {
+): Promise<(UploadKey & { id: string }) | undefined> {
   const row = await handle.row(nextUploadStatement, runId, after)
   return row === undefined ? undefined : { runId, ...row }
 }
@@ -51,7 +51,7 @@ const payloadStatement = statement<{ payload: string }>(
    where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
 )
 
-export async function findUpload(handle: Handle, { runId, lease, sequence }: Place): Promise<Upload | undefined> {
+export async function findUpload(handle: Handle, { runId, lease, sequence }: UploadKey): Promise<Upload | undefined> {
   const row = await handle.row(payloadStatement, runId, lease, sequence)
   return row === undefined ? undefined : (JSON.parse(row.payload) as Upload)
 }
@@ -61,8 +61,8 @@ const ingestedStatement = statement(
    where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
 )
 
-/** False when another process ingested the upload in the meantime. */
-export async function markIngested(tx: Transaction, { runId, lease, sequence }: Place): Promise<boolean> {
+/** Returns false when another process ingested the upload in the meantime. */
+export async function markIngested(tx: Transaction, { runId, lease, sequence }: UploadKey): Promise<boolean> {
   return (await tx.run(ingestedStatement, runId, lease, sequence)) > 0
 }
 
@@ -74,7 +74,7 @@ const putFindingsStatement = statement<{ outcome: Outcome }>(
    returning outcome`,
 )
 
-/** Each asset counts once in a run, however often it is found; how many were new to it, by outcome. */
+/** Stores findings. Each asset counts once in a run. Returns the number of new findings by outcome. */
 export async function putFindings(tx: Transaction, runId: string, findings: readonly Finding[]) {
   const given = onceEach(findings).map((finding) => ({ ...finding, runId }))
   const rows = given.length === 0 ? [] : await tx.rows(putFindingsStatement, ...found.values(given))
@@ -84,7 +84,7 @@ export async function putFindings(tx: Transaction, runId: string, findings: read
 
 const bySignificance: readonly Outcome[] = ['new', 'changed', 'unchanged', 'gone']
 
-/** Of several findings of one asset, the one with the most significant outcome. */
+/** Returns one finding per asset, the one with the most significant outcome. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   const best = new Map<string, Finding>()
   for (const finding of findings) {
@@ -124,8 +124,11 @@ export const previousRunStatement = statement<{ id: string }>(
 
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
-/** What the last whole run found and this one did not. `answered` are assets whose devices answered and were refused. */
-export async function putGone(
+/**
+ * Stores assets as gone that the last complete run found and this one did not. `answered` are assets whose devices
+ * responded but were refused.
+ */
+export async function putGoneAssets(
   tx: Transaction,
   { runId, discoveryId, number }: EndedRun,
   answered: readonly string[],
@@ -152,7 +155,7 @@ type Paging = { limit: number; offset: number }
 type FindingSelection = {
   runId: string
   outcome: Outcome | undefined
-  /** Only these assets; undefined is all. */
+  /** Only these assets; undefined for all. */
   among: readonly string[] | undefined
 }
 
@@ -171,7 +174,7 @@ const foundAssetsStatement = statement<{ assetId: string }>(
   `select distinct asset_id as "assetId" from discovery_findings where tenant_id = $1 and run_id = any($2::uuid[])`,
 )
 
-/** The assets that these runs found or missed, each once. */
+/** Returns the assets that these runs found or missed, without duplicates. */
 export async function listFoundAssets(handle: Handle, runIds: readonly string[]): Promise<string[]> {
   return (await handle.rows(foundAssetsStatement, runIds)).map(({ assetId }) => assetId)
 }
@@ -181,7 +184,7 @@ const countFindingsStatement = statement<{ runId: string; outcome: Outcome; coun
    where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
 )
 
-/** How many of these assets are in each of the runs, by outcome. */
+/** Counts these assets in each run, by outcome. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

@@ -6,13 +6,16 @@ import type { Context } from '../../platform/service.ts'
 type Tenant = { tenantId: string; tenantName: string }
 type Gateway = { id: string; name: string; access_group: string }
 
-/** The platform, for calls that only services may make; the audit trail and the history name the gateway. */
+/**
+ * Returns the platform as caller, for operations that only services may call. The audit trail and the history contain
+ * the gateway.
+ */
 export function onBehalfOf(gateway: Pick<Gateway, 'id' | 'name'>, tenant: Tenant): Caller {
   return { ...systemCaller(tenant), principal: { id: gateway.id, kind: 'system', name: `gateway ${gateway.name}` } }
 }
 
 /**
- * The gateway itself, with the rights that it has in the inventory. These rights only admit the write: the inventory
+ * Returns the gateway as caller, with its permissions in the inventory. They only admit the write: the inventory
  * evaluates them again when it applies the write.
  */
 export async function gatewayCaller({ access }: Context, tenant: Tenant, gateway: Gateway): Promise<Caller> {

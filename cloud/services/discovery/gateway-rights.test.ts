@@ -6,12 +6,12 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import {
-  requestToken,
   assertionOf,
   enrolledGateway,
   foundDevice,
   linkReport,
   proofFor,
+  requestToken,
   type TestGateway,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -19,7 +19,7 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 const assetLinkId = 'cdm-device-class-driver-example'
 type Asset = Record<string, unknown> & { id: string }
 
-describe('what a discovery may write for its gateway', () => {
+describe('permissions of a gateway for discovered assets', () => {
   let hub: TestHub
   let admin: TestCaller
   let groups: { id: string; name: string }[]
@@ -54,7 +54,7 @@ describe('what a discovery may write for its gateway', () => {
     return jobId
   }
 
-  /** Runs a new discovery of a gateway that finds these devices, or one again, and returns the report. */
+  /** Runs a discovery of a gateway that finds these devices, a new one or the given one, and returns the report. */
   async function scan(gateway: TestGateway, devices: Record<string, unknown>[], again?: string) {
     const jobId = again ?? (await newDiscovery(gateway))
     if (again !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
@@ -107,7 +107,7 @@ describe('what a discovery may write for its gateway', () => {
     ).data
   const reasons = (errors: readonly { reason?: string }[]) => errors.map(({ reason }) => reason)
 
-  test('a device with the MAC address of an asset in another access group is reported as identity_taken', async () => {
+  test('reports a device with the MAC address of an asset in another access group as identity_taken', async () => {
     const victim = await create('hall-2', foundDevice(1, { name: 'Boiler' }))
     const before = await read(victim)
     const { jobId, runId, findings, errors } = await scan(hall1, [
@@ -139,7 +139,7 @@ describe('what a discovery may write for its gateway', () => {
     )
   })
 
-  test('an identity conflict is visible to callers who can read both the asset and the gateway', async () => {
+  test('shows an identity conflict to callers who can read both the asset and the gateway', async () => {
     const victim = await create('hall-2', foundDevice(11))
     await scan(hall1, [foundDevice(11, { name: 'Copy' })])
     const readers = await Promise.all(
@@ -162,7 +162,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual(await conflictsOf(admin, { asset: victim }), [], 'it ends with its asset')
   })
 
-  test('an asset that a person moved to another access group is updated there by the gateway that found it', async () => {
+  test('updates an asset that a user moved to another access group when its gateway finds it again', async () => {
     const { findings } = await scan(hall1, [foundDevice(21)])
     const id = findings[0]?.assetId ?? ''
     await move(id, 'hall-2')
@@ -176,12 +176,12 @@ describe('what a discovery may write for its gateway', () => {
 
     const other = await gatewayIn('hall-1')
     assert.deepEqual(reasons((await scan(other, [foundDevice(21)])).errors), ['identity_taken'])
-    // The gateway of its new group may write it too.
+    // The gateway of the new group may write the asset too.
     assert.deepEqual((await scan(hall2, [foundDevice(21)])).errors, [])
     assert.equal((await read(id)).access_group, 'hall-2')
   })
 
-  test('an asset whose device answers is not gone when the device is reported as identity_taken', async () => {
+  test('does not report an asset as gone when its device responds but is reported as identity_taken', async () => {
     const devices = ['kept', 'moved', 'silent'].map((name, index) => foundDevice(36 + index, { name }))
     const { jobId, findings } = await scan(hall1, devices)
     const moved = findings.find(({ name }) => name === 'moved')?.assetId ?? assert.fail()
@@ -198,7 +198,7 @@ describe('what a discovery may write for its gateway', () => {
     ])
   })
 
-  test('a grant lets a gateway write in another group until it is revoked, and resolves the conflict', async () => {
+  test('lets a gateway write in another group until its grant is revoked, and resolves the conflict', async () => {
     const id = await create('hall-3', foundDevice(31))
     assert.deepEqual(reasons((await scan(hall1, [foundDevice(31)])).errors), ['identity_taken'])
     await grant(hall1, 'viewer', 'hall-3')
@@ -222,7 +222,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual((await scan(hall1, [foundDevice(31)])).errors, [], 'what it found before stays writable')
   })
 
-  test("a grant does not widen what a gateway's token can call", async () => {
+  test("does not extend the operations of a gateway's token by a grant", async () => {
     const gateway = await gatewayIn('hall-1')
     await grant(gateway, 'administrator', 'hall-2')
     const granted = await requestToken(hub, await assertionOf(hub, gateway))
@@ -240,7 +240,7 @@ describe('what a discovery may write for its gateway', () => {
     }
   })
 
-  test('a grant to a gateway that is not enrolled is refused', async () => {
+  test('refuses a grant to a gateway that is not enrolled', async () => {
     const { data } = await admin.onboarding.createGateway({ body: { data: { name: 'not yet' } } })
     const { status, body } = await admin.exchange(authorization, 'createGrant', {
       body: { data: { principal: data.id, role: 'operator' } },
@@ -248,7 +248,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual([status, (body as { code: string }).code], [422, 'principal_not_found'])
   })
 
-  test('two gateways of different groups that find the same device do not overwrite each other', async () => {
+  test('does not let two gateways of different groups overwrite the same device', async () => {
     const [first, second] = await Promise.all([
       scan(hall1, [foundDevice(41, { name: 'seen from hall 1' })]),
       scan(hall2, [foundDevice(41, { name: 'seen from hall 2' })]),
@@ -265,7 +265,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual(finders, [['found_by_gateway', owner.id]])
   })
 
-  test('two gateways of the same group both write the device and both are related to it', async () => {
+  test('lets two gateways of the same group write the same device, and relates both to it', async () => {
     const other = await gatewayIn('hall-1')
     const { findings } = await scan(hall1, [foundDevice(45)])
     const again = await scan(other, [foundDevice(45, { name: 'Second view' })])
@@ -276,7 +276,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual(finders.map(([, gateway]) => gateway).toSorted(), [hall1.id, other.id].toSorted())
   })
 
-  test('a relation of a device to an asset that its gateway may not write is not created', async () => {
+  test('creates no relation of a device to an asset that its gateway may not write', async () => {
     const hidden = await create('hall-2', foundDevice(51))
     const own = await create('hall-1', foundDevice(52))
     const relationTo = (index: number) => ({
@@ -294,7 +294,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual(await relationsOf(hidden), [])
   })
 
-  test('identifiers of several assets: the most certain decides, and a hidden asset is neither changed nor named', async () => {
+  test('uses the most certain identifier when identifiers belong to several assets, and does not change or reveal a hidden one', async () => {
     const hidden = await create('hall-2', foundDevice(61, { name: 'Hidden' }))
     const own = await create('hall-1', {
       ...foundDevice(62),
@@ -311,7 +311,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.equal((await read(hidden)).name, 'Hidden')
   })
 
-  test('a device cannot take the place of a gateway or of an asset link', async () => {
+  test('refuses a device with the identity of a gateway or of an asset link', async () => {
     const { data: identifiers } = await admin.inventory.readIdentifiers({ params: { id: hall1.id } })
     const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: hall1.id } })
     const link = links[0]?.assetId ?? ''
@@ -341,7 +341,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual([await read(hall1.id), await read(link)], [gatewayBefore, linkBefore])
   })
 
-  test('only the platform and link reports give an asset the identifiers of gateways and links', async () => {
+  test('sets identifiers of gateways and links only from the platform and from link reports', async () => {
     const gateway = await enrolledGateway(hub, admin, { name: 'reserved', access_group: 'hall-1' })
     const custom = (name: string, value: string) => ({ asset_identifier_type: 'CustomIdentifier', name, value })
     const write = async (
@@ -372,7 +372,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual([renamed.assetId, renamed.outcome], [link, 'updated'], 'a person updates the asset of a link')
   })
 
-  test("a job that names another gateway's run changes nothing there", async () => {
+  test('changes nothing for a job that refers to a run of another gateway', async () => {
     const start = (gateway: TestGateway) =>
       admin.discovery.createDiscovery({
         params: { gatewayId: gateway.id },
@@ -408,7 +408,7 @@ describe('what a discovery may write for its gateway', () => {
     })
   })
 
-  test('a link keeps its asset after a person moved it to another access group', async () => {
+  test('finds the asset of a link after a user moved it to another access group', async () => {
     const gateway = await gatewayIn('hall-1')
     const report = (version: string) =>
       gateway.gatekeeper.reportLinks({
@@ -429,7 +429,7 @@ describe('what a discovery may write for its gateway', () => {
     assert.equal((await read(id)).access_group, 'hall-3')
   })
 
-  test('new assets are created in the access group that the gateway is in now', async () => {
+  test('creates assets in the current access group of the gateway', async () => {
     const gateway = await gatewayIn('hall-1')
     await move(gateway.id, 'hall-3')
     const foreign = await create('hall-1', foundDevice(81))
@@ -438,12 +438,12 @@ describe('what a discovery may write for its gateway', () => {
     assert.equal((await read(findings[0]?.assetId ?? '')).access_group, 'hall-3')
   })
 
-  test('a grant that is revoked after the upload was accepted does not count when it is applied', async () => {
+  test('refuses a write when the grant is revoked between upload and apply', async () => {
     const id = await create('hall-3', foundDevice(91, { name: 'Original' }))
     const gateway = await gatewayIn('hall-1')
     const { id: grantId } = await grant(gateway, 'operator', 'hall-3')
     const running = await hub.asOwner(async (owner) => {
-      // The applier waits for this row while the write is queued.
+      // The applier waits for this row while the write is in the queue.
       await owner.query('begin')
       await owner.query('select from assets where id = $1 for update', [id])
       const scanning = scan(gateway, [foundDevice(91, { name: 'Late' })])
@@ -515,11 +515,11 @@ describe('what a discovery may write for its gateway', () => {
       linkReport({
         appInstanceId: `talking-${index}`,
         eventStream: randomUUID(),
-        events: Array.from({ length: perLink }, (_, place) => ({
+        events: Array.from({ length: perLink }, (_, index) => ({
           timestamp: '2026-01-01T00:00:00.000Z',
           kind: 'driver' as const,
           text: 'state',
-          sequence: place + 1,
+          sequence: index + 1,
         })),
       }),
     )

@@ -6,18 +6,18 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 
-/** Why the inventory did not write an asset; `code` is the problem code, `fields` are the invalid fields of the asset. */
-export type Refused = { problem: string; code?: string } & Pick<DeviceError, 'fields'>
+/** Why the inventory refused an asset: the problem code and the invalid fields of the asset. */
+export type RefusedAsset = { problem: string; code?: string } & Pick<DeviceError, 'fields'>
 
-/** The outcome of writing one asset. */
-export type Written = { assetId: string; outcome: 'created' | 'updated' | 'unchanged' } | Refused
+/** The result of writing one asset. */
+export type WriteResult = { assetId: string; outcome: 'created' | 'updated' | 'unchanged' } | RefusedAsset
 
-type Writing = {
+type WriteOptions = {
   assets: readonly AssetDocument[]
   source: { type: 'discovery' | 'assetlinkdiscovery'; value: string }
-  /** The run that found the assets: recorded with identity conflicts. */
+  /** The run that found the assets; identity conflicts refer to it. */
   discovery?: { jobId: string; runId: string }
-  /** The same key again is the same write. */
+  /** The idempotency key of the write. */
   key: string
 }
 
@@ -25,7 +25,7 @@ const statusWaitSeconds = 30
 const pauseMs = 100
 
 /** Writes assets and waits until they are applied. Each asset gets its own result. */
-export async function writeAssets(context: Context, caller: Caller, writing: Writing): Promise<Written[]> {
+export async function writeAssets(context: Context, caller: Caller, writing: WriteOptions): Promise<WriteResult[]> {
   const { assets, source, discovery, key } = writing
   if (assets.length === 0) return []
   const meta = { source, ...(discovery === undefined ? {} : { discovery }) }
@@ -33,7 +33,7 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
     body: { data: { assets: [...assets], meta } },
     headers: { 'idempotency-key': key },
   })
-  // Gateways cannot read the status of a write; the platform can.
+  // The platform reads the status of the write, because gateways have no permission for it.
   const client = context.peers(inventory, onBehalfOf(caller.principal, caller))
   for (;;) {
     const { data: status } = await client.readStatus({
@@ -41,17 +41,18 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
       query: { wait: statusWaitSeconds },
     })
     if (status.state !== 'queued') return resultsOf(status.detail.result, assets.length)
-    // Whoever stops answers before the time is over.
-    if (context.stopping.aborted) throw new Problem('unavailable', 'The platform stops: it goes on at the next start')
+    // A stopping server responds before the end of the wait.
+    if (context.stopping.aborted)
+      throw new Problem('unavailable', 'The platform is stopping. The write continues after the next start.')
     await setTimeout(pauseMs)
   }
 }
 
-/** Limits of `fields` in the report. */
+/** The limits of `fields` in the report. */
 const limits = { fields: 100, text: 1_000 } as const
 
-/** The pointers of the fields begin at the asset, not at the batch. */
-function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument>): Refused {
+/** The pointers of the fields start at the asset, not at the batch. */
+function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument>): RefusedAsset {
   const fields = errors
     .map((error) => ({ pointer: error.pointer.replace(/^\/data\/assets\/\d+/, ''), detail: error.detail }))
     .filter(({ pointer }) => pointer !== '')
@@ -67,9 +68,9 @@ function shortened({ pointer, detail }: { pointer: string; detail: string }) {
   return { pointer: pointer.slice(0, limits.text), detail: detail.slice(0, limits.text) }
 }
 
-function resultsOf(result: unknown, count: number): Written[] {
+function resultsOf(result: unknown, count: number): WriteResult[] {
   const each = Array.isArray(result) ? result : Array.from({ length: count }, () => result)
-  return each.map((one: { assetId?: string; outcome?: string } & Partial<ProblemDocument>): Written => {
+  return each.map((one: { assetId?: string; outcome?: string } & Partial<ProblemDocument>): WriteResult => {
     const { assetId, outcome } = one ?? {}
     if (assetId !== undefined && (outcome === 'created' || outcome === 'updated' || outcome === 'unchanged'))
       return { assetId, outcome }

@@ -4,9 +4,9 @@ import { type EventRecord, emitAll } from '../../platform/events/events.ts'
 import { type EventCursor, lockEventCursors, moveEventCursors, type PutLink } from './link-store.ts'
 
 /**
- * Publishes alarms and driver events of links on the event stream. A gateway reports its latest events again and again, so
- * each link has a cursor: the number of its last published event. The number is valid for one `eventStream`; a gateway that
- * restarts counts a new one. Numbers that are missing are events that the gateway dropped before it could report them.
+ * Publishes alarms and driver events of links on the event stream. A gateway reports its latest events repeatedly, so
+ * each link has a cursor: the number of its last published event. The number is valid for one `eventStream`; a gateway
+ * that restarts starts a new stream. Missing numbers are events that the gateway dropped before it could report them.
  */
 
 type Link = Pick<PutLink, 'assetId' | 'report'>
@@ -14,14 +14,17 @@ type NumberedEvent = ReportedLinkEvent & { sequence: number }
 
 const typeOf = { alarm: 'discovery.link.alarm', driver: 'discovery.link.event' } as const
 
-/** A link as it is stored: with its latest events only. */
+/** A stored link, which contains only its latest events. */
 export function withStoredEvents<L extends PutLink>(link: L): L {
   const { events } = link.report
   if (events === undefined) return link
   return { ...link, report: { ...link.report, events: events.slice(-gatekeeperLimits.storedEventsPerLink) } }
 }
 
-/** Call it after the links were stored in the same transaction: concurrent reports of a gateway then wait for each other. */
+/**
+ * Publishes new events of links. Call it after the links were stored in the same transaction, so that concurrent
+ * reports of a gateway are serialised.
+ */
 export async function publishLinkEvents(tx: Transaction, gatewayId: string, links: readonly Link[]): Promise<void> {
   const talking = links.filter(({ report }) => report.eventStream !== undefined && report.events !== undefined)
   if (talking.length === 0) return
@@ -51,7 +54,7 @@ export async function publishLinkEvents(tx: Transaction, gatewayId: string, link
   await emitAll(tx, events)
 }
 
-/** The events after the cursor, each number once, in the order of their numbers. */
+/** Returns the events after the cursor without duplicates, in the order of their numbers. */
 function numbered(events: readonly ReportedLinkEvent[], after: number): NumberedEvent[] {
   const bySequence = new Map<number, NumberedEvent>()
   for (const event of events) {

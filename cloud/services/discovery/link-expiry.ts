@@ -5,14 +5,14 @@ import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { silenceProblem } from './link.ts'
 import { anyLinkExpired, listExpiredLinks, stopExpiredLink } from './link-store.ts'
-import { systemOf } from './running.ts'
+import { systemOf } from './run-start.ts'
 
 /** How long a link may count as running after its registration expired. */
 const everyMs = 15_000
 
 /**
- * Ends `is_running_on` of links whose registration expired without a report of their gateway: the gateway is down, cut off,
- * revoked or deleted. The next report of the gateway sets the state of the links again.
+ * Ends `is_running_on` of links whose registration expired without a report of their gateway: the gateway is down,
+ * disconnected, revoked or deleted. The next report of the gateway sets the state of the links again.
  */
 export function linkExpiryTasks(context: Context): TaskKinds {
   const { database } = context

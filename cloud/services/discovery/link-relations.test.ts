@@ -57,7 +57,7 @@ describe('relations of links with their gateway', () => {
     return data.filter(({ action }) => action.startsWith('inventory.recordLink')).length
   }
 
-  test('relations that a user deleted come back with the next registration of the link', async () => {
+  test('creates relations that a user deleted again at the next registration of the link', async () => {
     await deleteRelations()
     await report({ registration: registeredAt(0) })
     assert.deepEqual(await predicates(), [], 'a report without a new registration does not create them')
@@ -75,7 +75,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'older gateways report no registrations')
   })
 
-  test('a relation of the same name that a user created does not replace the one of the system', async () => {
+  test('creates the relation of the system next to one of a user with the same name', async () => {
     await deleteRelations()
     const body = { subject: { type: 'asset', id: linkAsset }, object: { type: 'asset', id: gateway.id } } as const
     await admin.inventory.createRelation({ body: { data: { ...body, predicate: 'is_installed_on' } } })
@@ -83,7 +83,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_installed_on', 'is_running_on'])
   })
 
-  test('a registration writes nothing to the inventory while the relations exist', async () => {
+  test('writes nothing to the inventory at a registration while the relations exist', async () => {
     const before = await audited()
     assert.ok(before > 0)
     await report({ registration: registeredAt(1) })
@@ -91,7 +91,7 @@ describe('relations of links with their gateway', () => {
     assert.equal(await audited(), before)
   })
 
-  test('a deleted asset of a link is created again after the next registration', async () => {
+  test('creates the deleted asset of a link again after the next registration', async () => {
     await deleteAsset(linkAsset)
     await report({ registration: registeredAt(1) })
     const { data } = await report({ registration: registeredAt(1) })
@@ -100,7 +100,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
   })
 
-  test('a link of a dead gateway stops running when its registration expires, and runs again at the next report', async () => {
+  test('ends the running state of a link when the registration expires, and restores it with the next report', async () => {
     await runJobs()
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'the registration is valid')
     await report({ registration: registeredAt(1, 0) })
@@ -122,7 +122,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual([(await shown()).state, (await shown()).problem], ['running', undefined])
   })
 
-  test('a registration without a stated lifetime expires 900 seconds after the report', async () => {
+  test('expires a registration without a lifetime 900 seconds after the report', async () => {
     await report({})
     const { rows } = await hub.asOwner((owner) =>
       owner.query<{ seconds: string }>(
@@ -139,7 +139,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on'])
   })
 
-  test('a link of a revoked gateway stops running when its registration expires', async () => {
+  test('ends the running state of a link of a revoked gateway when its registration expires', async () => {
     await report({ registration: registeredAt(1, 0) })
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
     const [link] = (await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })).data
@@ -148,7 +148,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on'])
   })
 
-  test('a link of a gateway whose asset was deleted stops running when its registration expires', async () => {
+  test('ends the running state of a link when the asset of its gateway is deleted and the registration expires', async () => {
     await report({ registration: registeredAt(1, 0) })
     await deleteAsset(gateway.id)
     const stored = async () => {
@@ -165,7 +165,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), [])
   })
 
-  test('last seen moves with answers and registrations of a link, not with reports of its silence', async () => {
+  test('updates the last-seen time only when a link responds or registers', async () => {
     const seen = async () => Date.parse((await shown()).lastSeenTimestamp)
     const first = await seen()
     await report({ registration: registeredAt(0), state: 'unreachable' })

@@ -31,7 +31,7 @@ const linkAssetsStatement = statement<{ assetId: string }>(
   `select distinct asset_id as "assetId" from asset_links where tenant_id = $1 and gateway_id = any($2::uuid[])`,
 )
 
-/** The assets of all links of some gateways. */
+/** Returns the assets of all links of these gateways. */
 export async function linkAssetsOf(handle: Handle, gatewayIds: readonly string[]): Promise<string[]> {
   return (await handle.rows(linkAssetsStatement, gatewayIds)).map(({ assetId }) => assetId)
 }
@@ -113,7 +113,7 @@ const expiredStatement = statement<LinkRow>(
   `select ${columns} from asset_links where ${expired} order by gateway_id, app_instance_id limit 500`,
 )
 
-/** Links that count as running although their registration has expired: their gateway stopped reporting. */
+/** Returns running links with an expired registration, whose gateway stopped reporting. */
 export function listExpiredLinks(handle: Handle): Promise<LinkRow[]> {
   return handle.rows(expiredStatement)
 }
@@ -124,7 +124,7 @@ const stopStatement = statement<{ assetId: string }>(
    returning asset_id as "assetId"`,
 )
 
-/** Marks an expired link as unreachable. False when the gateway reported the link in the meantime. */
+/** Marks an expired link as unreachable. Returns false when the gateway reported the link in the meantime. */
 export async function stopExpiredLink(tx: Transaction, link: LinkRow, problem: string): Promise<boolean> {
   const { gatewayId, appInstanceId, registrationExpiresAt, report } = link
   const stopped = { ...report, state: 'unreachable', problem }

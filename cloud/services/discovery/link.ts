@@ -5,7 +5,7 @@ import type { AssetDocument } from '@millwright/api/inventory.ts'
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { isAtLeast } from './semantic-version.ts'
 
-/** Interfaces of asset links that a gateway can work with, without the vendor in front. */
+/** Interfaces of asset links that a gateway supports, without the vendor prefix. */
 const knownInterfaces: readonly string[] = [
   'industrialassethub.discover.v1',
   'connectivitysuite.deviceinfo.v1',
@@ -23,7 +23,7 @@ const discovering: readonly string[] = ['industrialassethub.discover.v1', 'commo
 /** Interfaces through which a link reads single devices. */
 const deviceReading: readonly string[] = ['connectivitysuite.deviceinfo.v1', 'common.identifiers.v1']
 
-/** Without the vendor in front: the messages are the same. */
+/** Removes the vendor prefix, because the messages are the same. */
 export function interfaceOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
 }
@@ -32,24 +32,24 @@ export function canDiscover(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => discovering.includes(interfaceOf(name)))
 }
 
-export function canTellProperties(interfaces: readonly string[]): boolean {
+export function canReadProperties(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
 }
 
-/** The first gateway version that works with the interfaces of asset links. */
+/** The first gateway version that supports the interfaces of asset links. */
 export const minimumGatewayVersion = '0.3.10'
 
-/** The reason why a gateway of this version cannot work with a link; undefined when it can. */
+/** Returns the reason why a gateway of this version cannot use a link, or undefined. */
 export function incompatibility(interfaces: readonly string[], gatewayVersion: string | undefined): string | undefined {
   if (gatewayVersion !== undefined && !isAtLeast(gatewayVersion, minimumGatewayVersion)) {
     return `The gateway has version ${gatewayVersion}; asset links need version ${minimumGatewayVersion} or higher. Update the gateway.`
   }
-  if (interfaces.length === 0) return 'It registered without any interface'
+  if (interfaces.length === 0) return 'The link registered without interfaces'
   if (interfaces.some((name) => knownInterfaces.includes(interfaceOf(name)))) return undefined
-  return `None of its interfaces is known here: ${interfaces.join(', ')}`
+  return `None of the link's interfaces is supported: ${interfaces.join(', ')}`
 }
 
-/** A link is a piece of software, one for each gateway: an upgrade updates it, the same link elsewhere is another. */
+/** Returns the software asset of a link. Each gateway has its own asset per link; an upgrade updates it. */
 export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocument {
   const { product, deviceClass } = report
   return {
@@ -78,20 +78,20 @@ export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocumen
   }
 }
 
-/** What `product_id` and `product_version` of a link's asset say, by which its credentials are kept. */
+/** Returns `product_id` and `product_version` of a link's asset, which identify its credentials. */
 export function productNumberOf({ deviceClass, product }: LinkReport) {
   if (deviceClass === undefined || product === undefined) return undefined
   return { identifier: deviceClass, version: product.version }
 }
 
-/** Identifier values have few characters and an end. */
+/** Identifier values have a limited set of characters and a limited length. */
 function identifierValue(text: string): string {
   const plain = encodeURIComponent(text).replaceAll('%2F', '/')
   if (plain.length <= 256) return plain
   return `${plain.slice(0, 190)}~${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** What changes when the asset of a link must be written anew. */
+/** Returns a hash that changes when the asset of a link must be written again. */
 export function digestOf(report: LinkReport): string {
   const { product, deviceClass } = report
   return createHash('sha256')
@@ -100,13 +100,13 @@ export function digestOf(report: LinkReport): string {
     .slice(0, 22)
 }
 
-type Stored = { assetId: string; report: LinkReport; lastSeenAt: string }
+type StoredLink = { assetId: string; report: LinkReport; lastSeenAt: string }
 
-/** A gateway reports its links every minute. Without a report for this time, the state of its links is unknown. */
+/** A gateway reports its links every minute. After this time without a report, the state of its links is unknown. */
 const silentMs = 3 * 60_000
 
 export function showLink(
-  { assetId, report, lastSeenAt }: Stored,
+  { assetId, report, lastSeenAt }: StoredLink,
   { now, gatewayVersion, isRevoked }: { now: Date; gatewayVersion: string | undefined; isRevoked: boolean },
 ): AssetLink {
   const { product } = report

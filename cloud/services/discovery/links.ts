@@ -18,12 +18,12 @@ import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putL
 import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
-type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
+type Operations = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
 
 type Gateway = { id: string; name: string; access_group: string }
 type ReportedLink = PutLink & { before: LinkRow | undefined }
 
-export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
+export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database } = context
   return {
     async listAssetLinks({ params: { gatewayId } }, caller) {
@@ -50,7 +50,7 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
         }
       })
       if (runId !== undefined && (searched?.gatewayId !== gatewayId || searched.assetLinkId !== assetLinkId))
-        throw new Problem('forbidden', 'The discovery run of this job is for another link or gateway')
+        throw new Problem('forbidden', 'The discovery run of this job belongs to another link or gateway')
       if (assetId !== undefined && link !== undefined && !(await hasFound(context, caller, { link, assetId })))
         throw new Problem('forbidden', 'The link of this job has not found this asset')
       return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
@@ -60,7 +60,10 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       const links = await database.read(caller, (handle) => findLinksByAsset(handle, [assetId]))
       const running = links.find(({ state }) => state === 'running')
       if (running === undefined)
-        throw new Problem('link_not_found', `No running link has the asset ${assetId}: is it started, and its gateway?`)
+        throw new Problem(
+          'link_not_found',
+          `No running link has the asset ${assetId}. Check that the link and its gateway are running.`,
+        )
       const { deviceClass, product, credentialSchemas } = running.report
       return {
         data: {
@@ -77,25 +80,25 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       const known = new Map(
         (await database.read(caller, (handle) => listLinks(handle, gatewayId))).map((row) => [row.appInstanceId, row]),
       )
-      const reported = withMissing(data.links, known)
+      const reported = withRemovedLinks(data.links, known)
       const links = await withAssets(context, actor, { gateway, reported, known })
-      await stateAll(context, actor, { gateway, links })
-      await keep(context, actor, { gateway, links })
+      await updateRelations(context, actor, { gateway, links })
+      await storeLinks(context, actor, { gateway, links })
       return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
   }
 }
 
-type Found = { link: LinkRow; assetId: string }
+type FoundAsset = { link: LinkRow; assetId: string }
 
-async function hasFound(context: Context, caller: Caller, { link, assetId }: Found): Promise<boolean> {
+async function hasFound(context: Context, caller: Caller, { link, assetId }: FoundAsset): Promise<boolean> {
   const filter = `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link' and object.id eq '${link.assetId}'`
   const { data } = await context.peers(inventory, systemCaller(caller)).listRelations({ query: { filter, limit: 1 } })
   return data.length > 0
 }
 
-/** A report names all links that there are: one that it does not name is gone. */
-function withMissing(reported: readonly LinkReport[], known: ReadonlyMap<string, LinkRow>): LinkReport[] {
+/** A report contains all links of a gateway. A link that is missing in it no longer exists. */
+function withRemovedLinks(reported: readonly LinkReport[], known: ReadonlyMap<string, LinkRow>): LinkReport[] {
   const named = new Set(reported.map(({ appInstanceId }) => appInstanceId))
   const missing = [...known.values()].filter(({ appInstanceId }) => !named.has(appInstanceId))
   return [...reported, ...missing.map(({ report }) => ({ ...report, state: 'gone' as const }))]
@@ -103,7 +106,7 @@ function withMissing(reported: readonly LinkReport[], known: ReadonlyMap<string,
 
 type Links = { gateway: Gateway; reported: readonly LinkReport[]; known: ReadonlyMap<string, LinkRow> }
 
-/** Every link with its asset, written when the link is new or says something else about itself. */
+/** Returns every link with its asset. The asset is written when the link is new or has changed. */
 async function withAssets(
   context: Context,
   actor: Caller,
@@ -136,7 +139,7 @@ async function withAssets(
   })
 }
 
-/** A link was seen when it answered the gateway or registered there, not when the gateway only reports its silence. */
+/** Returns when a link was last seen: when it responded to the gateway or registered there. */
 function timesOf(report: LinkReport, before: LinkRow | undefined) {
   const now = Date.now()
   const isSeen = report.state === 'running' || (report.registration !== undefined && hasRegistered(report, before))
@@ -147,17 +150,20 @@ function timesOf(report: LinkReport, before: LinkRow | undefined) {
   }
 }
 
-/** Whether the link registered at its gateway since the last report. Without times of registrations each report counts. */
+/**
+ * Returns whether the link registered at its gateway since the last report. Without registration times each report
+ * counts.
+ */
 function hasRegistered({ state, registration }: LinkReport, before: LinkRow | undefined): boolean {
   if (state === 'gone') return false
   return registration === undefined || before?.report.registration?.timestamp !== registration.timestamp
 }
 
 /**
- * Creates and ends the relations of links that changed or that registered since the last report. A relation that a user
- * deleted is created again; for relations that exist there is one read for all links and no write.
+ * Creates and ends the relations of links that changed or registered since the last report. A relation that a user
+ * deleted is created again. One read for all links finds the existing relations, which are not written.
  */
-async function stateAll(
+async function updateRelations(
   context: Context,
   actor: Caller,
   { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
@@ -178,7 +184,7 @@ async function stateAll(
         if (lacks('is_running_on')) await client.recordLinkRunning({ body })
       } else if (before?.state === 'running') await client.recordLinkStopped({ body })
     } catch (error) {
-      // The asset of the link was deleted: the next report creates another one.
+      // The asset of the link was deleted; the next report creates another one.
       if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
       link.digest = ''
     }
@@ -207,7 +213,7 @@ async function relationsOf(
   return found
 }
 
-async function keep(
+async function storeLinks(
   { database }: Context,
   actor: Caller,
   { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },

@@ -3,23 +3,23 @@ import type { NewDiscovery } from '@millwright/api/discovery.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
-type Given = NonNullable<NewDiscovery['discoveryFilters']>[number]
+type ParameterInput = NonNullable<NewDiscovery['discoveryFilters']>[number]
 
-/** What a gateway hands to a link: the value in the type that the link declares. */
+/** A parameter for the link, with a value of the type that the link declares. */
 export type Parameter = { key: string; comparisonOperator: string; value: string | number | boolean; dataType: string }
 
-type Checked = {
+type ParameterCheck = {
   kind: 'filter' | 'option'
-  given: readonly Given[]
+  input: readonly ParameterInput[]
   supported: readonly LinkParameter[]
   pointer: string
 }
 
-/** Filters or options as the link wants them, with what is mandatory and missing filled in from its own defaults. */
-export function requireSupported({ kind, given, supported, pointer }: Checked): Parameter[] {
+/** Returns validated filters or options. Missing mandatory parameters get the default value of the link. */
+export function requireSupported({ kind, input, supported, pointer }: ParameterCheck): Parameter[] {
   const errors: FieldError[] = []
   const known = new Map(supported.map((parameter) => [parameter.key, parameter]))
-  const parameters = given.map((one, index): Parameter => {
+  const parameters = input.map((one, index): Parameter => {
     const parameter = known.get(one.key)
     if (parameter === undefined)
       errors.push(unknown({ kind, key: one.key, known: [...known.keys()], pointer: `${pointer}/${index}/key` }))
@@ -28,7 +28,7 @@ export function requireSupported({ kind, given, supported, pointer }: Checked): 
       errors.push({
         pointer: `${pointer}/${index}/value`,
         code: 'wrong_type',
-        detail: `The ${kind} ${one.key} is of type ${typeName(parameter)}, which ${JSON.stringify(one.value)} is not`,
+        detail: `The ${kind} ${one.key} must be of type ${typeName(parameter)}, but is ${JSON.stringify(one.value)}`,
       })
     return {
       key: one.key,
@@ -37,12 +37,12 @@ export function requireSupported({ kind, given, supported, pointer }: Checked): 
       dataType: parameter?.dataType ?? 'text',
     }
   })
-  const named = new Set(given.map(({ key }) => key))
+  const named = new Set(input.map(({ key }) => key))
   for (const parameter of supported) {
     if (!parameter.mandatory || named.has(parameter.key)) continue
     const value = plain(parameter.defaultValue)
     if (value === undefined)
-      errors.push({ pointer, code: 'required', detail: `The link needs the ${kind} ${parameter.key}` })
+      errors.push({ pointer, code: 'required', detail: `The link requires the ${kind} ${parameter.key}` })
     else parameters.push({ key: parameter.key, comparisonOperator: 'EQUAL', value, dataType: parameter.dataType })
   }
   if (errors[0] !== undefined) throw new Problem('unsupported_parameter', errors[0].detail, { errors })
@@ -62,12 +62,12 @@ function unknown({
 }): FieldError {
   const detail =
     known.length === 0
-      ? `The link has no ${kind}s, so not ${key} either`
-      : `The link has no ${kind} ${key}; it has ${known.join(', ')}`
+      ? `The link has no ${kind}s, so ${key} is unknown`
+      : `The link has no ${kind} ${key}. It supports: ${known.join(', ')}`
   return { pointer, code: 'unknown', detail }
 }
 
-/** Clients send text for everything: it is read as what the link declares. Undefined when it is not that. */
+/** Converts a value, which clients send as text, to the declared type. Returns undefined when it does not match. */
 export function typedValue({ dataType }: LinkParameter, value: string | number | boolean) {
   const text = String(value)
   switch (dataType) {

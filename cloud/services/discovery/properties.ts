@@ -5,20 +5,20 @@ import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { canTellProperties } from './link.ts'
+import { canReadProperties } from './link.ts'
 import { findLinksByAsset, type LinkRow } from './link-store.ts'
 
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
-/** Of a device with many, credentials are asked for at the first ones. */
-const addressesTold = 8
+/** Credentials are requested for this number of addresses of a device. */
+const mostAddresses = 8
 
 type PropertyResult =
   | { key: string; value: unknown }
   | { key: string; error: { code: number; name: string; description: string } }
 type SupportedProperty = { key: string; dataType?: string; schemaUri?: string; contentType?: string }
-/** What the gateway's job ends with. */
+/** The result of the gateway's job. */
 type Outcome = {
   unreachable?: boolean
   description?: string
@@ -26,7 +26,7 @@ type Outcome = {
   properties?: SupportedProperty[]
 }
 
-/** Questions to a device itself: through a link that found it, on the gateway where the link runs. */
+/** Handlers that query a device through a link that found it, on the gateway where the link runs. */
 export function propertyHandlers(
   context: Context,
 ): Pick<Handlers<typeof discovery>, 'readProperties' | 'listSupportedProperties'> {
@@ -34,13 +34,13 @@ export function propertyHandlers(
     async readProperties({ params: { id }, body: { data } }, caller) {
       const device = await deviceAt(context, caller, id)
       if (data.keys.length === 0) return { data: [] }
-      const outcome = await ask(context, caller, { ...device, question: { keys: data.keys } })
+      const outcome = await queryDevice(context, caller, { ...device, question: { keys: data.keys } })
       return { data: outcome.results ?? [] }
     },
 
     async listSupportedProperties({ params: { id } }, caller) {
       const device = await deviceAt(context, caller, id)
-      const outcome = await ask(context, caller, { ...device, question: { supported: true } })
+      const outcome = await queryDevice(context, caller, { ...device, question: { supported: true } })
       return { data: outcome.properties ?? [] }
     },
   }
@@ -48,7 +48,7 @@ export function propertyHandlers(
 
 type Device = { assetId: string; addresses: string[]; link: LinkRow }
 
-/** Where a device is, and who can ask it. Not visible and not there are the same. */
+/** Returns a device with its link and addresses. Hidden and missing assets return the same error. */
 async function deviceAt(context: Context, caller: Caller, assetId: string): Promise<Device> {
   const { data: asset } = await context
     .peers(inventory, caller)
@@ -58,10 +58,10 @@ async function deviceAt(context: Context, caller: Caller, assetId: string): Prom
 
 function addressesOf({ connection_points: points }: Record<string, unknown>): string[] {
   const all = (Array.isArray(points) ? points : []).flatMap((point) => [point?.ipv4_address, point?.ipv6_address])
-  return all.filter((address) => typeof address === 'string').slice(0, addressesTold)
+  return all.filter((address) => typeof address === 'string').slice(0, mostAddresses)
 }
 
-/** A running link that found the asset and can be asked. */
+/** Returns a running link that found the asset and can read properties. */
 async function linkTo(context: Context, caller: Caller, assetId: string): Promise<LinkRow> {
   const relations = await context.peers(inventory, systemCaller(caller)).listRelations({
     query: {
@@ -75,19 +75,23 @@ async function linkTo(context: Context, caller: Caller, assetId: string): Promis
       relations.data.map(({ object }) => object.id),
     ),
   )
-  const able = links.find(({ state, report }) => state === 'running' && canTellProperties(report.interfaces))
+  const able = links.find(({ state, report }) => state === 'running' && canReadProperties(report.interfaces))
   if (able !== undefined) return able
   throw new Problem(
     'no_device_link',
     links.length === 0
-      ? 'No link has found this asset, so none can be asked about it: run a discovery that does'
-      : 'None of the links that found this asset runs and can be asked for properties',
+      ? 'No link has found this asset, so its properties cannot be read. Run a discovery that finds it.'
+      : 'None of the links that found this asset is running and can read properties',
   )
 }
 
-type Asking = Device & { question: Record<string, unknown> }
+type PropertyQuery = Device & { question: Record<string, unknown> }
 
-async function ask(context: Context, caller: Caller, { assetId, addresses, link, question }: Asking): Promise<Outcome> {
+async function queryDevice(
+  context: Context,
+  caller: Caller,
+  { assetId, addresses, link, question }: PropertyQuery,
+): Promise<Outcome> {
   const system = systemCaller(caller)
   const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
   const engine = context.peers(workflows, system)
@@ -116,11 +120,11 @@ async function ask(context: Context, caller: Caller, { assetId, addresses, link,
       .moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
       .catch(() => engine.moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELING', as: 'WFX' } } }))
       .catch(() => {})
-    throw unreachable(`The gateway did not answer within ${answerWithinSeconds} seconds: is it online?`)
+    throw unreachable(`The gateway did not respond within ${answerWithinSeconds} seconds. Check that it is online.`)
   }
   const outcome = (job.status.context ?? {}) as Outcome
   if (job.status.state === 'FINISHED' && outcome.unreachable !== true) return outcome
-  throw unreachable(outcome.description ?? job.status.message ?? 'The device did not answer')
+  throw unreachable(outcome.description ?? job.status.message ?? 'The device did not respond')
 }
 
 function unreachable(detail: string): Problem {

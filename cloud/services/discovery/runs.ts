@@ -2,25 +2,28 @@ import type { discovery } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { endRun, keepUpload } from './ingesting.ts'
-import { tellRun } from './running.ts'
+import { endRun, storeUpload } from './ingestion.ts'
+import { emitRunEvent } from './run-start.ts'
 import { findDiscovery, findRun, listActiveRuns, noteRun, wasLeased } from './store.ts'
 import { stopJob } from './workflow-job.ts'
 
-type Names = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
+type Operations = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
 
-/** What the gatekeeper tells about the work of gateways. */
-export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
+/** Handlers that the gatekeeper calls with the progress of gateways. */
+export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database } = context
   return {
     async recordUpload({ params: { id }, body: { data } }, caller) {
       const { gatewayId, jobId, lease, sequence, assets, errors, uses = [] } = data
       const tried = uses.length === 0 ? {} : { tried: { jobId, uses } }
       if (!(await isOwn(context, caller, { runId: id, gatewayId })))
-        throw new Problem('not_found', `There is no run ${id} of this gateway`)
+        throw new Problem('not_found', `The gateway has no run ${id}`)
       if (!(await database.read(caller, (handle) => wasLeased(handle, id, { jobId, lease }))))
-        throw new Problem('lease_lost', `The job ${jobId} was never held with the lease ${lease}: lease the job first`)
-      await keepUpload(context, caller, { place: { runId: id, lease, sequence }, upload: { assets, errors, ...tried } })
+        throw new Problem('lease_lost', `Job ${jobId} was never held by the lease ${lease}. Lease the job first.`)
+      await storeUpload(context, caller, {
+        uploadKey: { runId: id, lease, sequence },
+        upload: { assets, errors, ...tried },
+      })
       return answer(202, { data: { accepted: assets.length } })
     },
 
@@ -29,7 +32,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       if (!(await isOwn(context, caller, { runId: id, gatewayId }))) return answer(204)
       return database.transaction(caller, async (tx) => {
         const run = await noteRun(tx, id, progress)
-        if (run !== undefined) await tellRun(tx, 'progressed', run)
+        if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
         return answer(204)
       })
     },
@@ -51,7 +54,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
   }
 }
 
-/** Managers of jobs can change the definition of a job, so the run that the definition names is checked. */
+/** Managers can change the definition of a job, so the run in the definition is checked. */
 async function isOwn(
   { database }: Context,
   caller: Caller,

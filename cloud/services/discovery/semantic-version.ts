@@ -11,7 +11,7 @@ function parse(text: string): SemanticVersion | undefined {
   return { numbers: [major, minor, patch].map(Number), preRelease: preRelease?.split('.') ?? [] }
 }
 
-/** Whether a version is the minimum or a later one. A text that is not a semantic version never is. */
+/** Returns whether a version is the minimum or later. Text that is not a semantic version never is. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const [one, other] = [parse(version), parse(minimum)]
   return one !== undefined && other !== undefined && compare(one, other) >= 0

@@ -1,15 +1,15 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { service } from '../../platform/service.ts'
-import { cancelingTasks } from './canceling.ts'
+import { cancellationTasks } from './cancellation.ts'
 import { discoveryHandlers } from './discoveries.ts'
-import { ingestingTasks } from './ingesting.ts'
+import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
 import { propertyHandlers } from './properties.ts'
 import { reportHandlers } from './reports.ts'
-import { runningTasks } from './running.ts'
+import { runScheduleTasks } from './run-schedule.ts'
+import { runStartTasks } from './run-start.ts'
 import { runHandlers } from './runs.ts'
-import { schedulingTasks } from './scheduling.ts'
 
 export const discoveryService = service({
   contract: discovery,
@@ -22,10 +22,10 @@ export const discoveryService = service({
     ...runHandlers(context),
   }),
   tasks: (context) => ({
-    ...runningTasks(context),
-    ...schedulingTasks(context),
-    ...ingestingTasks(context),
-    ...cancelingTasks(context),
+    ...runStartTasks(context),
+    ...runScheduleTasks(context),
+    ...ingestionTasks(context),
+    ...cancellationTasks(context),
     ...linkExpiryTasks(context),
   }),
 })

@@ -4,7 +4,7 @@ import { dynamicStatement, statement } from '../../platform/database/statement.t
 import type { Parameter } from './parameter.ts'
 
 export type RunState = 'created' | 'running' | 'finished' | 'failed' | 'canceled'
-export type Ending = Exclude<RunState, 'created' | 'running'>
+export type RunEnding = Exclude<RunState, 'created' | 'running'>
 export type Cause = 'person' | 'schedule'
 
 export type RunRow = {
@@ -14,7 +14,7 @@ export type RunRow = {
   cause: Cause
   workflowJobId: string | null
   state: RunState
-  ending: Ending | null
+  ending: RunEnding | null
   progress: number
   message: string | null
   found: number
@@ -92,7 +92,7 @@ const actorsStatement = statement<{ gatewayId: string; linkAssetId: string | nul
    where d.tenant_id = $1 and d.id = $2`,
 )
 
-/** The assets that a discovery needs: its gateway and, if the gateway has reported it, its link. */
+/** Returns the assets of a discovery: its gateway and, if the gateway has reported it, its link. */
 export async function findActors(handle: Handle, id: string): Promise<{ gatewayId?: string; linkAssetId?: string }> {
   const { gatewayId, linkAssetId = null } = (await handle.row(actorsStatement, id)) ?? {}
   return { ...(gatewayId === undefined ? {} : { gatewayId }), ...(linkAssetId === null ? {} : { linkAssetId }) }
@@ -112,24 +112,24 @@ export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow
 
 type Listing = { gatewayId?: string | undefined; assetLinkId?: string | undefined; scheduled?: boolean | undefined }
 
-/** What a caller can read: discoveries of these gateways, but not with links whose assets are hidden. */
+/** Discoveries that a caller can read: those of these gateways, without links whose assets are hidden. */
 export type Scope = { gateways: readonly string[]; hiddenLinks: readonly string[] }
 
-/** Each condition only where it is needed, so that the planner finds the index. */
+/** Adds only the needed conditions, so that the planner uses the matching index. */
 function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | undefined) {
   const values: unknown[] = []
-  const place = (value: unknown) => `$${values.push(value) + 1}`
+  const parameter = (value: unknown) => `$${values.push(value) + 1}`
   const where = [
     'd.tenant_id = $1',
-    ...(gatewayId === undefined ? [] : [`d.gateway_id = ${place(gatewayId)}`]),
-    ...(assetLinkId === undefined ? [] : [`d.asset_link_id = ${place(assetLinkId)}`]),
+    ...(gatewayId === undefined ? [] : [`d.gateway_id = ${parameter(gatewayId)}`]),
+    ...(assetLinkId === undefined ? [] : [`d.asset_link_id = ${parameter(assetLinkId)}`]),
     ...(scheduled === undefined ? [] : [`d.cron is ${scheduled ? 'not ' : ''}null`]),
-    ...(scope === undefined ? [] : [`d.gateway_id = any(${place(scope.gateways)}::uuid[])`]),
+    ...(scope === undefined ? [] : [`d.gateway_id = any(${parameter(scope.gateways)}::uuid[])`]),
     ...(scope === undefined || scope.hiddenLinks.length === 0
       ? []
       : [
           `not exists (select from asset_links l where l.tenant_id = $1 and l.gateway_id = d.gateway_id
-             and l.app_instance_id = d.asset_link_id and l.asset_id = any(${place(scope.hiddenLinks)}::uuid[]))`,
+             and l.app_instance_id = d.asset_link_id and l.asset_id = any(${parameter(scope.hiddenLinks)}::uuid[]))`,
         ]),
   ]
   return { where: where.join(' and '), values, next: values.length + 2 }
@@ -215,7 +215,7 @@ const activeRunsStatement = statement<RunRow>(
    where d.tenant_id = $1 and d.gateway_id = $2 and r.state in ('created', 'running') and r.ending is null`,
 )
 
-/** The open runs of a gateway: of a discovery only the latest run can be open. */
+/** Returns the open runs of a gateway. Only the latest run of a discovery can be open. */
 export function listActiveRuns(handle: Handle, gatewayId: string): Promise<RunRow[]> {
   return handle.rows(activeRunsStatement, gatewayId)
 }
@@ -245,7 +245,7 @@ export async function setWorkflowJob(tx: Transaction, id: string, jobId: string)
   await tx.run(jobStatement, id, jobId)
 }
 
-/** A job gets a new lease only after the one before ran out, so this is more than a day of interruptions. */
+/** A job gets a new lease only after the previous one expired, so this covers more than a day of interruptions. */
 const leasesPerRun = 1_000
 
 const leasedStatement = statement<{ isLeased: boolean }>(
@@ -253,7 +253,7 @@ const leasedStatement = statement<{ isLeased: boolean }>(
    where tenant_id = $1 and id = $2 and workflow_job_id = $4`,
 )
 
-/** Whether the job of the run was held with this lease, also when the lease ran out or the run has ended since. */
+/** Returns whether this lease held the job of the run, even if the lease has expired or the run has ended. */
 export async function wasLeased(
   handle: Handle,
   id: string,
@@ -271,7 +271,7 @@ const noteStatement = statement<RunRow>(
    where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,
 )
 
-/** A gateway works on it. It may be there with its job before whoever made that job could write it down. */
+/** Records that a gateway works on the run. This can happen before the id of the job is stored. */
 export function noteRun(
   tx: Transaction,
   id: string,
@@ -285,11 +285,11 @@ const endingStatement = statement(
    where tenant_id = $1 and id = $2 and ending is null and state in ('created', 'running')`,
 )
 
-/** What the gateway said last; the first word counts. */
+/** Stores how the gateway ended the run; only the first report counts. */
 export async function setEnding(
   tx: Transaction,
   id: string,
-  { ending, message }: { ending: Ending; message: string | undefined },
+  { ending, message }: { ending: RunEnding; message: string | undefined },
 ): Promise<void> {
   await tx.run(endingStatement, id, ending, message ?? null)
 }

@@ -1,19 +1,19 @@
 import { PayloadCache } from '../../platform/payload-cache.ts'
 import type { Context } from '../../platform/service.ts'
-import type { Place, Upload } from './finding-store.ts'
+import type { Upload, UploadKey } from './finding-store.ts'
 
-/** In devices. */
+/** The maximum number of cached devices. */
 const capacity = 5_000
 
 const caches = new WeakMap<Context, PayloadCache<Upload>>()
 
 /** Caches an upload until the background task of this process ingests it. */
-export function cacheUpload(context: Context, place: Place, upload: Upload): void {
-  cacheOf(context).keep(keyOf(place), { payload: upload, weight: upload.assets.length + upload.errors.length })
+export function cacheUpload(context: Context, uploadKey: UploadKey, upload: Upload): void {
+  cacheOf(context).keep(keyOf(uploadKey), { payload: upload, weight: upload.assets.length + upload.errors.length })
 }
 
-export function takeCachedUpload(context: Context, place: Place): Upload | undefined {
-  return cacheOf(context).take(keyOf(place))
+export function takeCachedUpload(context: Context, uploadKey: UploadKey): Upload | undefined {
+  return cacheOf(context).take(keyOf(uploadKey))
 }
 
 function cacheOf(context: Context): PayloadCache<Upload> {
@@ -22,6 +22,6 @@ function cacheOf(context: Context): PayloadCache<Upload> {
   return cache
 }
 
-function keyOf({ runId, lease, sequence }: Place): string {
+function keyOf({ runId, lease, sequence }: UploadKey): string {
   return `${runId}/${lease}/${sequence}`
 }

@@ -12,11 +12,11 @@ const { appInstanceId: assetLinkId } = linkReport()
 type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
 const countsOf = ({ found, created, updated, unchanged, gone }: RunCounts) => [found, created, updated, unchanged, gone]
 
-describe('what a caller who reads the gateway but not all devices sees of a discovery', () => {
+describe('discoveries for a caller who can read the gateway but not all devices', () => {
   let hub: TestHub
   let base: string
   let admin: TestCaller
-  /** Reads the access group of the gateway, and not the one of the hidden device. */
+  /** Can read the access group of the gateway, but not that of the hidden device. */
   let reader: TestCaller
   let gateway: TestGateway
   let linkAssetId: string
@@ -78,7 +78,7 @@ describe('what a caller who reads the gateway but not all devices sees of a disc
     }
   }
 
-  /** The counts of the latest run and of the run before, in every answer that has them. */
+  /** Returns the counts of the latest and the previous run from every response that contains them. */
   async function shownTo(caller: TestCaller) {
     const { data: one } = await caller.discovery.getDiscovery({ params: { jobId } })
     const { data: listed } = await caller.discovery.listDiscoveries({ query: {} })

@@ -13,8 +13,8 @@ import { findLink, linkAssetsOf } from './link-store.ts'
 import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 
 /**
- * A discovery is readable when its gateway is readable and its link is not hidden. Starting, changing, running and canceling
- * one needs the permission to run discoveries besides; what the gateway finds is written with the rights of the gateway.
+ * A discovery is readable when its gateway is readable and its link is not hidden. WriteOptions operations also need the
+ * permission to run discoveries. Discovered assets are written with the permissions of the gateway.
  */
 export async function isReadable(
   context: Context,
@@ -27,7 +27,7 @@ export async function isReadable(
   return link === undefined || (await hiddenAssets(context, caller, [link.assetId])).size === 0
 }
 
-/** The same for lists; undefined is everything. */
+/** Returns the readable scope for lists; undefined for everything. */
 export async function readableScope(context: Context, caller: Caller): Promise<Scope | undefined> {
   const gateways = await readableGateways(context, caller)
   if (gateways === null) return undefined
@@ -37,13 +37,13 @@ export async function readableScope(context: Context, caller: Caller): Promise<S
 
 export async function requireReadableGateway(context: Context, caller: Caller, gatewayId: string): Promise<void> {
   if (await isReadableGateway(context, caller, gatewayId)) return
-  throw new Problem('not_found', `There is no gateway ${gatewayId}`)
+  throw new Problem('not_found', `Gateway ${gatewayId} does not exist`)
 }
 
 /**
- * The runs as the caller can read them: their counts leave out the assets that the caller cannot read. `among` are the assets
- * of the runs that are left; undefined is all. The assets of all runs are compared with the inventory at once, because runs of
- * one discovery find mostly the same assets.
+ * Returns runs as the caller can read them: without the assets that the caller cannot read. `among` limits the assets
+ * of the runs; undefined is all. The assets of all runs are checked in one request, because runs of one discovery find
+ * mostly the same assets.
  */
 export async function readableRuns(
   context: Context,

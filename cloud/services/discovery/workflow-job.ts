@@ -2,11 +2,11 @@ import { Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
-import type { Ending } from './store.ts'
+import type { RunEnding } from './store.ts'
 
-/** The job of a run, at the engine. */
+/** The job of a run in the workflow engine. */
 
-/** Moves the gateway's job as the engine; false when it cannot move there from where it is. */
+/** Moves the gateway's job as the engine. Returns false when the transition is not allowed. */
 export async function moveJob(
   context: Context,
   caller: Caller,
@@ -21,27 +21,27 @@ export async function moveJob(
   }
 }
 
-/** Ends a job that no gateway works on any more. */
+/** Ends a job that no gateway works on. */
 export async function stopJob(context: Context, caller: Caller, jobId: string): Promise<void> {
   if (await moveJob(context, caller, { jobId, state: 'CANCELED' })) return
   await moveJob(context, caller, { jobId, state: 'CANCELING' })
   await moveJob(context, caller, { jobId, state: 'CANCELED' })
 }
 
-const endings: Readonly<Record<string, Ending>> = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
+const endings: Readonly<Record<string, RunEnding>> = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
 
-/** How the job ended, whoever ended it; undefined while it is open. */
+/** Returns how the job ended; undefined while it is open. */
 export async function endOfJob(
   context: Context,
   caller: Caller,
   jobId: string,
-): Promise<{ ending: Ending; message: string | undefined } | undefined> {
+): Promise<{ ending: RunEnding; message: string | undefined } | undefined> {
   try {
     const { status } = await context.peers(workflows, caller).getJob({ params: { id: jobId }, query: {} })
     const ending = endings[status.state]
     return ending === undefined ? undefined : { ending, message: status.message }
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'not_found') throw error
-    return { ending: 'canceled', message: 'Its job was deleted' }
+    return { ending: 'canceled', message: 'The job of the run was deleted' }
   }
 }

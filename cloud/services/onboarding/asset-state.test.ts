@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { discovery } from '@millwright/api/discovery.ts'
 import {
-  requestToken,
   assertionOf,
   enrolledGateway,
   enrolment,
   foundDevice,
   linkReport,
   newKey,
+  requestToken,
   type TestGateway,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import {
-  requestToken,
   assertionOf,
   enrolledGateway,
   enrolment,
   newKey,
   proofFor,
+  requestToken,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 

@@ -5,9 +5,9 @@ import { jsonText, storableText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
 
+const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
 /** The columns of a job, with the table alias `j`. */
-export const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
-const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
+export const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
   j.state, j.phase, j.is_final as "isFinal", j.awaits_client as "awaitsClient", j.reported_by as "reportedBy", j.progress,
   j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
   j.modified_at as "modifiedAt", ${tagsColumn}`

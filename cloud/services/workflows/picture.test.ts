@@ -18,7 +18,7 @@ test('draws a picture with a text description and without scripts', () => {
   const drawn = picture({ ...directUpdate, description: 'Updates <b>"quickly"</b> & well' })
   assert.match(drawn, /<title id="title">Workflow wfx\.workflow\.dau\.direct<\/title>/)
   assert.match(drawn, /<desc id="description">.*Begins in INSTALL, ends in TERMINATED, ACTIVATED\./)
-  assert.match(drawn, /INSTALLED to ACTIVATE at once/)
+  assert.match(drawn, /INSTALLED to ACTIVATE immediately/)
   assert.match(drawn, /prefers-color-scheme:dark/)
   assert.doesNotMatch(drawn, /<script|<b>|onload|href=|url\(/)
 })

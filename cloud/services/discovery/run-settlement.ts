@@ -1,13 +1,13 @@
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { isActive } from './discovery.ts'
-import { endRun } from './ingesting.ts'
+import { endRun } from './ingestion.ts'
 import type { RunRow } from './store.ts'
 import { endOfJob } from './workflow-job.ts'
 
 /**
- * Ends a run whose job is over without the discovery having heard of it: somebody ended or deleted it at the engine, or a
- * crash came between the two. True when it did; else a discovery could neither be canceled nor run again.
+ * Ends a run whose job has ended without a notification: the job was ended or deleted in the engine, or a process
+ * crashed in between. Returns true when it did. Otherwise the discovery could neither be canceled nor run again.
  */
 export async function settleRun(context: Context, system: Caller, run: RunRow | undefined): Promise<boolean> {
   if (run === undefined || !isActive(run) || run.ending !== null || run.workflowJobId === null) return false

@@ -30,51 +30,54 @@ export async function beginRun(
 ): Promise<RunRow> {
   const run = await insertRun(tx, { id: newId(), discoveryId, cause })
   await context.tasks.enqueue(tx, { kind: startKind, key: run.id, payload: { runId: run.id } })
-  await tellRun(tx, 'created', run)
+  await emitRunEvent(tx, 'created', run)
   return run
 }
 
-/** The event names the gateway and the asset of the link: readers who cannot read one of them do not get it. */
-export async function tellRun(tx: Transaction, what: string, run: RunRow): Promise<void> {
+/**
+ * Emits an event of a run. It names the gateway and the asset of the link, so that only callers who can read both get
+ * it.
+ */
+export async function emitRunEvent(tx: Transaction, event: string, run: RunRow): Promise<void> {
   await emit(tx, {
-    type: `discovery.run.${what}`,
+    type: `discovery.run.${event}`,
     subject: `discovery/${run.discoveryId}`,
     data: { ...(await findActors(tx, run.discoveryId)), run: showRun(run) },
   })
 }
 
-/** The platform, for the tenant of a job. */
+/** Returns the platform as caller in a tenant. */
 export async function systemOf({ tenants }: Context, tenantId: string): Promise<Caller> {
   const tenant = await tenants.byId(tenantId)
   return systemCaller({ tenantId, tenantName: tenant?.name ?? '' })
 }
 
-export function runningTasks(context: Context): TaskKinds {
+export function runStartTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     [startKind]: {
       async run({ tenantId, payload }) {
         const { runId } = payload as { runId: string }
         const caller = await systemOf(context, tenantId)
-        const wanted = await database.read(caller, async (handle) => {
+        const start = await database.read(caller, async (handle) => {
           const run = await findRun(handle, runId)
           const discovery = run === undefined ? undefined : await findDiscovery(handle, run.discoveryId)
           if (run === undefined || discovery === undefined) return undefined
           return { run, discovery, linkAssetId: (await findActors(handle, discovery.id)).linkAssetId }
         })
-        if (wanted === undefined || wanted.run.workflowJobId !== null || !isWanted(wanted.run)) return
-        const { gatewayId, assetLinkId, deviceClass, filters, options } = wanted.discovery
+        if (start === undefined || start.run.workflowJobId !== null || !needsJob(start.run)) return
+        const { gatewayId, assetLinkId, deviceClass, filters, options } = start.discovery
         const job = await context.peers(workflows, caller).createJob({
           body: {
             clientId: gatewayId,
             workflow: discoveryWorkflow,
-            // Callers who cannot read the link get neither events of the job nor its definition.
-            tags: [discoveryWorkflow, ...(wanted.linkAssetId === undefined ? [] : [`asset/${wanted.linkAssetId}`])],
+            // The tag hides the job's events and definition from callers who cannot read the link.
+            tags: [discoveryWorkflow, ...(start.linkAssetId === undefined ? [] : [`asset/${start.linkAssetId}`])],
             definition: {
               runId,
-              discoveryId: wanted.discovery.id,
+              discoveryId: start.discovery.id,
               assetLinkId,
-              linkAssetId: wanted.linkAssetId,
+              linkAssetId: start.linkAssetId,
               deviceClass,
               filters,
               options,
@@ -86,14 +89,14 @@ export function runningTasks(context: Context): TaskKinds {
           await setWorkflowJob(tx, runId, job.id)
           return lockRun(tx, runId)
         })
-        // The run was canceled while its job was created: the cancellation found no job that it could cancel.
-        if (run === undefined || !isWanted(run)) await moveJob(context, caller, { jobId: job.id, state: 'CANCELED' })
+        // The run was canceled while its job was created, so the cancellation found no job.
+        if (run === undefined || !needsJob(run)) await moveJob(context, caller, { jobId: job.id, state: 'CANCELED' })
       },
     },
   }
 }
 
-/** A run that was canceled before its job is created needs no job. */
-function isWanted(run: RunRow): boolean {
+/** A run that was canceled before its job exists needs no job. */
+function needsJob(run: RunRow): boolean {
   return isActive(run) && run.ending === null
 }

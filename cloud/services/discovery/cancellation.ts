@@ -3,17 +3,17 @@ import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { isActive } from './discovery.ts'
-import { endRun } from './ingesting.ts'
-import { systemOf } from './running.ts'
-import { settleRun } from './settling.ts'
+import { endRun } from './ingestion.ts'
+import { settleRun } from './run-settlement.ts'
+import { systemOf } from './run-start.ts'
 import { findRun } from './store.ts'
 import { moveJob } from './workflow-job.ts'
 
-const giveUpKind = 'discovery.give-up'
-/** How long a gateway may take to hear of it; then it is canceled without it. */
-const patienceMs = 60_000
+const cancelTimeoutKind = 'discovery.give-up'
+/** How long a gateway may take to confirm a cancellation. After this time the run is canceled without it. */
+const confirmationMs = 60_000
 
-/** Cancels a run that is under way; false when it is none. What was found until then stays. */
+/** Cancels an active run; returns false when none is active. Devices that were already found stay. */
 export async function cancelRun(context: Context, caller: Caller, runId: string): Promise<boolean> {
   const read = () => context.database.read(caller, (handle) => findRun(handle, runId))
   const run = await read()
@@ -23,22 +23,22 @@ export async function cancelRun(context: Context, caller: Caller, runId: string)
     endRun(context, system, { runId, ending: 'canceled', message: `Canceled by ${caller.principal.name}` })
   if (run.workflowJobId === null) {
     await end()
-    // Its job may have been made at the same moment.
+    // The job may have been created at the same time.
     const jobId = (await read())?.workflowJobId ?? null
     if (jobId !== null && !(await moveJob(context, system, { jobId, state: 'CANCELED' })))
-      await askToStop(context, system, { runId, jobId })
+      await requestCancellation(context, system, { runId, jobId })
     return true
   }
   if (await moveJob(context, system, { jobId: run.workflowJobId, state: 'CANCELED' })) {
     await end()
     return true
   }
-  if (await askToStop(context, system, { runId, jobId: run.workflowJobId })) return true
+  if (await requestCancellation(context, system, { runId, jobId: run.workflowJobId })) return true
   return settleRun(context, system, run)
 }
 
-/** False when nobody works on the job. */
-async function askToStop(
+/** Requests a cancellation from the gateway. Returns false when no gateway works on the job. */
+async function requestCancellation(
   context: Context,
   system: Caller,
   payload: { runId: string; jobId: string },
@@ -46,19 +46,28 @@ async function askToStop(
   const { runId, jobId } = payload
   if (!(await moveJob(context, system, { jobId, state: 'CANCELING' }))) return false
   await context.database.transaction(system, (tx) =>
-    context.tasks.enqueue(tx, { kind: giveUpKind, key: runId, payload, runAt: new Date(Date.now() + patienceMs) }),
+    context.tasks.enqueue(tx, {
+      kind: cancelTimeoutKind,
+      key: runId,
+      payload,
+      runAt: new Date(Date.now() + confirmationMs),
+    }),
   )
   return true
 }
 
-export function cancelingTasks(context: Context): TaskKinds {
+export function cancellationTasks(context: Context): TaskKinds {
   return {
-    [giveUpKind]: {
+    [cancelTimeoutKind]: {
       async run({ tenantId, payload }) {
         const { runId, jobId } = payload as { runId: string; jobId: string }
         const caller = await systemOf(context, tenantId)
         if (!(await moveJob(context, caller, { jobId, state: 'CANCELED' }))) return
-        await endRun(context, caller, { runId, ending: 'canceled', message: 'Canceled; the gateway did not answer' })
+        await endRun(context, caller, {
+          runId,
+          ending: 'canceled',
+          message: 'Canceled without confirmation: the gateway did not respond',
+        })
       },
     },
   }

@@ -6,14 +6,14 @@ import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { isActive } from './discovery.ts'
 import { incompatibility } from './link.ts'
 import { findLink } from './link-store.ts'
-import { beginRun, systemOf } from './running.ts'
-import { settleRun } from './settling.ts'
+import { settleRun } from './run-settlement.ts'
+import { beginRun, systemOf } from './run-start.ts'
 import { countMissed, type DiscoveryRow, findDiscovery, findRun, lockDiscovery } from './store.ts'
 
-/** The kind under which the platform keeps the schedules of discoveries. */
+/** The kind of the platform's schedules for discoveries. */
 export const scheduleKind = 'discovery.scheduled'
 
-export function schedulingTasks(context: Context): TaskKinds {
+export function runScheduleTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     [scheduleKind]: {
@@ -31,7 +31,7 @@ export function schedulingTasks(context: Context): TaskKinds {
           if (discovery !== undefined) {
             const latest = discovery.latestRunId === null ? undefined : await findRun(tx, discovery.latestRunId)
             const isUnderWay = isActive(latest) && !(isSettled && latest?.id === before?.id)
-            // A run that falls due while another one is active, or that the gateway cannot do, counts as missed.
+            // A run that is due while another one is active, or that the gateway cannot do, counts as missed.
             if (isUnderWay || isBlocked) await countMissed(tx, discovery.id)
             else await beginRun(context, tx, { discoveryId: discovery.id, cause: 'schedule' })
           }
@@ -42,7 +42,7 @@ export function schedulingTasks(context: Context): TaskKinds {
   }
 }
 
-/** A gateway that was revoked or deleted, or that is too old for its links, never does the job. */
+/** Returns whether the gateway will never do the job: it is revoked, deleted or too old for its links. */
 async function cannotRun(context: Context, caller: Caller, { gatewayId, assetLinkId }: DiscoveryRow): Promise<boolean> {
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })

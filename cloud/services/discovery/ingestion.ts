@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import type { Context } from '../../platform/service.ts'
 import type { Task, TaskKinds } from '../../platform/tasks/tasks.ts'
-import { tellUses } from './credential-uses.ts'
+import { reportUses } from './credential-uses.ts'
 import {
   type Finding,
   findUpload,
@@ -15,54 +15,54 @@ import {
   insertUpload,
   markIngested,
   nextUpload,
-  type Place,
   putFindings,
-  putGone,
+  putGoneAssets,
   type Upload,
+  type UploadKey,
 } from './finding-store.ts'
 import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
-import { type Refused, type Written, writeAssets } from './inventory-writes.ts'
+import { type RefusedAsset, type WriteResult, writeAssets } from './inventory-writes.ts'
 import { findLink } from './link-store.ts'
-import { systemOf, tellRun } from './running.ts'
+import { emitRunEvent, systemOf } from './run-start.ts'
 import {
   addToRun,
   type DiscoveryRow,
-  type Ending,
   findDiscovery,
   findRun,
   finishRun,
   lockRun,
+  type RunEnding,
   setEnding,
 } from './store.ts'
 import { cacheUpload, takeCachedUpload } from './upload-cache.ts'
 
 const ingestKind = 'discovery.ingest'
-/** Status codes of asset links, for devices that the inventory refuses. */
+/** gRPC status codes for devices that the inventory refuses. */
 const invalidArgument = 3
 const permissionDenied = 7
 
-/** Keeps what a gateway handed in; it is worked on in the background, in order. False when it was handed in before. */
-export async function keepUpload(
+/** Stores an upload of a gateway. A background task ingests uploads in order. Returns false for a repeated upload. */
+export async function storeUpload(
   context: Context,
   caller: Caller,
-  { place, upload }: { place: Place; upload: Upload },
+  { uploadKey, upload }: { uploadKey: UploadKey; upload: Upload },
 ) {
   const printed = jsonText(upload)
   const isNew = await context.database.transaction(caller, async (tx) => {
-    const isInserted = await insertUpload(tx, place, printed)
-    if (isInserted) await enqueue(context, tx, place.runId)
+    const isInserted = await insertUpload(tx, uploadKey, printed)
+    if (isInserted) await enqueue(context, tx, uploadKey.runId)
     return isInserted
   })
-  // Just as it is stored: what may have been replaced to be storable is read again.
-  if (isNew && !printed.includes('\ufffd')) cacheUpload(context, place, upload)
+  // Caches only an upload that equals its stored form. An upload with replaced characters is read from the database.
+  if (isNew && !printed.includes('\ufffd')) cacheUpload(context, uploadKey, upload)
   return isNew
 }
 
-/** The gateway is done: once everything it handed in is ingested, so is the run. */
+/** Records that the gateway has ended the run. The run ends when all its uploads are ingested. */
 export async function endRun(
   context: Context,
   caller: Caller,
-  { runId, ending, message }: { runId: string; ending: Ending; message: string | undefined },
+  { runId, ending, message }: { runId: string; ending: RunEnding; message: string | undefined },
 ): Promise<void> {
   await context.database.transaction(caller, async (tx) => {
     await setEnding(tx, runId, { ending, message })
@@ -74,7 +74,7 @@ async function enqueue(context: Context, tx: Transaction, runId: string): Promis
   await context.tasks.enqueue(tx, { kind: ingestKind, key: runId, payload: { runId } })
 }
 
-export function ingestingTasks(context: Context): TaskKinds {
+export function ingestionTasks(context: Context): TaskKinds {
   return {
     [ingestKind]: {
       maxAttempts: 50,
@@ -90,19 +90,23 @@ export function ingestingTasks(context: Context): TaskKinds {
   }
 }
 
-type Waiting = { runId: string; discovery: DiscoveryRow; signal: AbortSignal }
+type PendingUploads = { runId: string; discovery: DiscoveryRow; signal: AbortSignal }
 
-/** Everything that waits, in order. While one is noted, the inventory writes the next. */
-async function ingestAll(context: Context, caller: Caller, { runId, discovery, signal }: Waiting): Promise<void> {
+/** Ingests all waiting uploads in order. While one result is recorded, the inventory writes the next upload. */
+async function ingestAll(
+  context: Context,
+  caller: Caller,
+  { runId, discovery, signal }: PendingUploads,
+): Promise<void> {
   let after: string | undefined
-  let noting: Promise<void> = Promise.resolve()
+  let recording: Promise<void> = Promise.resolve()
   try {
     while (!signal.aborted) {
       const next = await context.database.read(caller, (handle) => nextUpload(handle, runId, after))
       if (next === undefined && after === undefined) return
       if (next === undefined) {
-        // What another process kept a moment ago may stand before the last one.
-        await noting
+        // Another process may have stored an upload with a lower id, so the scan starts again.
+        await recording
         after = undefined
         continue
       }
@@ -110,13 +114,13 @@ async function ingestAll(context: Context, caller: Caller, { runId, discovery, s
       const upload =
         takeCachedUpload(context, next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
       if (upload === undefined) continue
-      const written = await write(context, caller, { discovery, place: next, upload })
-      await noting
-      noting = note(context, caller, written)
-      noting.catch(() => undefined)
+      const written = await write(context, caller, { discovery, uploadKey: next, upload })
+      await recording
+      recording = recordResults(context, caller, written)
+      recording.catch(() => undefined)
     }
   } finally {
-    await noting
+    await recording
   }
 }
 
@@ -127,32 +131,35 @@ async function discoveryOf({ database }: Context, caller: Caller, runId: string)
   })
 }
 
-type Ingesting = { discovery: DiscoveryRow; place: Place; upload: Upload }
+type UploadBatch = { discovery: DiscoveryRow; uploadKey: UploadKey; upload: Upload }
 
-/** What was handed in and written, and in whose name. */
-type Ingested = Ingesting & { actor: Caller; written: Written[] }
+/** An upload with the results of its assets, and the caller that wrote them. */
+type WrittenUpload = UploadBatch & { actor: Caller; written: WriteResult[] }
 
-/** Every step may come again after a crash and changes nothing then: the last one is a transaction that says it is done. */
-async function write(context: Context, caller: Caller, ingesting: Ingesting): Promise<Ingested> {
-  const { discovery, place, upload } = ingesting
+/**
+ * Writes the assets of an upload. Each step can be repeated after a crash without a second effect; the last step is a
+ * transaction that marks the upload as ingested.
+ */
+async function write(context: Context, caller: Caller, batch: UploadBatch): Promise<WrittenUpload> {
+  const { discovery, uploadKey, upload } = batch
   const gateway = await findGateway(context, caller, discovery.gatewayId)
   if (gateway === undefined) {
-    const refused: Refused = { problem: 'The gateway was deleted', code: 'gateway_revoked' }
-    return { ...ingesting, actor: caller, written: upload.assets.map(() => refused) }
+    const refused: RefusedAsset = { problem: 'The gateway was deleted', code: 'gateway_revoked' }
+    return { ...batch, actor: caller, written: upload.assets.map(() => refused) }
   }
   const actor = onBehalfOf(gateway, caller)
-  // The inventory puts new assets into the gateway's access group and leaves the others where they are.
+  // The inventory creates new assets in the access group of the gateway, and does not move existing ones.
   const assets = upload.assets.map(({ access_group: _, ...asset }) => asset)
   const written =
     assets.length === 0
       ? []
       : await writeAssets(context, await gatewayCaller(context, caller, gateway), {
           assets,
-          discovery: { jobId: discovery.id, runId: place.runId },
+          discovery: { jobId: discovery.id, runId: uploadKey.runId },
           source: { type: 'discovery', value: discovery.deviceClass ?? discovery.assetLinkId },
-          key: `found.${place.runId}.${place.lease}.${place.sequence}`,
+          key: `found.${uploadKey.runId}.${uploadKey.lease}.${uploadKey.sequence}`,
         })
-  return { ...ingesting, actor, written }
+  return { ...batch, actor, written }
 }
 
 async function findGateway(context: Context, caller: Caller, id: string) {
@@ -164,24 +171,24 @@ async function findGateway(context: Context, caller: Caller, id: string) {
   }
 }
 
-async function note(context: Context, caller: Caller, ingested: Ingested): Promise<void> {
-  const { discovery, place, upload, actor, written } = ingested
+async function recordResults(context: Context, caller: Caller, result: WrittenUpload): Promise<void> {
+  const { discovery, uploadKey, upload, actor, written } = result
   const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
-  if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
+  if (ids.length > 0) await recordFoundAssets(context, actor, { discovery, ids })
   if (upload.tried !== undefined)
-    await tellUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
+    await reportUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
   const failed = written.flatMap((one, index) => ('problem' in one ? [deviceError(one, upload.assets[index])] : []))
   await context.database.transaction(caller, async (tx) => {
-    if (!(await markIngested(tx, place))) return
-    const counts = await putFindings(tx, place.runId, findingsOf(written, upload))
+    if (!(await markIngested(tx, uploadKey))) return
+    const counts = await putFindings(tx, uploadKey.runId, findingsOf(written, upload))
     const errors = [...upload.errors, ...failed]
-    await insertErrors(tx, place.runId, errors)
-    const run = await addToRun(tx, place.runId, { ...counts, errors: errors.length })
-    if (run !== undefined) await tellRun(tx, 'progressed', run)
+    await insertErrors(tx, uploadKey.runId, errors)
+    const run = await addToRun(tx, uploadKey.runId, { ...counts, errors: errors.length })
+    if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
   })
 }
 
-async function stateFound(
+async function recordFoundAssets(
   context: Context,
   actor: Caller,
   { discovery, ids }: { discovery: DiscoveryRow; ids: string[] },
@@ -189,18 +196,21 @@ async function stateFound(
   const { gatewayId, assetLinkId } = discovery
   const link = await context.database.read(actor, (handle) => findLink(handle, gatewayId, assetLinkId))
   const source = discovery.deviceClass ?? assetLinkId
-  let found: FoundEvent | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
+  let found: FoundAssets | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
   while (found !== undefined) found = await recordFound(context, actor, { ...found, source })
 }
 
-type FoundEvent = { gateway: string; assetLink: string | undefined; assets: string[] }
+type FoundAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
 
-/** Returns what is left to record when some of the assets were deleted meanwhile. Without the gateway nothing is. */
+/**
+ * Returns the rest to record when some of the assets were deleted in the meantime. Without the gateway the rest is
+ * empty.
+ */
 async function recordFound(
   context: Context,
   actor: Caller,
-  { gateway, assetLink, assets, source }: FoundEvent & { source: string },
-): Promise<FoundEvent | undefined> {
+  { gateway, assetLink, assets, source }: FoundAssets & { source: string },
+): Promise<FoundAssets | undefined> {
   const data = { gateway, ...(assetLink === undefined ? {} : { assetLink }), assets, source }
   try {
     await context.peers(inventory, actor).recordFound({ body: { data } })
@@ -216,7 +226,7 @@ async function recordFound(
 
 const outcomes = { created: 'new', updated: 'changed', unchanged: 'unchanged' } as const
 
-function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] {
+function findingsOf(written: readonly WriteResult[], { assets }: Upload): Finding[] {
   return written.flatMap((one, index) => {
     if (!('assetId' in one)) return []
     const name = assets[index]?.name
@@ -224,11 +234,11 @@ function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] 
   })
 }
 
-/** The problem of the inventory addresses the caller of a write. The readers of a report see the gateway's write. */
+/** The problem of the inventory is for the caller of a write. This text is for the readers of a report. */
 const identityTaken =
   'The identifiers of this device belong to an asset that the gateway cannot change. To allow it, grant the gateway a role that can write assets in the access group of that asset.'
 
-function deviceError({ problem, code, fields }: Refused, asset: Record<string, unknown> | undefined): DeviceError {
+function deviceError({ problem, code, fields }: RefusedAsset, asset: Record<string, unknown> | undefined): DeviceError {
   const { name, asset_identifiers: identifiers } = asset ?? {}
   return {
     code: code === 'identity_taken' ? permissionDenied : invalidArgument,
@@ -239,7 +249,9 @@ function deviceError({ problem, code, fields }: Refused, asset: Record<string, u
   }
 }
 
-/** Nothing waits any more: if the gateway is done, so is the run. A handed-in part that came meanwhile has its own job. */
+/**
+ * Ends the run when the gateway has ended it and no upload waits. An upload that arrives meanwhile has its own task.
+ */
 async function finish(
   context: Context,
   caller: Caller,
@@ -251,16 +263,16 @@ async function finish(
     const run = await lockRun(tx, runId)
     const waits = (await nextUpload(tx, runId)) !== undefined
     if (run !== undefined && run.ending !== null && !waits) {
-      const place = { runId, discoveryId: run.discoveryId, number: run.number }
-      const gone = run.ending === 'finished' ? await putGone(tx, place, answered) : 0
+      const endedRun = { runId, discoveryId: run.discoveryId, number: run.number }
+      const gone = run.ending === 'finished' ? await putGoneAssets(tx, endedRun, answered) : 0
       const ended = await finishRun(tx, runId, gone)
-      if (ended !== undefined) await tellRun(tx, ended.state, ended)
+      if (ended !== undefined) await emitRunEvent(tx, ended.state, ended)
     }
     await task.complete(tx)
   })
 }
 
-/** Assets whose devices answered in this run, but were reported as `identity_taken`. */
+/** Returns assets whose devices responded in this run, but were reported as `identity_taken`. */
 async function conflictingAssets(
   context: Context,
   caller: Caller,
@@ -273,7 +285,7 @@ async function conflictingAssets(
     const { data } = await context.peers(inventory, caller).listIdentityConflicts({ query })
     const ofRun = data.filter((conflict) => conflict.runId === runId)
     found.push(...ofRun.map(({ asset }) => asset.id))
-    // The latest conflicts come first.
+    // The list is sorted by time, newest first.
     if (ofRun.length < limit) return found
   }
 }
