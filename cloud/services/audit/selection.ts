@@ -16,7 +16,7 @@ export type Filters = {
   to?: string
 }
 
-/** Filters as the store understands them: a span of time is a span of ids. */
+/** Converts the filters of a query into those of the store: a time range becomes an id range. */
 export type Selection = Pick<Filters, 'action' | 'principal' | 'target' | 'requestId'> & {
   outcome: AuditEntry['outcome'] | undefined
   fromId: string
@@ -36,11 +36,11 @@ export function selectionOf(filters: Filters): Selection {
   }
 }
 
-/** The pattern of the contract lets a 13th month through. */
+/** The pattern of the contract also accepts a 13th month. */
 function millisecondsOf(time: string, parameter: string): number {
   const milliseconds = Date.parse(time)
   if (!Number.isNaN(milliseconds)) return milliseconds
-  const detail = `${time} is no point in time`
+  const detail = `${time} is not a valid timestamp`
   throw new Problem('invalid_query', detail, { errors: [{ pointer: `/${parameter}`, code: 'invalid', detail }] })
 }
 
@@ -50,7 +50,10 @@ const idBytes = 16
 
 type Cursors = { next(lastId: string): string; read(cursor: string): string }
 
-/** Cursors of one query of one tenant: those of another do not fit, and nobody can make one up. */
+/**
+ * Creates and reads cursors of one query of one tenant. A cursor of another query or tenant is refused, and clients
+ * cannot create one.
+ */
 export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters: Filters }): Cursors {
   const context = canonical({ tenantId: query.tenantId, ...query.filters })
   const message = (id: Buffer) => Buffer.concat([id, Buffer.from(context)])
@@ -62,9 +65,9 @@ export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters:
     read(cursor) {
       const bytes = Buffer.from(cursor, 'base64url')
       const id = bytes.subarray(0, idBytes)
-      const given = bytes.subarray(idBytes)
-      if (given.length !== macBytes || !secrets.isMac(purpose, message(id), given)) {
-        throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the same query')
+      const mac = bytes.subarray(idBytes)
+      if (mac.length !== macBytes || !secrets.isMac(purpose, message(id), mac)) {
+        throw new Problem('invalid_cursor', 'Use the value of meta.nextCursor from a response to the same query')
       }
       return id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     },

@@ -51,7 +51,7 @@ async function walk(caller: TestCaller, query: Query): Promise<unknown[]> {
   return seen
 }
 
-test('entries are listed newest first, with who, what, when and from where', async () => {
+test('lists entries newest first, with principal, action, time and address', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -76,7 +76,7 @@ test('entries are listed newest first, with who, what, when and from where', asy
   await assert.rejects(admin.audit.readEntry({ params: { id: v7() } }), isProblem('not_found'))
 })
 
-test('filters narrow what is listed and counted, alone and together', async () => {
+test('applies single and combined filters to the list and the count', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -106,7 +106,7 @@ test('filters narrow what is listed and counted, alone and together', async () =
   )
 })
 
-test('pages by offset and by cursor show the same, and a page is not moved by new entries', async () => {
+test('returns the same pages by offset and by cursor, independent of new entries', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -125,7 +125,7 @@ test('pages by offset and by cursor show the same, and a page is not moved by ne
   assert.deepEqual(byOffset.meta.offset, 6)
 })
 
-test('a cursor of another query, another tenant or of nobody is refused', async () => {
+test('refuses a cursor of another query, of another tenant or with a wrong signature', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -158,7 +158,7 @@ async function exported(hub: TestHub, caller: TestCaller, query = ''): Promise<s
   return answer.text.split('\n')
 }
 
-test('an export can be checked without the platform, and ends with the head that verification tells', async () => {
+test('exports entries that can be verified without the platform, up to the verified head', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -174,7 +174,7 @@ test('an export can be checked without the platform, and ends with the head that
   assert.equal(cut.complete, false)
 })
 
-test('an export with filters holds what matches, oldest first, and can be checked entry by entry', async () => {
+test('exports matching entries oldest first, each verifiable on its own', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -185,7 +185,7 @@ test('an export with filters holds what matches, oldest first, and can be checke
   assert.deepEqual({ intact, complete }, { intact: true, complete: false })
 })
 
-test('an export larger than a page is whole, in a fixed number of small statements', async () => {
+test('exports more than a page completely, in a fixed number of small statements', async () => {
   await using hub = await testHub()
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     for (let i = 0; i < 2_100; i++) await record(tx, ada, { action: 'test.bulk', detail: { i } })
@@ -201,7 +201,7 @@ test('an export larger than a page is whole, in a fixed number of small statemen
   assert.equal(sent.filter(({ text }) => text.includes('previousHash')).length, 3)
 })
 
-test('the trail needs its permission and belongs to its tenant', async () => {
+test('requires the permission to read the audit trail, and returns only entries of the tenant', async () => {
   await using hub = await testHub()
   await fill(hub)
   const viewer = await hub.as('viewer')

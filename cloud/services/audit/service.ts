@@ -8,10 +8,10 @@ import { service } from '../../platform/service.ts'
 import { cursorsFor, type Filters, type Selection, selectionOf } from './selection.ts'
 import { countEntries, findEntry, listEntries, listLinks } from './store.ts'
 
-/** How much of the chain one statement of an export looks at. */
+/** How many entries of the chain one statement of an export reads. */
 const stretch = 1_000
 
-/** Who did what, when and from where. Written by the platform, read here. */
+/** The audit trail: who did what, when and from where. The platform writes it; this service reads it. */
 export const auditService = service({
   contract: audit,
   handlers: ({ database, secrets }) => ({
@@ -31,7 +31,7 @@ export const auditService = service({
 
     async readEntry({ params }, caller) {
       const entry = await database.read(caller, (handle) => findEntry(handle, params.id))
-      if (entry === undefined) throw new Problem('not_found', `There is no audit entry ${params.id}`)
+      if (entry === undefined) throw new Problem('not_found', `Audit entry ${params.id} does not exist`)
       return { data: entry satisfies AuditEntry }
     },
 
@@ -45,7 +45,7 @@ export const auditService = service({
   }),
 })
 
-/** A stretch of the chain at a time, each read on its own: an export of any size holds neither memory nor a lock. */
+/** Exports the chain in sections, each in its own read. So an export of any size holds neither memory nor a lock. */
 async function* exportLines(database: Database, caller: Caller, selection: Selection): AsyncGenerator<string> {
   const end = (await database.read(caller, findHead))?.sequence ?? 0
   for (let after = 0; after < end; after += stretch) {

@@ -5,7 +5,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './selection.ts'
 
-/** What is filtered by equality, in the order in which the values are passed. */
+/** The columns with equality filters, in the order of their parameters. */
 const columns = { action: 'action', principal: 'principal_id', target: 'target', requestId: 'request_id' } as const
 
 type Column = keyof typeof columns
@@ -15,31 +15,31 @@ const columnNames = Object.keys(columns) as Column[]
 const statements = new Map<string, Statement>()
 
 /**
- * The statement for one combination of filters. Each has its own text, with only the conditions it needs, because
- * `$n is null or …` keeps the planner from the index; there are few combinations and each is prepared once. Outcomes
- * are literals, so that the index of what was not done fits.
+ * Returns the statement for one combination of filters. It contains only the needed conditions, because `$n is null or
+ * …` prevents the use of an index. There are few combinations, and each is prepared once. Outcomes are literals, so
+ * that the partial index of failed actions matches.
  */
 function filtered<Row>(selection: Selection, build: (where: string, next: number) => string): Statement<Row> {
-  const given = columnNames.filter((name) => selection[name] !== undefined)
-  const conditions = given.map((name, index) => ` and e.${columns[name]} = $${index + 4}`)
+  const values = columnNames.filter((name) => selection[name] !== undefined)
+  const conditions = values.map((name, index) => ` and e.${columns[name]} = $${index + 4}`)
   const outcome = selection.outcome === undefined ? '' : ` and e.outcome = '${selection.outcome}'`
   const where = `e.tenant_id = $1 and e.id >= $2 and e.id < $3${conditions.join('')}${outcome}`
-  const text = build(where, given.length + 4)
+  const text = build(where, values.length + 4)
   const known = statements.get(text) ?? statement<Row>(text)
   statements.set(text, known)
   return known as Statement<Row>
 }
 
 function valuesOf(selection: Selection): unknown[] {
-  const given = columnNames.map((name) => selection[name]).filter((value) => value !== undefined)
-  return [selection.fromId, selection.beforeId, ...given]
+  const values = columnNames.map((name) => selection[name]).filter((value) => value !== undefined)
+  return [selection.fromId, selection.beforeId, ...values]
 }
 
 const entryColumns = `e.id, e.time, e.sequence, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",
   e.address, e.detail`
 
-/** Newest first. */
+/** Returns entries, newest first. */
 export function listEntries(handle: Handle, selection: Selection, page: { limit: number; offset: number }) {
   const statement = filtered<AuditEntry>(
     selection,
@@ -58,7 +58,10 @@ export async function countEntries(handle: Handle, selection: Selection): Promis
   return (await handle.row(statement, ...valuesOf(selection)))?.count ?? 0
 }
 
-/** Entries are never deleted: the sealed ones are as many as the head says, and the others are few. */
+/**
+ * Counts all entries without a scan: entries are never deleted, the head contains the number of sealed entries, and the
+ * others are few.
+ */
 const countAllStatement = statement<{ count: number }>(
   `select coalesce((select h.sequence from audit_heads h where h.tenant_id = $1), 0)
           + (select count(*) from audit_entries e where e.tenant_id = $1 and e.sequence is null) as count`,
@@ -72,7 +75,7 @@ export function findEntry(handle: Handle, id: string): Promise<AuditEntry | unde
   return handle.row(findEntryStatement, id)
 }
 
-/** The matching entries of one stretch of the chain, each with the hash of the entry before it. */
+/** Returns the matching entries of one section of the chain, each with the hash of the previous entry. */
 export function listLinks(handle: Handle, selection: Selection, stretch: { after: number; upTo: number }) {
   const statement = filtered<Link>(
     selection,

@@ -15,7 +15,7 @@ async function createGroups(admin: Caller, ...names: string[]): Promise<string[]
   return ids
 }
 
-test('access groups are listed by name, the built-in one among them', async () => {
+test('lists access groups by name, including the built-in one', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await createGroups(admin, 'line-2', 'Line-3', 'line-1')
@@ -31,7 +31,7 @@ test('access groups are listed by name, the built-in one among them', async () =
   assert.deepEqual([named.data.map(({ name }) => name), named.meta.totalElements], [['line-2'], 1])
 })
 
-test('an access group is created, read, renamed and deleted', async () => {
+test('creates, reads, renames and deletes an access group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const made = await admin.exchange(authorization, 'createAccessGroup', { body: { data: { name: 'line-1' } } })
@@ -51,7 +51,7 @@ test('an access group is created, read, renamed and deleted', async () => {
   await assert.rejects(admin.authorization.deleteAccessGroup({ params }), { code: 'not_found' })
 })
 
-test('names of access groups are unique, also after renaming', async () => {
+test('refuses a duplicate name of an access group, also when renaming', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [id = ''] = await createGroups(admin, 'line-1', 'line-2')
@@ -66,7 +66,7 @@ test('names of access groups are unique, also after renaming', async () => {
   )
 })
 
-test('the access group default keeps its name and stays', async () => {
+test('refuses to rename or delete the access group default', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
@@ -78,7 +78,7 @@ test('the access group default keeps its name and stays', async () => {
   await assert.rejects(admin.authorization.deleteAccessGroup({ params }), { code: 'built_in' })
 })
 
-test('an access group in which something was granted cannot be deleted', async () => {
+test('refuses to delete an access group with grants', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [id = ''] = await createGroups(admin, 'line-1')
@@ -94,7 +94,7 @@ test('an access group in which something was granted cannot be deleted', async (
   await admin.authorization.deleteAccessGroup({ params: { id } })
 })
 
-test('who does not manage access sees only the groups in which they hold something', async () => {
+test('lists only groups with own permissions for a caller without glb_access_manage', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [first = '', second = ''] = await createGroups(admin, 'line-1', 'line-2')
@@ -117,7 +117,7 @@ test('who does not manage access sees only the groups in which they hold somethi
   assert.equal((await nobody.authorization.listAccessGroups({})).meta.totalElements, 0)
 })
 
-test('groups of another tenant do not exist', async () => {
+test('returns 404 for access groups of another tenant', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [id = ''] = await createGroups(admin, 'line-1')

@@ -11,9 +11,14 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { showAccessGroup } from './access-group.ts'
 import { page, pagingOf } from './paging.ts'
 
-type Names = 'listAccessGroups' | 'createAccessGroup' | 'readAccessGroup' | 'updateAccessGroup' | 'deleteAccessGroup'
+type Operations =
+  | 'listAccessGroups'
+  | 'createAccessGroup'
+  | 'readAccessGroup'
+  | 'updateAccessGroup'
+  | 'deleteAccessGroup'
 
-export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
   return {
     async listAccessGroups({ query: { name, ...query } }, caller) {
       const paging = pagingOf(query)
@@ -25,14 +30,14 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
       return database.transaction(caller, async (tx) => {
         const group = await store.insertAccessGroup(tx, data.name)
         if (group === undefined) {
-          throw new Problem('already_exists', `There is an access group named ${data.name} already`)
+          throw new Problem('already_exists', `An access group named ${data.name} already exists`)
         }
         await record(tx, caller, {
           action: 'authorization.createAccessGroup',
           target: `access-group/${group.id}`,
           detail: { name: group.name },
         })
-        await tell(tx, 'created', group)
+        await emitChange(tx, 'created', group)
         const location = `/authorization/v1/access-groups/${group.id}`
         return answer(201, { data: showAccessGroup(group) }, { etag: etagOf(group.version), location })
       })
@@ -54,7 +59,7 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
           target: `access-group/${id}`,
           detail: { before: { name: before.name }, after: { name: group.name } },
         })
-        await tell(tx, 'updated', group)
+        await emitChange(tx, 'updated', group)
         return answer(200, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
       })
     },
@@ -69,7 +74,7 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
           target: `access-group/${id}`,
           detail: { name: group.name },
         })
-        await tell(tx, 'deleted', group)
+        await emitChange(tx, 'deleted', group)
         return answer(204)
       })
     },
@@ -92,19 +97,19 @@ async function lock(tx: Transaction, id: string): Promise<store.AccessGroupRow> 
   const group = await store.lockAccessGroup(tx, id)
   if (group === undefined) throw missing(id)
   if (group.name === defaultAccessGroup) {
-    throw new Problem('built_in', `The access group ${group.name} is in every tenant: it stays, and keeps its name`)
+    throw new Problem('built_in', `The access group ${group.name} is built in and cannot be renamed or deleted`)
   }
   return group
 }
 
-async function tell(tx: Transaction, what: 'created' | 'updated' | 'deleted', group: store.AccessGroupRow) {
+async function emitChange(tx: Transaction, event: 'created' | 'updated' | 'deleted', group: store.AccessGroupRow) {
   await emit(tx, {
-    type: `authorization.access-group.${what}`,
+    type: `authorization.access-group.${event}`,
     subject: `access-group/${group.id}`,
     data: { accessGroup: showAccessGroup(group) },
   })
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no access group ${id}`)
+  return new Problem('not_found', `Access group ${id} does not exist`)
 }

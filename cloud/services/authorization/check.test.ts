@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInRoles } from '@millwright/api/permission.ts'
-import { judge, type Question } from './check.ts'
+import { evaluate, type PermissionQuery } from './check.ts'
 
 const names = {
   accessGroups: new Map([
@@ -15,7 +15,7 @@ function held(role: keyof typeof builtInRoles, accessGroupId: string | null) {
   return { grantId: `grant of ${role}`, role, accessGroupId, permissions: builtInRoles[role].permissions }
 }
 
-const jane: Question = {
+const jane: PermissionQuery = {
   name: 'jane',
   disabled: false,
   held: [],
@@ -23,8 +23,8 @@ const jane: Question = {
   accessGroup: '1',
 }
 
-test('a yes names every role that is a reason', () => {
-  const verdict = judge(
+test('lists every role that grants a permission', () => {
+  const verdict = evaluate(
     { ...jane, held: [held('operator', '1'), held('viewer', null), held('supervisor', '2')] },
     names,
   )
@@ -39,29 +39,29 @@ test('a yes names every role that is a reason', () => {
   ])
 })
 
-test('a no names the roles that would change it', () => {
-  const verdict = judge({ ...jane, held: [] }, names)
+test('lists the roles that would grant a missing permission', () => {
+  const verdict = evaluate({ ...jane, held: [] }, names)
 
   assert.equal(verdict.allowed, false)
   assert.equal(
     verdict.explanation,
-    'jane may not read assets (inventory_read_asset_data) in the access group line-1: no granted role contains it; roles that would: viewer, operator',
+    'jane may not read assets (inventory_read_asset_data) in the access group line-1: no granted role contains the permission; roles that contain it: viewer, operator',
   )
 })
 
-test('a no says where the role that is held does not reach', () => {
+test('explains that a role is granted in another access group only', () => {
   assert.match(
-    judge({ ...jane, held: [held('viewer', '2')] }, names).explanation,
+    evaluate({ ...jane, held: [held('viewer', '2')] }, names).explanation,
     /in the access group line-1: the role viewer was granted in the access group line-2 only$/,
   )
   assert.match(
-    judge({ ...jane, held: [held('viewer', '2')], permission: 'glb_jobs_read' }, names).explanation,
-    /line-2 only, and this is held in the whole tenant or not at all$/,
+    evaluate({ ...jane, held: [held('viewer', '2')], permission: 'glb_jobs_read' }, names).explanation,
+    /line-2 only, but this permission applies only in the whole tenant$/,
   )
 })
 
-test('somebody disabled may do nothing, whatever they hold', () => {
-  const verdict = judge({ ...jane, disabled: true, held: [held('administrator', null)] }, names)
+test('denies everything to a disabled user, independent of grants', () => {
+  const verdict = evaluate({ ...jane, disabled: true, held: [held('administrator', null)] }, names)
 
   assert.deepEqual([verdict.allowed, verdict.because], [false, []])
   assert.match(verdict.explanation, /: jane is disabled$/)

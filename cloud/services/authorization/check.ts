@@ -2,55 +2,56 @@ import type { Reason } from '@millwright/api/authorization.ts'
 import { type Permission, permissions } from '@millwright/api/permission.ts'
 import { type HeldRole, reasonsFor } from '../../platform/access/rights.ts'
 
-export type Question = {
+export type PermissionQuery = {
   name: string
   disabled: boolean
   held: readonly HeldRole[]
   permission: Permission
-  /** null: in the whole tenant. */
+  /** Null for the whole tenant. */
   accessGroup: string | null
 }
 
-/** What the sentence needs to know besides: names of access groups by id, and the roles that contain the permission. */
-export type Names = { accessGroups: ReadonlyMap<string, string>; rolesWith: readonly string[] }
+/** ExplanationNames for the explanation: access groups by id, and the roles that contain the permission. */
+export type ExplanationNames = { accessGroups: ReadonlyMap<string, string>; rolesWith: readonly string[] }
 
 export type Verdict = { allowed: boolean; because: Reason[]; explanation: string }
 
-/** May somebody do something, and why: the same answer as a list of grants and as a sentence. */
-export function judge(question: Question, names: Names): Verdict {
-  const { name, disabled, held, permission, accessGroup } = question
-  const deed = deedOf(question, names)
-  if (disabled) return refusal(`${name} may not ${deed}: ${name} is disabled`)
+/** Returns whether a principal has a permission, with the reasons as a list of grants and as a sentence. */
+export function evaluate(query: PermissionQuery, names: ExplanationNames): Verdict {
+  const { name, disabled, held, permission, accessGroup } = query
+  const action = actionText(query, names)
+  if (disabled) return refusal(`${name} may not ${action}: ${name} is disabled`)
   const reasons = reasonsFor(held, permission, accessGroup)
-  if (reasons.length === 0) return refusal(`${name} may not ${deed}: ${whyNot(question, names)}`)
+  if (reasons.length === 0) return refusal(`${name} may not ${action}: ${refusalReason(query, names)}`)
   const why = reasons.map((role) => because(role, names)).join(', and ')
-  return { allowed: true, because: reasons.map(showReason), explanation: `${name} may ${deed} because ${why}` }
+  return { allowed: true, because: reasons.map(showReason), explanation: `${name} may ${action} because ${why}` }
 }
 
 function refusal(explanation: string): Verdict {
   return { allowed: false, because: [], explanation }
 }
 
-function deedOf({ permission, accessGroup }: Question, names: Names): string {
+function actionText({ permission, accessGroup }: PermissionQuery, names: ExplanationNames): string {
   const { title, scope } = permissions[permission]
   const place = scope === 'global' ? null : accessGroup
   return `${title.charAt(0).toLowerCase()}${title.slice(1)} (${permission}) ${within(place, names)}`
 }
 
-function whyNot({ held, permission }: Question, names: Names): string {
+function refusalReason({ held, permission }: PermissionQuery, names: ExplanationNames): string {
   const narrower = held.filter((role) => role.permissions.includes(permission))
-  if (narrower.length === 0) return `no granted role contains it; roles that would: ${names.rolesWith.join(', ')}`
+  if (narrower.length === 0)
+    return `no granted role contains the permission; roles that contain it: ${names.rolesWith.join(', ')}`
   const granted = `${narrower.map((role) => because(role, names)).join(', and ')} only`
   return permissions[permission].scope === 'global'
-    ? `${granted}, and this is held in the whole tenant or not at all`
+    ? `${granted}, but this permission applies only in the whole tenant`
     : granted
 }
 
-function because({ role, accessGroupId }: HeldRole, names: Names): string {
+function because({ role, accessGroupId }: HeldRole, names: ExplanationNames): string {
   return `the role ${role} was granted ${within(accessGroupId, names)}`
 }
 
-function within(accessGroup: string | null, names: Names): string {
+function within(accessGroup: string | null, names: ExplanationNames): string {
   if (accessGroup === null) return 'in the whole tenant'
   return `in the access group ${names.accessGroups.get(accessGroup) ?? accessGroup}`
 }

@@ -16,7 +16,7 @@ async function createGroup(admin: Caller, name: string): Promise<string> {
   return (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
 }
 
-async function givenUser(hub: Hub, name: string): Promise<string> {
+async function createUser(hub: Hub, name: string): Promise<string> {
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     await changeAccess(tx)
     return (await insertPrincipal(tx, { kind: 'user', name })).id
@@ -30,10 +30,10 @@ async function disable(hub: Hub, id: string): Promise<void> {
   })
 }
 
-test('a check says yes or no, because of which grants, and explains it in a sentence', async () => {
+test('returns whether a permission is held, because of which grants, with an explanation', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  const jane = await givenUser(hub, 'jane')
+  const jane = await createUser(hub, 'jane')
   const [here, there] = [await createGroup(admin, 'line-1'), await createGroup(admin, 'line-2')]
   const { data: grant } = await admin.authorization.createGrant({
     body: { data: { principal: jane, role: 'operator', accessGroup: here } },
@@ -62,7 +62,7 @@ test('a check says yes or no, because of which grants, and explains it in a sent
   assert.match(disabled.data.explanation, /jane is disabled/)
 })
 
-test('everybody may ask about themselves, and only who manages access about others', async () => {
+test('lets every caller check its own permissions, and only callers with glb_access_manage those of others', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -83,7 +83,7 @@ test('everybody may ask about themselves, and only who manages access about othe
   })
 })
 
-test('a check looks at what is granted now, not at the token', async () => {
+test('checks current grants, not the token', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const viewer = await hub.as('viewer')
@@ -99,7 +99,7 @@ test('a check looks at what is granted now, not at the token', async () => {
   )
 })
 
-test('everybody can read what they may do', async () => {
+test('lists the own permissions for every caller', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -115,7 +115,7 @@ test('everybody can read what they may do', async () => {
   )
 })
 
-test('holders are those who hold it now, in the asked group, with the reasons', async () => {
+test('lists the current holders of a permission in a group, with the reasons', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [here, there] = [await createGroup(admin, 'line-1'), await createGroup(admin, 'line-2')]
@@ -140,7 +140,7 @@ test('holders are those who hold it now, in the asked group, with the reasons', 
   assert.deepEqual(await holders({}), expected)
 })
 
-test('a global permission is not held by who holds its role in a group only', async () => {
+test('does not list holders in a group as holders of a global permission', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -164,7 +164,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   give: fc.boolean(),
 })
 
-test('after any sequence of grants and revocations everybody may do what the list of grants says', async () => {
+test('returns permissions that match the list of grants after any sequence of grants and revocations', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const groups = [await createGroup(admin, 'line-1'), await createGroup(admin, 'line-2')]
@@ -172,7 +172,7 @@ test('after any sequence of grants and revocations everybody may do what the lis
 
   const sequence = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
     round++
-    const people = await Promise.all([0, 1, 2].map((who) => givenUser(hub, `person-${round}-${who}`)))
+    const people = await Promise.all([0, 1, 2].map((who) => createUser(hub, `person-${round}-${who}`)))
     const granted = new Map<string, { id: string; step: Step }>()
     for (const step of steps) await take(admin, { step, people, groups, granted })
     await compare(admin, { people, groups, granted })

@@ -8,13 +8,13 @@ import { groupsWith, isVisibleGroup, may } from '../../platform/access/rights.ts
 import * as store from '../../platform/access/store.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { judge } from './check.ts'
+import { evaluate } from './check.ts'
 import { page, pagingOf } from './paging.ts'
 import { builtInRolesWith } from './role.ts'
 
-type Names = 'listPermissions' | 'listHolders' | 'check' | 'readOwnRights'
+type Operations = 'listPermissions' | 'listHolders' | 'check' | 'readOwnRights'
 
-export function checkHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+export function checkHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
   return {
     async listPermissions() {
       return {
@@ -47,8 +47,8 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
       return database.read(caller, async (handle) => {
         if (accessGroup !== null) await requireGroup(handle, caller, accessGroup)
         const { principal, held } = await getAccess(handle, principalId)
-        const question = { ...principal, held, permission, accessGroup }
-        const verdict = judge(question, {
+        const query = { ...principal, held, permission, accessGroup }
+        const verdict = evaluate(query, {
           accessGroups: await groupNames(handle, [accessGroup, ...held.map((role) => role.accessGroupId)]),
           rolesWith: [
             ...builtInRolesWith(permission),
@@ -76,16 +76,16 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
   }
 }
 
-/** A group that the caller cannot see does not exist for the caller. */
+/** A hidden access group returns the same error as a missing one. */
 async function requireGroup(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = await store.findAccessGroup(handle, id)
   if (group !== undefined && isVisibleGroup(caller.rights, id)) return
-  throw new Problem('access_group_not_found', `There is no access group ${id}`)
+  throw new Problem('access_group_not_found', `Access group ${id} does not exist`)
 }
 
 async function getAccess(handle: Handle, principalId: string): Promise<store.FoundAccess> {
   const access = await store.findAccess(handle, principalId)
-  if (access === undefined) throw new Problem('principal_not_found', `There is no principal ${principalId}`)
+  if (access === undefined) throw new Problem('principal_not_found', `Principal ${principalId} does not exist`)
   return access
 }
 

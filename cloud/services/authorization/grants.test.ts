@@ -17,7 +17,7 @@ async function grantsOf(admin: Caller, principal: string): Promise<string[]> {
   return data.map(({ id }) => id)
 }
 
-test('granting twice answers with the same grant, in the whole tenant and in a group', async () => {
+test('returns the same grant when it is created twice, in the whole tenant and in a group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)
@@ -37,7 +37,7 @@ test('granting twice answers with the same grant, in the whole tenant and in a g
   assert.equal((await grantsOf(admin, principal)).length, 2)
 })
 
-test('many who grant the same at once make one grant', async () => {
+test('creates one grant for many concurrent identical requests', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)
@@ -51,7 +51,7 @@ test('many who grant the same at once make one grant', async () => {
   assert.deepEqual(made.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 200, 201])
 })
 
-test('a grant needs a principal, a role and an access group that exist', async () => {
+test('refuses a grant with an unknown principal, role or access group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)
@@ -65,7 +65,7 @@ test('a grant needs a principal, a role and an access group that exist', async (
   await assert.rejects(admin.authorization.deleteGrant({ params: { id: v7() } }), { code: 'not_found' })
 })
 
-test('grants are listed newest first, by principal, role and access group in any combination', async () => {
+test('lists grants newest first, by principal, role and access group in any combination', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -86,7 +86,7 @@ test('grants are listed newest first, by principal, role and access group in any
   assert.deepEqual(page.meta, { totalElements: 4, elements: 1, offset: 1 })
 })
 
-test('a revoked role is gone with the next request', async () => {
+test('removes the permissions of a revoked role with the next request', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const second = await hub.as('administrator')
@@ -99,7 +99,7 @@ test('a revoked role is gone with the next request', async () => {
   await assert.rejects(second.authorization.listRoles({}), { code: 'forbidden' })
 })
 
-test('the last administrator cannot be revoked, whatever others hold who could not sign in and do something', async () => {
+test('refuses to revoke the last administrator, even if disabled or non-user principals hold the role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await hub.as('administrator', { accessGroupId: await createGroup(admin, 'line-1') })
@@ -147,7 +147,7 @@ test('returns 409 when the grant of the role gateway to a gateway is deleted', a
   await admin.authorization.deleteGrant({ params: { id: own } })
 })
 
-test('two administrators who revoke each other at once: one remains', async () => {
+test('leaves one administrator when two administrators revoke each other concurrently', async () => {
   await using hub = await testHub()
   for (let round = 0; round < 5; round++) {
     const tenant = await hub.anotherTenant()
@@ -163,12 +163,12 @@ test('two administrators who revoke each other at once: one remains', async () =
     const done = results.filter(({ status }) => status === 204)
     assert.equal(done.length, 1)
     const refused = results.find(({ status }) => status !== 204)
-    // The slower one is told so, or finds that it is no administrator any more.
+    // The slower one gets that error, or has already lost the role.
     assert.ok(refused?.status === 409 || refused?.status === 403)
   }
 })
 
-test('nobody gives a role that has more than they hold, by the rights of their token', async () => {
+test("refuses a grant of a role with more permissions than the caller's token has", async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({
@@ -193,7 +193,7 @@ test('nobody gives a role that has more than they hold, by the rights of their t
   await grant(both, { role: 'administrator' })
 })
 
-test('what was granted and revoked is in the audit trail and told as events, and what was refused is not', async () => {
+test('records grants and revocations in the audit trail and as events, but not refused ones', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)
@@ -204,7 +204,7 @@ test('what was granted and revoked is in the audit trail and told as events, and
   await admin.authorization.deleteGrant({ params: { id: data.id } })
   await assert.rejects(admin.authorization.deleteGrant({ params: { id: data.id } }))
 
-  const told = await hub.asOwner(async (owner) => {
+  const recorded = await hub.asOwner(async (owner) => {
     const values = [hub.tenant.tenantId, `grant/${data.id}`]
     const entries = await owner.query(
       `select action from audit_entries where tenant_id = $1 and target = $2 and outcome = 'done' order by id`,
@@ -216,7 +216,7 @@ test('what was granted and revoked is in the audit trail and told as events, and
     )
     return { actions: entries.rows.map(({ action }) => action), types: events.rows.map(({ type }) => type) }
   })
-  assert.deepEqual(told, {
+  assert.deepEqual(recorded, {
     actions: ['authorization.createGrant', 'authorization.deleteGrant'],
     types: ['authorization.grant.created', 'authorization.grant.deleted'],
   })

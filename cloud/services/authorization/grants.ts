@@ -10,9 +10,9 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { page, pagingOf } from './paging.ts'
 import { findPermissions } from './roles.ts'
 
-type Names = 'listGrants' | 'createGrant' | 'readGrant' | 'deleteGrant'
+type Operations = 'listGrants' | 'createGrant' | 'readGrant' | 'deleteGrant'
 
-export function grantHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+export function grantHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
   return {
     async listGrants({ query }, caller) {
       const paging = pagingOf(query)
@@ -26,9 +26,9 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
         await store.changeAccess(tx)
         await requireGrantable(tx, principal)
         const permissions = await findPermissions(tx, role)
-        if (permissions === undefined) throw unknown('role_not_found', 'role', `There is no role named ${role}`)
+        if (permissions === undefined) throw unknown('role_not_found', 'role', `Role ${role} does not exist`)
         if (accessGroup !== null && (await store.findAccessGroup(tx, accessGroup)) === undefined) {
-          throw unknown('access_group_not_found', 'accessGroup', `There is no access group ${accessGroup}`)
+          throw unknown('access_group_not_found', 'accessGroup', `Access group ${accessGroup} does not exist`)
         }
         requireCovers(caller, permissions, accessGroup)
         const { grant, created } = await store.insertGrant(tx, {
@@ -94,28 +94,31 @@ function showGrant(row: store.GrantRow): Grant {
 
 async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
   const grant = await store.findGrant(handle, id)
-  if (grant === undefined) throw new Problem('not_found', `There is no grant ${id}`)
+  if (grant === undefined) throw new Problem('not_found', `Grant ${id} does not exist`)
   return grant
 }
 
 /**
- * The roles of an external issuer's users come with their tokens. A gateway is a principal once it is enrolled; its grants
- * decide in which access groups discovery may write for it.
+ * Checks that a principal can get grants. Users of an external issuer get their roles with their tokens. A gateway is a
+ * principal once it is enrolled; its grants decide in which access groups discovery may write for it.
  */
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
   const principal = await store.findPrincipal(handle, principalId)
   if (principal !== undefined && principal.kind !== 'external') return
-  const detail = `There is no user, server user or enrolled gateway ${principalId}`
+  const detail = `No user, server user or enrolled gateway has the id ${principalId}`
   throw unknown('principal_not_found', 'principal', detail)
 }
 
-/** Without the role of its own token a gateway is online, but gets no jobs. A revoked gateway does not need the role. */
+/**
+ * Checks that a grant can be revoked. Without the role of its own token a gateway is online, but gets no jobs. A
+ * revoked gateway does not need the role.
+ */
 async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
   const principal = role === 'gateway' ? await store.findPrincipal(handle, principalId) : undefined
   if (principal?.kind !== 'gateway' || principal.disabled) return
   throw new Problem(
     'conflict',
-    'A gateway needs the role gateway to get its jobs. To refuse everything from the gateway, revoke the gateway.',
+    'A gateway needs the role gateway to get its jobs. To refuse all requests of the gateway, revoke the gateway.',
   )
 }
 

@@ -17,7 +17,7 @@ export function showOwn(row: RoleRow): Role {
   return {
     name: row.name,
     title: row.title,
-    // A newer version of the program may have known more permissions than this one.
+    // Ignores permissions that a newer version of the program defined.
     permissions: row.permissions.filter(isPermission),
     builtIn: false,
     createdTimestamp: row.createdAt,
@@ -25,7 +25,7 @@ export function showOwn(row: RoleRow): Role {
   }
 }
 
-/** A built-in role changes with the program, so what it shows is its version. */
+/** A built-in role changes with the program, so its version is a hash of its content. */
 export function versionOfBuiltIn(name: BuiltInRoleName): number {
   return crc32(JSON.stringify(showBuiltIn(name)))
 }
@@ -34,13 +34,13 @@ export function builtInRolesWith(permission: Permission): string[] {
   return builtInNames.filter((name) => (builtInRoles[name].permissions as readonly Permission[]).includes(permission))
 }
 
-/** One list of two: which of the built-in roles a page shows, and which part of the tenant's own. */
+/** Splits a page over two lists: the built-in roles and the roles of the tenant. */
 export function splitPage({ limit, offset }: Paging): { builtIn: BuiltInRoleName[]; own: Paging } {
   const builtIn = builtInNames.slice(offset, offset + limit)
   return { builtIn, own: { limit: limit - builtIn.length, offset: Math.max(0, offset - builtInNames.length) } }
 }
 
-/** What somebody who held the role before would be given by the change. */
+/** Returns the permissions that the change adds for holders of the role. */
 export function added(before: readonly string[], after: readonly string[]): string[] {
   return after.filter((permission) => !before.includes(permission))
 }

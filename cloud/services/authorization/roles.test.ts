@@ -7,7 +7,7 @@ import { testHub } from '../../platform/testing/hub.ts'
 
 const auditor = { name: 'auditor', title: 'Reads the audit trail', permissions: ['glb_audit_read' as const] }
 
-test('the built-in roles are listed first, and pages run over both kinds', async () => {
+test('lists built-in roles first, and pages over built-in and own roles', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   for (const name of ['zoo', 'aaa']) await admin.authorization.createRole({ body: { data: { name, permissions: [] } } })
@@ -30,7 +30,7 @@ test('the built-in roles are listed first, and pages run over both kinds', async
   }
 })
 
-test('a role is defined, read, changed and deleted', async () => {
+test('creates, reads, changes and deletes a role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
 
@@ -50,7 +50,7 @@ test('a role is defined, read, changed and deleted', async () => {
   await assert.rejects(admin.authorization.updateRole({ params, body: { data: { title: '' } } }), { code: 'not_found' })
 })
 
-test('built-in roles can be read, not changed, deleted or defined again', async () => {
+test('refuses to change, delete or redefine a built-in role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const params = { name: 'viewer' }
@@ -65,7 +65,7 @@ test('built-in roles can be read, not changed, deleted or defined again', async 
   })
 })
 
-test('a name is taken once', async () => {
+test('refuses a duplicate role name', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
 
@@ -77,7 +77,7 @@ test('a name is taken once', async () => {
   for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, 'already_exists')
 })
 
-test('a change is refused when somebody else made one first', async () => {
+test('refuses a change when another request changed the role first', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { headers: made } = await admin.exchange(authorization, 'createRole', { body: { data: auditor } })
@@ -90,7 +90,7 @@ test('a change is refused when somebody else made one first', async () => {
   await assert.rejects(admin.authorization.deleteRole({ params, headers }), { code: 'precondition_failed' })
 })
 
-test('a role that somebody holds cannot be deleted', async () => {
+test('refuses to delete a role that is granted', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({ body: { data: auditor } })
@@ -99,7 +99,7 @@ test('a role that somebody holds cannot be deleted', async () => {
   await assert.rejects(admin.authorization.deleteRole({ params: { name: 'auditor' } }), { code: 'role_in_use' })
 })
 
-test('nobody defines or extends a role by what they do not hold', async () => {
+test('refuses a new or extended role with permissions that the caller does not hold', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const manager = { name: 'manager', permissions: ['glb_access_manage' as const] }
@@ -120,7 +120,7 @@ test('nobody defines or extends a role by what they do not hold', async () => {
   await somebody.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { permissions: [] } } })
 })
 
-test('taking a permission out of a role takes it from everybody who holds the role', async () => {
+test('removes a permission from all holders when it is removed from the role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({
@@ -135,7 +135,7 @@ test('taking a permission out of a role takes it from everybody who holds the ro
   await assert.rejects(somebody.authorization.listRoles({}), { code: 'forbidden' })
 })
 
-test('shows only permissions that an operation requires, and keeps roles that contain others valid', async () => {
+test('shows only permissions that an operation requires, and accepts roles that contain others', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const required = new Set<string>(
@@ -170,7 +170,7 @@ test('shows only permissions that an operation requires, and keeps roles that co
   await planner.jobs.listJobs({ query: {} })
 })
 
-test('the permissions are listed for everybody who is signed in', async () => {
+test('lists the permissions to every signed-in caller', async () => {
   await using hub = await testHub()
   const nobody = await hub.as(undefined)
 

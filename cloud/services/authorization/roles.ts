@@ -11,9 +11,9 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { page, pagingOf } from './paging.ts'
 import { added, builtInNames, showBuiltIn, showOwn, splitPage, versionOfBuiltIn } from './role.ts'
 
-type Names = 'listRoles' | 'createRole' | 'readRole' | 'updateRole' | 'deleteRole'
+type Operations = 'listRoles' | 'createRole' | 'readRole' | 'updateRole' | 'deleteRole'
 
-export function roleHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+export function roleHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Operations> {
   return {
     async listRoles({ query }, caller) {
       const paging = pagingOf(query)
@@ -25,11 +25,11 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
 
     async createRole({ body: { data } }, caller) {
       const { name, title = '', permissions } = data
-      if (isBuiltInRole(name)) throw new Problem('already_exists', `${name} is a built-in role: choose another name`)
+      if (isBuiltInRole(name)) throw new Problem('already_exists', `${name} is a built-in role. Choose another name.`)
       requireCovers(caller, permissions, null)
       return database.transaction(caller, async (tx) => {
         const row = await store.insertRole(tx, { name, title, permissions })
-        if (row === undefined) throw new Problem('already_exists', `There is a role named ${name} already`)
+        if (row === undefined) throw new Problem('already_exists', `A role named ${name} already exists`)
         await record(tx, caller, {
           action: 'authorization.createRole',
           target: `role/${name}`,
@@ -74,7 +74,7 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
         const row = await getRole(tx, name)
         requireMatch(headers['if-match'], row.version)
         if (await store.isGranted(tx, name)) {
-          throw new Problem('role_in_use', `The role ${name} is granted to somebody: revoke those grants first`)
+          throw new Problem('role_in_use', `The role ${name} is granted. Revoke its grants first.`)
         }
         await store.deleteRole(tx, name)
         await record(tx, caller, {
@@ -89,19 +89,20 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
   }
 }
 
-/** What a role contains, whether it is built in or the tenant's own; undefined when there is none of that name. */
+/** Returns the permissions of a built-in or own role; undefined when the role does not exist. */
 export async function findPermissions(handle: Handle, role: string): Promise<readonly string[] | undefined> {
   return isBuiltInRole(role) ? builtInRoles[role].permissions : (await store.findRole(handle, role))?.permissions
 }
 
 async function getRole(handle: Handle, name: string): Promise<store.RoleRow> {
   const row = await store.findRole(handle, name)
-  if (row === undefined) throw new Problem('not_found', `There is no role named ${name}`)
+  if (row === undefined) throw new Problem('not_found', `Role ${name} does not exist`)
   return row
 }
 
 function refuseBuiltIn(name: string): void {
-  if (isBuiltInRole(name)) throw new Problem('built_in', `${name} is a built-in role: define one of your own instead`)
+  if (isBuiltInRole(name))
+    throw new Problem('built_in', `${name} is a built-in role and cannot be changed. Create your own role instead.`)
 }
 
 function contents({ title, permissions }: Pick<Role, 'title'> & { permissions: string[] }) {

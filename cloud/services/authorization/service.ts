@@ -5,7 +5,7 @@ import { checkHandlers } from './checks.ts'
 import { grantHandlers } from './grants.ts'
 import { roleHandlers } from './roles.ts'
 
-/** Its tables belong to the platform, which looks at them in every request. */
+/** The tables belong to the platform, which reads them in every request. */
 export const authorizationService = service({
   contract: authorization,
   handlers: (context) => ({

@@ -7,7 +7,7 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 const assetLinkId = 'cdm-device-class-driver-example'
 const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-describe('credentials on their way to a gateway', () => {
+describe('delivery of credentials through the gatekeeper', () => {
   let hub: TestHub
   let admin: TestCaller
   let gateway: TestGateway
@@ -20,11 +20,11 @@ describe('credentials on their way to a gateway', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   type Held = Awaited<ReturnType<typeof lease>>
-  type Asked = { address?: string; addresses?: string[]; assetLinkId?: string; lease?: string }
+  type RequestBody = { address?: string; addresses?: string[]; assetLinkId?: string; lease?: string }
 
   const lease = async (workflow = 'discovery', of = gateway) => {
     const taken = await of.gatekeeper.leaseJob({ body: { data: { workflows: [workflow], waitSeconds: 10 } } })
-    return taken?.data ?? assert.fail('there is no job')
+    return taken?.data ?? assert.fail('the engine offers no job')
   }
   const begin = async (of = gateway, by = admin) => {
     await by.discovery.createDiscovery({
@@ -33,7 +33,7 @@ describe('credentials on their way to a gateway', () => {
     })
     return lease('discovery', of)
   }
-  const ask = (asked: Asked, { of = gateway, job = held.job.id } = {}) =>
+  const ask = (asked: RequestBody, { of = gateway, job = held.job.id } = {}) =>
     of.exchange(gatekeeper, 'requestCredentials', { params: { id: job }, body: { data: { assetLinkId, ...asked } } })
   const chosen = async (address: string) => {
     const { data } = await gateway.gatekeeper.requestCredentials({
@@ -85,7 +85,7 @@ describe('credentials on their way to a gateway', () => {
     instances ??= [await create('old', '10.1.0.0/16'), await create('new', '10.1.0.0/24')]
   })
 
-  test('are chosen by the address, most recent first, and are kept by nobody on the way', async () => {
+  test('delivers the most recent credentials for the address, and caches them nowhere', async () => {
     const { status, body, headers } = await ask({ addresses: ['10.1.0.7', '10.1.9.9', '10.2.0.1'] })
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -106,14 +106,14 @@ describe('credentials on their way to a gateway', () => {
       },
     ])
     const deliveries = await trail('credentials.deliver', `gateway/${gateway.id}`)
-    assert.equal(deliveries.length, 3, 'each address that something was given for')
+    assert.equal(deliveries.length, 3, 'one entry per address with a delivery')
     assert.match(deliveries[0]?.principalName ?? '', /^gateway /)
   })
 
-  test('go to the gateway that holds the job, for its link, while it runs; to nobody else, and that is on record', async () => {
+  test('delivers credentials only to the gateway that holds the running job, for its link, and records refusals', async () => {
     const address = '10.1.0.7'
     const other = await enrolledGateway(hub, admin, { name: 'line 2' })
-    const refused = async (asked: Asked, place: Parameters<typeof ask>[1] = {}) => {
+    const refused = async (asked: RequestBody, place: Parameters<typeof ask>[1] = {}) => {
       const { status, body } = await ask({ address, ...asked }, place)
       const { code } = body as { code: string }
       assert.doesNotMatch(JSON.stringify(body), /planted-secret/)
@@ -142,12 +142,12 @@ describe('credentials on their way to a gateway', () => {
     assert.deepEqual(codes.toSorted(), ['conflict', 'forbidden', 'forbidden', 'lease_lost', 'lease_lost', 'not_found'])
   })
 
-  test('are not given out for a job that is being canceled', async () => {
+  test('delivers no credentials for a job that is being canceled', async () => {
     await admin.discovery.cancelDiscovery({ params: { jobId: String(held.job.definition.discoveryId) } })
     assert.equal((await ask({ address: '10.1.0.7' })).status, 409)
   })
 
-  test('do not cross to another tenant', async () => {
+  test('delivers no credentials of another tenant', async () => {
     const { tenantId, name } = await hub.anotherTenant()
     const stranger = await hub.as('administrator', { tenant: { tenantId, name } })
     const theirs = await enrolledGateway(hub, stranger)
@@ -158,14 +158,14 @@ describe('credentials on their way to a gateway', () => {
     assert.deepEqual(body, { data: [{ address: '10.1.0.7', known: false, credentials: [] }] })
   })
 
-  test('are asked for by addresses, and by one form at a time', async () => {
+  test('accepts either one address or a list of addresses', async () => {
     for (const asked of [{}, { address: 'plc-7.local' }, { address: '10.1.0.7', addresses: ['10.1.0.8'] }]) {
       const { status, body } = await ask(asked)
       assert.deepEqual([status, (body as { code: string }).code], [400, 'invalid_body'], JSON.stringify(asked))
     }
   })
 
-  test('that opened a device are those that are sent there the next time', async () => {
+  test('delivers the credentials that opened a device first in the next run', async () => {
     const address = '10.1.0.21'
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
     const [, right] = (await chosen(address)).credentials
@@ -201,7 +201,7 @@ describe('credentials on their way to a gateway', () => {
     )
   })
 
-  test('for a question to one device are for that device alone', async () => {
+  test('delivers credentials for a device query only for that device', async () => {
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.1.0.31' }
     const upload = {
       lease: held.lease.id,
@@ -226,7 +226,7 @@ describe('credentials on their way to a gateway', () => {
     assert.deepEqual((await reading).data, results)
   })
 
-  test('do not follow a job definition that the gateway rewrites', async () => {
+  test('ignores a job definition that the gateway rewrites', async () => {
     const address = '10.1.0.41'
     const fake = linkReport({ appInstanceId: 'fake-link' })
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport(), fake] } } })
@@ -234,7 +234,7 @@ describe('credentials on their way to a gateway', () => {
       const params = { id: held.job.id }
       const body = { ...held.job.definition, ...definition }
       await assert.rejects(gateway.workflows.putJobDefinition({ params, body }), { code: 'forbidden' })
-      // As if the definition had changed all the same: the stored discovery and relations decide.
+      // Changes the definition in the database. The stored discovery and relations decide.
       await admin.workflows.putJobDefinition({ params, body })
     }
     await rewrite({ assetLinkId: 'fake-link' })

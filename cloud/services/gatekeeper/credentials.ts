@@ -13,114 +13,131 @@ import { recordOutside } from '../../platform/audit/audit.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { ownJob, requireGateway } from './gateway.ts'
 
-/** What a request that was refused says of itself in the audit trail. */
-const addressesTold = 20
+/** The maximum number of addresses in the audit entry of a refused request. */
+const mostAuditedAddresses = 20
 
-type Wanted = { jobId: string; assetLinkId: string; addresses: string[]; lease: string | undefined }
+type CredentialsRequest = { jobId: string; assetLinkId: string; addresses: string[]; lease: string | undefined }
 
-/** Credentials leave the cloud here and nowhere else: for the gateway and the link of a job, while it runs. */
+/**
+ * Handlers that deliver credentials to gateways. They are the only way out of the cloud: for the gateway and the link
+ * of a running job.
+ */
 export function credentialHandlers(context: Context): Pick<Handlers<typeof gatekeeper>, 'requestCredentials'> {
   return {
     async requestCredentials({ params: { id }, body: { data } }, caller) {
       const addresses = addressesOf(data)
-      const wanted = { jobId: id, assetLinkId: data.assetLinkId, addresses, lease: data.lease }
-      const allowed = await allow(context, caller, wanted).catch(async (error: unknown) => {
-        if (error instanceof Problem && error.status < 500) await tellDenied(context, caller, { wanted, error })
+      const request = { jobId: id, assetLinkId: data.assetLinkId, addresses, lease: data.lease }
+      const allowed = await allow(context, caller, request).catch(async (error: unknown) => {
+        if (error instanceof Problem && error.status < 500) await recordDenial(context, caller, { request, error })
         throw error
       })
-      return answer(200, { data: await choose(context, caller, { allowed, wanted }) }, { 'cache-control': 'no-store' })
+      return answer(200, { data: await choose(context, caller, { allowed, request }) }, { 'cache-control': 'no-store' })
     },
   }
 }
 
 function addressesOf({ address, addresses }: { address?: string; addresses?: string[] }): string[] {
-  const given = addresses ?? (address === undefined ? [] : [address])
+  const requested = addresses ?? (address === undefined ? [] : [address])
   const wrong = (pointer: string, detail: string): FieldError => ({ pointer, code: 'invalid', detail })
-  const errors = given.flatMap((one, index) =>
+  const errors = requested.flatMap((one, index) =>
     isIP(one) === 0
-      ? [wrong(addresses === undefined ? '/data/address' : `/data/addresses/${index}`, 'is no IP address')]
+      ? [wrong(addresses === undefined ? '/data/address' : `/data/addresses/${index}`, 'is not an IP address')]
       : [],
   )
   if ((address === undefined) === (addresses === undefined)) {
-    errors.push(wrong('/data', 'has either address or addresses'))
+    errors.push(wrong('/data', 'must contain either address or addresses'))
   }
-  if (errors[0] === undefined) return given
+  if (errors[0] === undefined) return requested
   throw new Problem('invalid_body', `${errors[0].pointer} ${errors[0].detail}`, { errors })
 }
 
 type Product = { identifier: string; version: string }
-/** `assetId`: the asset that a device-info job is about. `product` is null when the gateway does not report the link. */
-type Allowed = { assetId?: string; product: Product | null }
+/**
+ * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null when the gateway does not report
+ * the link.
+ */
+type PermittedDelivery = { assetId?: string; product: Product | null }
 
 /**
- * Checks the job, its lease and the data that the platform stores itself: the discovery of the run, or that the link found
- * the asset. Throws when the gateway may not have the credentials.
+ * Checks the job, its lease and the stored data: the discovery of the run, or that the link found the asset. Throws
+ * when the gateway may not have the credentials.
  */
-async function allow(context: Context, caller: Caller, wanted: Wanted): Promise<Allowed> {
+async function allow(context: Context, caller: Caller, request: CredentialsRequest): Promise<PermittedDelivery> {
   requireGateway(caller)
-  const { workflow, definition, status } = await ownJob(context, caller, wanted.jobId)
+  const { workflow, definition, status } = await ownJob(context, caller, request.jobId)
   if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
-    throw new Problem('forbidden', 'This job needs no credentials of devices')
-  if (definition.assetLinkId !== wanted.assetLinkId)
-    throw new Problem('forbidden', 'The job is for another link: there are no credentials for this one')
-  if (workflow.name === 'device-info' && !wanted.addresses.every((one) => textsIn(definition.addresses).includes(one)))
-    throw new Problem('forbidden', 'The job is about a device at another address')
+    throw new Problem('forbidden', 'Jobs of this workflow use no device credentials')
+  if (definition.assetLinkId !== request.assetLinkId)
+    throw new Problem('forbidden', 'The job is for another link. It gets no credentials for this link.')
+  if (workflow.name === 'device-info' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
+    throw new Problem('forbidden', 'The job is for a device at another address')
   if (status.state !== 'RUNNING')
-    throw new Problem('conflict', `The job is ${status.state}: credentials are given out while it runs`)
+    throw new Problem(
+      'conflict',
+      `The job is in state ${status.state}. Credentials are delivered only while a job is running.`,
+    )
   const { data: lease } = await context.peers(workflows, systemCaller(caller)).readLease({
-    params: { id: wanted.jobId },
+    params: { id: request.jobId },
     query: { clientId: caller.principal.id },
   })
-  if (lease === null || (wanted.lease !== undefined && wanted.lease !== lease.id))
-    throw new Problem('lease_lost', `The job ${wanted.jobId} is not held by this lease any more`)
+  if (lease === null || (request.lease !== undefined && request.lease !== lease.id))
+    throw new Problem('lease_lost', `The lease no longer holds job ${request.jobId}`)
   const { runId, assetId } = definition
   const subject = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
     params: { gatewayId: caller.principal.id },
-    query: { assetLinkId: wanted.assetLinkId, ...subject },
+    query: { assetLinkId: request.assetLinkId, ...subject },
   })
   return { ...subject, product }
 }
 
 function idOf(value: unknown): string {
   if (typeof value === 'string' && isUuid(value)) return value
-  throw new Problem('forbidden', 'The job names neither a discovery run nor an asset')
+  throw new Problem('forbidden', 'The job contains neither a discovery run nor an asset')
 }
 
-async function tellDenied(
+async function recordDenial(
   { database }: Context,
   caller: Caller,
-  { wanted, error }: { wanted: Wanted; error: Problem },
+  { request, error }: { request: CredentialsRequest; error: Problem },
 ): Promise<void> {
-  const { assetLinkId, addresses } = wanted
+  const { assetLinkId, addresses } = request
   await recordOutside(database, caller, caller, {
     action: 'gatekeeper.requestCredentials',
-    target: `job/${wanted.jobId}`,
+    target: `job/${request.jobId}`,
     outcome: 'denied',
-    detail: { assetLinkId, addresses: addresses.slice(0, addressesTold), asked: addresses.length, code: error.code },
+    detail: {
+      assetLinkId,
+      addresses: addresses.slice(0, mostAuditedAddresses),
+      asked: addresses.length,
+      code: error.code,
+    },
   })
 }
 
-/** Each delivery is in the audit trail in the name of the gateway: the credentials service puts it there. */
+/**
+ * Selects and delivers credentials. The credentials service records each delivery in the audit trail in the name of the
+ * gateway.
+ */
 async function choose(
   context: Context,
   caller: Caller,
-  { allowed: { assetId, product }, wanted }: { allowed: Allowed; wanted: Wanted },
+  { allowed: { assetId, product }, request }: { allowed: PermittedDelivery; request: CredentialsRequest },
 ): Promise<AddressCredentials[]> {
   const { id: gatewayId } = caller.principal
-  const { addresses } = wanted
+  const { addresses } = request
   const system = systemCaller(caller)
   if (product === null) return addresses.map((address) => ({ address, known: false, credentials: [] }))
-  const there = await assetsAt(context, caller, { assetId, addresses })
+  const assetIds = await assetsAt(context, caller, { assetId, addresses })
   const actor: Caller = {
     ...system,
     principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
     request: caller.request,
   }
-  const devices = addresses.map((address) => ({ address, assetIds: there.get(address) ?? [] }))
+  const devices = addresses.map((address) => ({ address, assetIds: assetIds.get(address) ?? [] }))
   const { data } = await context
     .peers(credentials, actor)
-    .selectCredentials({ body: { data: { jobId: wanted.jobId, gatewayId, product, devices } } })
+    .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, product, devices } } })
   return addresses.map((address, index) => {
     const { known = false, credentials: chosen = [] } = data[index] ?? {}
     return { address, known, credentials: chosen.map(({ name: _, ...credential }) => credential) }
@@ -129,7 +146,9 @@ async function choose(
 
 type Places = { assetId: string | undefined; addresses: string[] }
 
-/** Which known assets are at which address, in one question: what this gateway found, or the asset that a job is about. */
+/**
+ * Returns the known assets at each address with one request: assets that this gateway found, or the asset of the job.
+ */
 async function assetsAt(
   context: Context,
   caller: Caller,
@@ -142,7 +161,7 @@ async function assetsAt(
   return new Map(data.map(({ address, assetIds }) => [address, assetIds.slice(0, assetsPerAddress)]))
 }
 
-/** More assets at one address than a question may name are a mistake, and no reason to refuse. */
+/** Too many assets at one address are truncated, because a wrong inventory must not block the delivery. */
 const assetsPerAddress = credentialLimits.assetsPerSelection
 
 function textsIn(value: unknown): unknown[] {

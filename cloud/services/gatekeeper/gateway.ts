@@ -5,10 +5,10 @@ import type { Context } from '../../platform/service.ts'
 
 export function requireGateway({ principal }: Caller): void {
   if (principal.kind === 'gateway') return
-  throw new Problem('forbidden', 'This is the work of gateways: sign in as one')
+  throw new Problem('forbidden', 'Only gateways can call this operation')
 }
 
-/** A job of this gateway; those of others are not there. */
+/** Returns a job of this gateway. Jobs of other gateways return the same error as missing ones. */
 export async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
   return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
 }

@@ -5,7 +5,7 @@ import { contracts } from '@millwright/api/contracts.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
-/** What a gateway may ask for, beside its own contract: the jobs that are its own, and the machines they follow. */
+/** The operations that a gateway may call in addition to its own contract: for its own jobs and their workflows. */
 const southbound = [
   'getHealth',
   'getVersion',
@@ -24,7 +24,7 @@ const southbound = [
 
 const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-test("a gateway's token can do nothing but a gateway's work", async () => {
+test('refuses all operations except those of gateways for the token of a gateway', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)
@@ -46,7 +46,7 @@ test("a gateway's token can do nothing but a gateway's work", async () => {
   assert.ok(refused > 60, `${refused} operations were tried`)
 })
 
-test('nobody but a gateway does the work of a gateway, however much they may', async () => {
+test('refuses operations of gateways for every other caller, independent of permissions', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await assert.rejects(admin.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 0 } } }), {

@@ -6,9 +6,9 @@ import { type WorkflowJob, workflowLimits, workflows } from '@millwright/api/wor
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
-import { Attendance } from './attendance.ts'
 import { credentialHandlers } from './credentials.ts'
 import { ownJob, requireGateway } from './gateway.ts'
+import { GatewayPresence } from './presence.ts'
 
 export const gatekeeperService = service({
   contract: gatekeeper,
@@ -18,11 +18,11 @@ export const gatekeeperService = service({
 const endings = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
 
 /**
- * Between gateways and the services: says whose job it is. The principal of a gateway is the client of its jobs, and its
- * tenant is the one that its token names, so a gateway reaches nothing of anybody else.
+ * The API for gateways. It authorizes each request: the principal of a gateway is the client of its jobs, and its
+ * tenant is in its token. So a gateway cannot access jobs of another gateway or tenant.
  */
 function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
-  const attendance = new Attendance((caller, version) =>
+  const presence = new GatewayPresence((caller, version) =>
     context.peers(onboarding, systemCaller(caller)).recordSeen({
       params: { id: caller.principal.id },
       body: { data: version === undefined ? {} : { version } },
@@ -34,7 +34,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
   return {
     async leaseJob({ body: { data } }, caller) {
       requireGateway(caller)
-      await attendance.note(caller)
+      await presence.note(caller)
       const { workflows: names, waitSeconds = workflowLimits.waitSeconds } = data
       const taken = await engine(caller).takeJob({
         body: {
@@ -59,7 +59,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
     async renewLease({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
-      await attendance.note(caller)
+      await presence.note(caller)
       const { jobId, waitSeconds = 0, ...note } = data
       const renewed = await engine(caller).renewLease({
         params: { id },
@@ -79,7 +79,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return { data: { lease, cancelRequested: isCanceled(job.status.state) } }
     },
 
-    /** The lease decides; if the discovery does not hear of it then, the gateway says it again. */
+    /** The lease decides. If the notification of the discovery fails, the gateway repeats the request. */
     async endJob({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       const { jobId, state, message, result } = data
@@ -113,9 +113,9 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
     async uploadFound({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
-      await attendance.note(caller)
+      await presence.note(caller)
       const runId = runOf(await ownJob(context, caller, id))
-      if (runId === undefined) throw new Problem('not_found', `The job ${id} is no discovery`)
+      if (runId === undefined) throw new Problem('not_found', `Job ${id} is not a discovery job`)
       const accepted = await discoveries(caller).recordUpload({
         params: { id: runId },
         body: { data: { gatewayId: caller.principal.id, jobId: id, ...data } },
@@ -127,7 +127,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)
-      await attendance.note(caller, data.gatewayVersion)
+      await presence.note(caller, data.gatewayVersion)
       return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
     },
   }
@@ -137,7 +137,7 @@ function isCanceled(state: string): boolean {
   return state === 'CANCELING' || state === 'CANCELED'
 }
 
-/** The run of a discovery that a job is for. */
+/** Returns the discovery run of a job. */
 function runOf({ workflow, definition }: WorkflowJob): string | undefined {
   const { runId } = definition
   return workflow.name === 'discovery' && typeof runId === 'string' ? runId : undefined

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
-/** More than the connections between two processes of ours. */
+/** More than the connections between two processes of the platform. */
 const waiting = 80
 
-test('however many wait for work, everybody else is answered at once', async () => {
+test('responds to other requests immediately while many gateways wait for jobs', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)
@@ -26,7 +26,7 @@ test('however many wait for work, everybody else is answered at once', async () 
   assert.deepEqual(taken.toSorted(), made.map(({ id }) => id).toSorted(), 'each of them has a job of its own')
 })
 
-test('a renewed lease hears of a cancel when it comes, and of nothing when its time is over', async () => {
+test('returns a lease renewal when a cancellation arrives, or at its timeout', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)

@@ -1,10 +1,10 @@
 import type { AnyJob } from '@millwright/api/jobs.ts'
 import type { EventRow } from '../../platform/events/store.ts'
 
-type Wish = { type?: string; gatewayId?: string }
+type JobFilter = { type?: string; gatewayId?: string }
 
-/** Which events are about jobs that the reader asked for. */
-export function jobSelection({ type, gatewayId }: Wish): (event: Pick<EventRow, 'type' | 'data'>) => boolean {
+/** Returns a filter for events of the requested jobs. */
+export function jobSelection({ type, gatewayId }: JobFilter): (event: Pick<EventRow, 'type' | 'data'>) => boolean {
   return (event) => {
     if (!event.type.startsWith('workflows.job.')) return false
     const job = event.data.job as AnyJob
@@ -12,9 +12,9 @@ export function jobSelection({ type, gatewayId }: Wish): (event: Pick<EventRow, 
   }
 }
 
-/** A job as it is after a change, or that there is none any more. */
+/** Formats a changed job, or the deletion of a job, as a server-sent event. */
 export function jobMessage({ position, type, data }: Pick<EventRow, 'position' | 'type' | 'data'>): string {
   const job = data.job as AnyJob
-  const [event, told] = type === 'workflows.job.deleted' ? ['deleted', { id: job.id }] : ['job', job]
-  return `id: ${position}\nevent: ${event}\ndata: ${JSON.stringify(told)}\n\n`
+  const [event, content] = type === 'workflows.job.deleted' ? ['deleted', { id: job.id }] : ['job', job]
+  return `id: ${position}\nevent: ${event}\ndata: ${JSON.stringify(content)}\n\n`
 }

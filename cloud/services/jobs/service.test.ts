@@ -6,7 +6,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
-describe('all jobs', () => {
+describe('jobs of all workflows', () => {
   let hub: TestHub
   let viewer: TestCaller
 
@@ -21,7 +21,7 @@ describe('all jobs', () => {
     return hub.context.peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
   }
 
-  async function given(clientId: string, workflow = 'discovery', tags: string[] = []): Promise<string> {
+  async function createJob(clientId: string, workflow = 'discovery', tags: string[] = []): Promise<string> {
     return (await engine().createJob({ body: { clientId, workflow, tags } })).id
   }
 
@@ -29,9 +29,13 @@ describe('all jobs', () => {
     for (const state of states) await engine().moveJob({ params: { id }, body: { data: { state, as: 'CLIENT' } } })
   }
 
-  test('are listed newest first, whatever their type, by phase, type, gateway, tag and time', async () => {
+  test('lists jobs newest first, by phase, type, gateway, tag and time', async () => {
     const gatewayId = 'lister'
-    const ids = [await given(gatewayId), await given(gatewayId, 'device-info', ['asset']), await given(gatewayId)]
+    const ids = [
+      await createJob(gatewayId),
+      await createJob(gatewayId, 'device-info', ['asset']),
+      await createJob(gatewayId),
+    ]
     await move(ids[0] ?? '', 'RUNNING', 'FAILED')
     await move(ids[2] ?? '', 'RUNNING')
     const found = async (query: Record<string, unknown>) => {
@@ -51,8 +55,8 @@ describe('all jobs', () => {
     assert.deepEqual([page.data[0]?.id, page.meta], [ids[1], { totalElements: 3, elements: 1, offset: 1 }])
   })
 
-  test('one shows what it is about, what it found out and every state it was in', async () => {
-    const id = await given('one')
+  test('shows the definition, the result and all states of a job', async () => {
+    const id = await createJob('one')
     await move(id, 'RUNNING')
     const result = { values: [7] }
     await engine().moveJob({
@@ -72,25 +76,25 @@ describe('all jobs', () => {
     assert.deepEqual((await stranger.jobs.listJobs({})).data, [])
   })
 
-  test('are told as they change, and when they are gone', async () => {
+  test('streams changes and deletions of jobs', async () => {
     const base = await listening(hub)
     using reader = await EventReader.open(base, {
       ...viewer,
       path: '/jobs/v1/jobs/events',
       query: { gatewayId: 'streamed', type: 'discovery' },
     })
-    await given('streamed', 'device-info')
-    await given('another')
-    const id = await given('streamed')
+    await createJob('streamed', 'device-info')
+    await createJob('another')
+    const id = await createJob('streamed')
     await move(id, 'RUNNING')
     await engine().deleteJob({ params: { id } })
-    const told: [string | undefined, Partial<AnyJob>][] = []
-    while (told.length < 3) {
+    const content: [string | undefined, Partial<AnyJob>][] = []
+    while (content.length < 3) {
       const message = await reader.next()
-      told.push([message?.event, JSON.parse(message?.data ?? '')])
+      content.push([message?.event, JSON.parse(message?.data ?? '')])
     }
     assert.deepEqual(
-      told.map(([event, job]) => [event, job.id, job.phase]),
+      content.map(([event, job]) => [event, job.id, job.phase]),
       [
         ['job', id, 'waiting'],
         ['job', id, 'running'],

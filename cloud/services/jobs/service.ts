@@ -10,7 +10,7 @@ import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Context, service } from '../../platform/service.ts'
 import { jobMessage, jobSelection } from './job-message.ts'
 
-/** All jobs of the tenant in one place, whatever their type. It keeps nothing: they are the workflow engine's. */
+/** Lists all jobs of the tenant, independent of their type. The workflow engine stores them. */
 export const jobsService = service({
   contract: jobs,
   handlers(context) {
@@ -40,7 +40,7 @@ export const jobsService = service({
   },
 })
 
-/** Events of the jobs of readable gateways, unless they name an asset that the caller cannot read. */
+/** Returns events of jobs of readable gateways that do not name a hidden asset. */
 async function readable<Event extends Pick<EventRow, 'data'>>(
   context: Context,
   caller: Caller,

@@ -47,7 +47,7 @@ describe('the asset of a gateway', () => {
     },
   }
   for (const [what, remove] of Object.entries(deletions)) {
-    test(`${what} revokes the gateway: token, new tokens and discoveries are refused`, async () => {
+    test(`revokes the gateway by ${what}: refuses its token, new tokens and discoveries`, async () => {
       const gateway = await enrolledGateway(hub, admin)
       const link = linkReport()
       await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
@@ -63,7 +63,7 @@ describe('the asset of a gateway', () => {
     })
   }
 
-  test('deleting the asset of a gateway that is not enrolled makes its file void', async () => {
+  test('invalidates the enrolment file when the asset of a gateway is deleted before enrolment', async () => {
     const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name: 'hall 5' } } })
     const config = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
     await admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
@@ -77,7 +77,7 @@ describe('the asset of a gateway', () => {
     assert.equal(status, 403)
   })
 
-  test('an open run ends as failed when the asset of its gateway is deleted', async () => {
+  test('fails an open run when the asset of its gateway is deleted', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const link = linkReport()
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
@@ -89,7 +89,7 @@ describe('the asset of a gateway', () => {
     assert.ok(taken !== undefined)
     const { job, lease } = taken.data
     const removed = admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
-    // Both may still be accepted: the revocation follows the deletion.
+    // Both requests may still be accepted, because the revocation follows the deletion.
     await gateway.gatekeeper
       .uploadFound({
         params: { id: job.id },
@@ -106,7 +106,7 @@ describe('the asset of a gateway', () => {
     assert.equal(data.findings.length, asset.length, 'the report agrees with the inventory')
   })
 
-  test('reachability_state follows online and offline, with one history entry for each change', async () => {
+  test('updates reachability_state with one history entry for each change between online and offline', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const reachability = async () => {
       const { data } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })

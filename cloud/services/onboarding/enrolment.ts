@@ -12,15 +12,15 @@ import { emit } from '../../platform/events/events.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
 import type { AnonymousCaller, Context, Handlers } from '../../platform/service.ts'
 import { WindowLimit } from '../../platform/window-limit.ts'
-import { attendanceTopic } from './reachability.ts'
+import { reachabilityTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-/** The audit trail gets at most one refused enrolment of a gateway per interval. */
+/** The audit trail records at most one refused enrolment of a gateway per interval. */
 const auditedEveryMs = 10_000
 
 type Enrolment = { gatewayId: string; enrolmentToken: string; publicKey: GatewayKey; proof: string; version: string }
 
-/** 256 random bits; the prefix lets secret scanners recognise one. */
+/** Creates an enrolment token of 256 random bits. Secret scanners recognise its prefix. */
 export function createEnrolmentToken(): string {
   return `mwe_${randomBytes(32).toString('base64url')}`
 }
@@ -37,7 +37,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
   const limited = async <Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> => {
     const retryAfter = attempts.waitFor(attempt)
     if (retryAfter > 0)
-      throw new Problem('too_many_requests', 'Too many refused enrolments. Retry later', { retryAfter })
+      throw new Problem('too_many_requests', 'Too many refused enrolments. Retry later.', { retryAfter })
     attempts.failed(attempt)
     try {
       const result = await work()
@@ -57,49 +57,52 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
   async function enrolled(data: Enrolment, visitor: AnonymousCaller) {
     const place = await context.tenants.lookUp('gateway', data.gatewayId)
     const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
-    // A missing gateway and a wrong token get the same error, so that it does not show which gateways exist.
-    if (tenant === undefined) throw refused('It names no gateway that waits for it')
+    // A missing gateway and a wrong token return the same error, so that it does not reveal which gateways exist.
+    if (tenant === undefined) throw refused('The file does not belong to a gateway that waits for enrolment')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
     const thumbprint = await requireProof(data)
     await requireWaiting(context, { system, visitor, audited }, { data, thumbprint })
-    // Of two at once one gets in, and only its key becomes the gateway's.
+    // Only one of two concurrent enrolments succeeds, and only its key is stored.
     const { name } = await enter(context, { system, visitor }, { data, thumbprint })
     const { data: made } = await context.peers(identity, system).putGateway({
       params: { id: data.gatewayId },
       body: { data: { name, publicKey: data.publicKey } },
     })
     await trust(context, system, { id: data.gatewayId, state: 'trusted' })
-    await noteVersion(context, system, { id: data.gatewayId, version: data.version })
+    await writeVersion(context, system, { id: data.gatewayId, version: data.version })
     return { data: { gatewayId: data.gatewayId, tenantName: tenant.name, clientId: made.clientId } }
   }
 }
 
-/** Who has the file but not the key enrols nothing. Answers the thumbprint of the key. */
+/** Checks that the sender has the private key and returns the thumbprint of the key. The file alone is not enough. */
 async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enrolment): Promise<string> {
   const jwk = publicKey as JWK
   try {
     const { payload } = await compactVerify(proof, await importJWK(jwk, 'ES256'), { algorithms: ['ES256'] })
-    const said = JSON.parse(new TextDecoder().decode(payload)) as Partial<Enrolment>
-    if (said.gatewayId === gatewayId && said.enrolmentToken === enrolmentToken)
+    const content = JSON.parse(new TextDecoder().decode(payload)) as Partial<Enrolment>
+    if (content.gatewayId === gatewayId && content.enrolmentToken === enrolmentToken)
       return await calculateJwkThumbprint(jwk, 'sha256')
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
-  throw refused('Its proof is not signed with the key it comes with')
+  throw refused('The proof is not signed with the key in the request')
 }
 
-type Who = { system: Caller; visitor: AnonymousCaller }
-type Given = { data: Enrolment; thumbprint: string }
+type EnrolmentSender = { system: Caller; visitor: AnonymousCaller }
+type EnrolmentFile = { data: Enrolment; thumbprint: string }
 
-/** Refuses a wrong file. The audit trail gets one entry per gateway and interval, however many files are tried. */
+/**
+ * Refuses an invalid file. The audit trail records one entry per gateway and interval, independent of the number of
+ * attempts.
+ */
 async function requireWaiting(
   { database }: Context,
-  { system, visitor, audited }: Who & { audited: WindowLimit },
-  { data, thumbprint }: Given,
+  { system, visitor, audited }: EnrolmentSender & { audited: WindowLimit },
+  { data, thumbprint }: EnrolmentFile,
 ) {
   const row = await database.read(system, (handle) => store.findGateway(handle, data.gatewayId))
-  const why = whyNot(row, { data, thumbprint })
+  const why = refusalReason(row, { data, thumbprint })
   if (why === undefined) return
   if (!audited.take(data.gatewayId)) throw refused(why)
   await database.transaction(system, (tx) =>
@@ -113,24 +116,24 @@ async function requireWaiting(
   throw refused(why)
 }
 
-function whyNot(row: store.GatewayRow | undefined, { data, thumbprint }: Given): string | undefined {
+function refusalReason(row: store.GatewayRow | undefined, { data, thumbprint }: EnrolmentFile): string | undefined {
   const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
-  if (row === undefined || !isRight) return 'It names no gateway that waits for it'
-  // The answer to the first time was lost on its way.
+  if (row === undefined || !isRight) return 'The file does not belong to a gateway that waits for enrolment'
+  // The response to the first enrolment was lost.
   if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was used before'
-  if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired: make a new one'
+  if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired. Create a new one.'
   return undefined
 }
 
-async function enter({ database }: Context, { system, visitor }: Who, { data, thumbprint }: Given) {
+async function enter({ database }: Context, { system, visitor }: EnrolmentSender, { data, thumbprint }: EnrolmentFile) {
   const { gatewayId: id, version } = data
   return database.transaction(system, async (tx) => {
     const before = await store.lockGateway(tx, id)
-    const why = whyNot(before, { data, thumbprint })
+    const why = refusalReason(before, { data, thumbprint })
     if (why !== undefined) throw refused(why)
     const row = await store.setEnrolled(tx, { id, thumbprint, version })
-    if (row === undefined) throw refused('It names no gateway that waits for it')
-    tx.signal(attendanceTopic)
+    if (row === undefined) throw refused('The file does not belong to a gateway that waits for enrolment')
+    tx.signal(reachabilityTopic)
     await record(tx, actorOf(id, visitor), {
       action: 'onboarding.enrol',
       target: `gateway/${id}`,
@@ -145,7 +148,7 @@ function actorOf(gatewayId: string, { request }: AnonymousCaller) {
   return { principal: { id: gatewayId, kind: 'gateway' as const, name: `gateway ${gatewayId}` }, request }
 }
 
-/** What people see at the gateway's asset. An asset that somebody deleted is no reason to refuse its gateway. */
+/** Sets the trust state of the gateway's asset. A deleted asset does not prevent the enrolment. */
 export async function trust(
   context: Context,
   caller: Caller,
@@ -160,7 +163,7 @@ export async function trust(
 }
 
 /** Writes the version to the gateway's asset; returns whether the write was accepted. */
-export async function noteVersion(
+export async function writeVersion(
   context: Context,
   caller: Caller,
   { id, version }: { id: string; version: string },

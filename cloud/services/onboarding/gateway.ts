@@ -5,7 +5,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import type { Context } from '../../platform/service.ts'
 import type { GatewayRow } from './store.ts'
 
-/** Where a gateway is on its way, seen at a moment. */
+/** Returns the state of a gateway at a point in time. */
 export function stateOf(row: GatewayRow, now: Date): OnboardedGateway['state'] {
   if (row.revokedAt !== null) return 'revoked'
   if (row.enrolledAt === null)
@@ -17,8 +17,8 @@ export function stateOf(row: GatewayRow, now: Date): OnboardedGateway['state'] {
 }
 
 /**
- * The gateways with the name and the access group that their assets have now: people rename and move the assets. A deleted
- * asset leaves the gateway as it was created.
+ * Returns gateways with the current name and access group of their assets, because users rename and move assets.
+ * Without an asset, the values from the creation apply.
  */
 export async function withAssets(
   { peers }: Pick<Context, 'peers'>,

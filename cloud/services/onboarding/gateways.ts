@@ -17,16 +17,16 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
-import { createEnrolmentToken, hashOf, noteVersion } from './enrolment.ts'
+import { createEnrolmentToken, hashOf, writeVersion } from './enrolment.ts'
 import { showGateway, stateOf, withAssets } from './gateway.ts'
-import { attendanceTopic } from './reachability.ts'
+import { reachabilityTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-type Names = Exclude<keyof Handlers<typeof onboarding>, 'enrol' | 'revokeGateway' | 'revokeDeletedGateways'>
+type Operations = Exclude<keyof Handlers<typeof onboarding>, 'enrol' | 'revokeGateway' | 'revokeDeletedGateways'>
 
 const statusWaitSeconds = 30
 
-export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboarding>, Names> {
+export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboarding>, Operations> {
   const { database, settings } = context
   return {
     async createGateway({ body: { data } }, caller) {
@@ -34,7 +34,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const row = await database.transaction(caller, async (tx) => {
         const made = await store.insertGateway(tx, { ...asset, name: data.name })
         if (!(await putDirectoryEntry(tx, { kind: 'gateway', key: asset.id, principalId: asset.id })))
-          throw new Problem('already_exists', 'The id of the gateway is taken')
+          throw new Problem('already_exists', 'A gateway with this id already exists')
         const detail = { name: data.name }
         await record(tx, caller, { action: 'onboarding.createGateway', target: `gateway/${asset.id}`, detail })
         await emit(tx, { type: 'onboarding.gateway.created', subject: `gateway/${asset.id}`, data: detail })
@@ -68,7 +68,8 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const row = await database.transaction(caller, async (tx) => {
         const before = await store.lockGateway(tx, id)
         if (before === undefined) throw missing(id)
-        if (before.revokedAt !== null) throw new Problem('gateway_revoked', 'Create a new gateway instead')
+        if (before.revokedAt !== null)
+          throw new Problem('gateway_revoked', 'A revoked gateway cannot enrol again. Create a new gateway instead.')
         const after = await store.setConfig(tx, {
           id,
           hash: hashOf(enrolmentToken),
@@ -97,7 +98,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
       await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
-      // When the asset is already deleted, the write fails with `asset_not_found`, which changes nothing here.
+      // If the asset is already deleted, the write fails with `asset_not_found`, which has no effect here.
       await context.peers(inventory, system).deleteAssets({ body: { data: { ids: [id] } } })
       return database.transaction(caller, async (tx) => {
         await removeDirectoryEntries(tx, id)
@@ -115,10 +116,10 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const isNoted =
         data.version === undefined ||
         data.version === before.softwareVersion ||
-        (await noteVersion(context, caller, { id, version: data.version }))
+        (await writeVersion(context, caller, { id, version: data.version }))
       await database.transaction(caller, async (tx) => {
         await store.setSeen(tx, id, isNoted ? data.version : undefined)
-        if (before.reachability !== 'reached') tx.signal(attendanceTopic)
+        if (before.reachability !== 'reached') tx.signal(reachabilityTopic)
         if (isBack) await emit(tx, { type: 'onboarding.gateway.online', subject: `gateway/${id}`, data: {} })
       })
       return answer(204)
@@ -149,7 +150,7 @@ async function findReadable(context: Context, caller: Caller, id: string): Promi
 /** A gateway writes assets of its access group, so a caller who enrols a gateway needs that permission in the group. */
 const writeAssets = 'inventory_write_asset_data'
 
-/** The asset says in which access group the gateway is now. */
+/** The asset contains the current access group of the gateway. */
 async function requireWritable(context: Context, caller: Caller, id: string): Promise<void> {
   if (may(caller, writeAssets)) return
   const { data: asset } = await context
@@ -162,7 +163,7 @@ async function requireWritable(context: Context, caller: Caller, id: string): Pr
   throw permissionDenied({ permission: writeAssets, accessGroup: isVisible ? name : undefined })
 }
 
-/** The gateway as an asset: its id is the gateway's. */
+/** Creates the asset of the gateway, with the id of the gateway. */
 async function createAsset(
   context: Context,
   caller: Caller,
@@ -185,7 +186,9 @@ async function createAsset(
   })
   const { assetId } = (status.detail.result ?? {}) as { assetId?: string }
   if (assetId !== undefined) return { id: assetId, accessGroupId }
-  throw new Problem('unavailable', 'The asset of the gateway could not be made: try again', { retryAfter: 5 })
+  throw new Problem('unavailable', 'The asset of the gateway could not be created. Retry the request.', {
+    retryAfter: 5,
+  })
 }
 
 async function groupOf({ database }: Context, caller: Caller, nameOrId: string): Promise<string> {
@@ -195,12 +198,12 @@ async function groupOf({ database }: Context, caller: Caller, nameOrId: string):
   if (group !== undefined && mayIn(caller, writeAssets, group.id)) return group.id
   if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id))
     throw permissionDenied({ permission: writeAssets, accessGroup: group.name })
-  const detail = `There is no access group ${nameOrId}`
+  const detail = `Access group ${nameOrId} does not exist`
   throw new Problem('access_group_not_found', detail, {
     errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],
   })
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no gateway ${id}`)
+  return new Problem('not_found', `Gateway ${id} does not exist`)
 }

@@ -35,7 +35,7 @@ describe('onboarding a gateway', () => {
     })
   const stateOf = async (id: string) => (await admin.onboarding.getGateway({ params: { id } })).data.state
 
-  test('a gateway is created with an asset of the same id, whose trust is pending', async () => {
+  test('creates a gateway with an asset of the same id and pending trust', async () => {
     const { gateway, config } = await created()
     const { data: asset } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
     assert.equal(asset.functional_object_type, 'Gateway')
@@ -46,7 +46,7 @@ describe('onboarding a gateway', () => {
     assert.ok(minutes > 29 && minutes <= 30, String(minutes))
   })
 
-  test('its file enrols it with a key of its own, once; it is trusted and online then', async () => {
+  test('enrols a gateway once with its file and its own key; then it is trusted and online', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const first = await enrol(await enrolment(config, key))
@@ -63,7 +63,7 @@ describe('onboarding a gateway', () => {
     assert.equal((other.body as { code: string }).code, 'enrolment_refused')
   })
 
-  test('a file that is wrong, replaced, expired, or comes without the key enrols nothing', async () => {
+  test('refuses a file that is invalid, replaced, expired or sent without the key', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const wrong = await enrol(await enrolment({ ...config, enrolmentToken: 'mwe_other' }, key))
@@ -84,7 +84,7 @@ describe('onboarding a gateway', () => {
     assert.equal((await enrol(await enrolment(last, key))).status, 200)
   })
 
-  test('a gateway is created and enrolled only by callers who can write assets of its access group', async () => {
+  test('lets only callers who can write assets of the access group create and enrol a gateway', async () => {
     const names = ['onboarding-read', 'onboarding-write']
     const [readOnly = '', writable = ''] = await Promise.all(
       names.map(async (name) => (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id),
@@ -119,7 +119,7 @@ describe('onboarding a gateway', () => {
     assert.equal(await config(own.id), 403, 'the gateway moved to a group that the caller cannot write')
   })
 
-  test('a gateway has the name and the access group that its asset has now', async () => {
+  test("returns the current name and access group of a gateway's asset", async () => {
     const { data: hall1 } = await admin.authorization.createAccessGroup({
       body: { data: { name: 'onboarding-moved' } },
     })
@@ -141,14 +141,14 @@ describe('onboarding a gateway', () => {
     )
   })
 
-  test('refused enrolments are limited per gateway and address, audited sparingly, and do not show a revocation', async () => {
+  test('limits refused enrolments per gateway and address, limits their audit entries, and does not reveal a revocation', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const wrong = () => enrolment({ ...config, enrolmentToken: 'mwe_other' }, key).then(enrol)
     const first = await wrong()
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
     const answers = [await wrong()]
-    // The wait doubles with every failure, so a slow machine meets it a few requests later.
+    // The wait doubles with every failure, so a slow machine reaches the limit a few requests later.
     while (answers.at(-1)?.status !== 429 && answers.length < 20) answers.push(await wrong())
     assert.deepEqual([first.status, answers.at(-1)?.status], [403, 429])
     assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) >= 1)
@@ -159,12 +159,12 @@ describe('onboarding a gateway', () => {
     assert.ok(recorded.length < answers.length, `${recorded.length} entries`)
   })
 
-  test('a request without a token has a small body', async () => {
+  test('refuses a large body of a request without a token', async () => {
     const large = await enrol({ padding: 'x'.repeat(64 * 1024) })
     assert.deepEqual([large.status, (large.body as { code: string }).code], [413, 'body_too_large'])
   })
 
-  test('its token is worth nothing without a fresh proof of its key for that very request', async () => {
+  test('refuses the token of a gateway without a new proof of its key for the same request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const { token, key } = gateway
     const ask = (headers: Record<string, string>) =>
@@ -191,7 +191,7 @@ describe('onboarding a gateway', () => {
     assert.equal((await ask({ dpop: 'x'.repeat(10_000) })).status, 401, 'too long')
   })
 
-  test('a token is given for a statement that its key signed, and for no other', async () => {
+  test('issues a token only for an assertion that the key of the gateway signed', async () => {
     const { clientId, key } = await enrolledGateway(hub, admin)
     assert.equal((await requestToken(hub, await assertionOf(hub, { clientId, key }))).status, 200)
     const forged = await requestToken(hub, await assertionOf(hub, { clientId, key: await newKey() }))
@@ -200,7 +200,7 @@ describe('onboarding a gateway', () => {
     assert.equal((await requestToken(hub, 'nonsense')).status, 401)
   })
 
-  test('a revoked gateway is refused at once, with its token and for a new one', async () => {
+  test('refuses the token and new tokens of a revoked gateway immediately', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
     assert.equal(await stateOf(gateway.id), 'revoked')
@@ -212,7 +212,7 @@ describe('onboarding a gateway', () => {
     assert.equal(config.status, 409)
   })
 
-  test('a deleted gateway is gone with its asset', async () => {
+  test('deletes a gateway together with its asset', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await admin.onboarding.deleteGateway({ params: { id: gateway.id } })
     await hub.settle()
@@ -220,7 +220,7 @@ describe('onboarding a gateway', () => {
     assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
   })
 
-  test('one that is not heard of any more is offline, and online again at its next word', async () => {
+  test('shows a silent gateway as offline, and as online after its next request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await hub.asOwner((owner) =>
       owner.query(`update gateways set last_seen_at = now() - interval '10 minutes' where id = $1`, [gateway.id]),

@@ -7,21 +7,21 @@ import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { stateOf } from './gateway.ts'
 import * as store from './store.ts'
 
-/** Signalled when a gateway enrols, comes back or is revoked. */
-export const attendanceTopic = 'gateway-attendance'
+/** Signalled when a gateway enrols, reconnects or is revoked. */
+export const reachabilityTopic = 'gateway-attendance'
 
-/** How long the asset may lag behind a gateway that fell silent, in addition to the time until it counts as offline. */
+/** The maximum delay of the asset after a gateway counts as offline. */
 const everyMs = 15_000
 
 /**
- * Keeps `reachability_state` of the gateways' assets in step with their state: `reached` while online, `failed` while
- * offline or revoked. The asset is written when the state changes, not at each heartbeat.
+ * Updates `reachability_state` of the gateways' assets: `reached` while online, `failed` while offline or revoked. The
+ * asset is written when the state changes, not at each heartbeat.
  */
 export function reachabilityTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     'onboarding.reachability': {
-      periodic: { everyMs, wakeOn: attendanceTopic, pending: store.anyReachabilityChanged },
+      periodic: { everyMs, wakeOn: reachabilityTopic, pending: store.anyReachabilityChanged },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)
         const system = systemCaller({ tenantId, tenantName: tenant?.name ?? '' })
@@ -39,7 +39,7 @@ export function reachabilityTasks(context: Context): TaskKinds {
 
 type Reachability = { id: string; value: 'reached' | 'failed' }
 
-/** Without an asset there is nothing to write: the inventory reports deleted assets, and the gateway is revoked. */
+/** Without an asset there is nothing to write. The inventory reports the deleted asset, and the gateway is revoked. */
 async function writeReachability(context: Context, system: Caller, { id, value }: Reachability): Promise<void> {
   await context
     .peers(inventory, system)

@@ -10,22 +10,22 @@ import { emit } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { trust } from './enrolment.ts'
 import { showGateway, withAssets } from './gateway.ts'
-import { attendanceTopic } from './reachability.ts'
+import { reachabilityTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-type Names = 'revokeGateway' | 'revokeDeletedGateways'
+type Operations = 'revokeGateway' | 'revokeDeletedGateways'
 
-export function revocationHandlers(context: Context): Pick<Handlers<typeof onboarding>, Names> {
+export function revocationHandlers(context: Context): Pick<Handlers<typeof onboarding>, Operations> {
   return {
     async revokeGateway({ params: { id } }, caller) {
       const isReadable = await isReadableGateway(context, caller, id)
       const row = isReadable ? await revoke(context, caller, { id }) : undefined
-      if (row === undefined) throw new Problem('not_found', `There is no gateway ${id}`)
+      if (row === undefined) throw new Problem('not_found', `Gateway ${id} does not exist`)
       const [current = row] = await withAssets(context, caller, [row])
       return { data: showGateway(current, new Date()) }
     },
 
-    /** The inventory calls it until it succeeds, so every step can be repeated. */
+    /** The inventory repeats this call until it succeeds, so every step is idempotent. */
     async revokeDeletedGateways({ body: { data } }, caller) {
       const ids = await context.database.read(caller, (handle) => store.findUnrevoked(handle, data.assets))
       for (const id of ids) await revoke(context, caller, { id, reason: 'asset_deleted' })
@@ -35,8 +35,8 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
 }
 
 /**
- * Disables the principal of a gateway first, so that its token is refused; then ends its open runs and sets the state that
- * people see. Returns undefined when there is no such gateway.
+ * Revokes a gateway. It first disables the principal, so that its token is refused. Then it ends open runs and sets the
+ * state of the asset. Returns undefined when the gateway does not exist.
  */
 export async function revoke(
   context: Context,
@@ -60,7 +60,7 @@ export async function revoke(
       subject: `gateway/${id}`,
       data: { name: revoked.name, ...why },
     })
-    tx.signal(attendanceTopic)
+    tx.signal(reachabilityTopic)
     return revoked
   })
   await trust(context, system, { id, state: 'failed' })

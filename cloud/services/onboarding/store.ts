@@ -62,7 +62,7 @@ const countSomeStatement = statement<{ total: number }>(
   `select count(*) as total from gateways where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** All gateways, or those with these ids. */
+/** Returns all gateways, or those with these ids. */
 export async function listGateways(
   handle: Handle,
   { limit, offset, ids }: { limit: number; offset: number; ids: readonly string[] | null },
@@ -135,7 +135,7 @@ const reachabilityChangedStatement = statement<GatewayRow>(
   `select ${columns} from gateways where ${reachabilityChanged} order by id`,
 )
 
-/** Enrolled gateways whose asset does not show whether they are online. */
+/** Returns enrolled gateways whose asset has an outdated reachability state. */
 export function listReachabilityChanged(handle: Handle): Promise<GatewayRow[]> {
   return handle.rows(reachabilityChangedStatement)
 }

@@ -6,8 +6,11 @@ const mostGateways = 20_000
 
 type RecordPresence = (caller: Caller, version: string | undefined) => Promise<unknown>
 
-/** Records that a gateway is online: not with each of its requests, since it polls for work all the time. */
-export class Attendance {
+/**
+ * `GatewayPresence` records that a gateway is online. It does not record every request, because a gateway polls
+ * continuously.
+ */
+export class GatewayPresence {
   readonly #record: RecordPresence
   readonly #recorded = new WindowLimit({ most: 1, windowMs: everyMs, keys: mostGateways })
 
@@ -15,7 +18,7 @@ export class Attendance {
     this.#record = record
   }
 
-  /** A version is recorded at once. */
+  /** Records the presence if it is due. A version is recorded immediately. */
   async note(caller: Caller, version?: string): Promise<void> {
     const isDue = this.#recorded.take(caller.principal.id)
     if (isDue || version !== undefined) await this.#record(caller, version)
