@@ -12,10 +12,10 @@ after(() => {
   for (const folder of [first, second, third]) folder[Symbol.dispose]()
 })
 
-/** Tells what happened meanwhile: the trail and the events have the sign-ins of this test at their end. */
+/** Lists that change during the test: the audit trail and the events contain its sign-ins at their end. */
 const moving = ['listEntries', 'listEvents', 'verify']
 
-/** Every list of the public API that needs nothing to be asked for. */
+/** Every list of the public API without mandatory parameters. */
 const lists = Object.values(contracts as Record<string, Contract>).flatMap((contract) =>
   Object.entries(contract.operations)
     .filter(([name, operation]) => isList(operation) && !moving.includes(name))
@@ -29,7 +29,7 @@ function isList(operation: Operation): boolean {
   return answer !== undefined && !isMedia(answer) && !isLasting(answer) && operation.query?.required === undefined
 }
 
-async function everything({ baseUrl }: Platform, token: string): Promise<Record<string, unknown>> {
+async function readEverything({ baseUrl }: Platform, token: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const path of lists) {
     const response = await fetch(`${baseUrl}${path}`, { headers: bearer(token) })
@@ -38,10 +38,10 @@ async function everything({ baseUrl }: Platform, token: string): Promise<Record<
   return found
 }
 
-test('a platform is backed up while it runs, and comes back in an empty home with everything it had', async () => {
+test('backs a platform up while it runs, and restores readEverything into an empty home', async () => {
   const file = join(first.path, 'backup.tar.gz')
   let access: Platform['access']
-  let told: Record<string, unknown>
+  let content: Record<string, unknown>
   let trail: { id: string }[]
   {
     await using platform = await startPlatform({ home: first.path })
@@ -57,7 +57,7 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
     assert.equal(taken.code, 0, taken.stderr)
     assert.match(taken.stdout, /It does not contain the master key: back up the key separately\.\n$/)
     assert.equal(statSync(file).mode & 0o777, 0o600)
-    told = await everything(platform, caller.token)
+    content = await readEverything(platform, caller.token)
   }
   assert.ok(lists.length > 12)
 
@@ -79,11 +79,11 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
 
   await using restored = await startPlatform({ home: second.path })
   const token = await tokenOf(restored.baseUrl, access)
-  assert.deepEqual(await everything(restored, token), told)
+  assert.deepEqual(await readEverything(restored, token), content)
   const caller = await callerOf({ baseUrl: restored.baseUrl, access }, token)
   const { data } = await caller.audit.listEntries({ query: { limit: 100 } })
   const here = new Set(data.map(({ id }) => id))
-  assert.ok(trail.length > 5 && trail.every(({ id }) => here.has(id)), 'the trail goes on where it was')
+  assert.ok(trail.length > 5 && trail.every(({ id }) => here.has(id)), 'the audit trail continues')
   assert.equal((await caller.audit.verify({})).data.intact, true)
   assert.ok('token' in (await signIn(restored.baseUrl, { name: 'admin', password: access.adminPassword })))
 })

@@ -7,104 +7,104 @@ import { after, describe, test } from 'node:test'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { databaseEnded, temporaryFolder } from './platform.ts'
-import { type Ended, npmStart, type Surroundings } from './program.ts'
+import { type Ended, npmStart, type ProgramOptions } from './program.ts'
 
 const folder = temporaryFolder()
 after(() => folder[Symbol.dispose]())
 
-type Case = Partial<Surroundings> & { what: string; says: RegExp; given?: string[]; skip?: string | false }
+type Case = Partial<ProgramOptions> & { title: string; expected: RegExp; args?: string[]; skip?: string | false }
 
 const cases: Case[] = [
   {
-    what: 'a setting that does not exist',
+    title: 'a setting that does not exist',
     environment: { MILLWRIGHT_PROT: '9000' },
-    says: /^There is no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
+    expected: /^There is no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
   },
   {
-    what: 'a port in letters',
+    title: 'a port in letters',
     environment: { MILLWRIGHT_PORT: 'eighty' },
-    says: /^MILLWRIGHT_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
+    expected: /^MILLWRIGHT_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
   },
   {
-    what: 'a port of the local gateway in letters',
+    title: 'a port of the local gateway in letters',
     environment: { MILLWRIGHT_GATEWAY_PROXY_PORT: 'eighty' },
-    says: /^MILLWRIGHT_GATEWAY_PROXY_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
+    expected: /^MILLWRIGHT_GATEWAY_PROXY_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
   },
   {
-    what: 'a word that is no log level',
+    title: 'an unknown log level',
     environment: { MILLWRIGHT_LOG_LEVEL: 'loud' },
-    says: /^MILLWRIGHT_LOG_LEVEL must be one of .*, but is "loud"\.$/,
+    expected: /^MILLWRIGHT_LOG_LEVEL must be one of .*, but is "loud"\.$/,
   },
   {
-    what: 'a database of another kind',
+    title: 'a database of another kind',
     environment: { DATABASE_URL: 'mysql://127.0.0.1/millwright' },
-    says: /^DATABASE_URL must be a URL that starts with postgres:\/\/ or postgresql:\/\/\.$/,
+    expected: /^DATABASE_URL must be a URL that starts with postgres:\/\/ or postgresql:\/\/\.$/,
   },
   {
-    what: 'a database that nobody runs',
+    title: 'a database that is not running',
     environment: { DATABASE_URL: `postgres://millwright:${plantedWord}@127.0.0.1:1/millwright` },
-    says: /^The database cannot be reached \(.*ECONNREFUSED.*\): check DATABASE_URL and that the server runs\.$/,
+    expected: /^The database cannot be reached \(.*ECONNREFUSED.*\): check DATABASE_URL and that the server runs\.$/,
   },
   {
-    what: 'a peer without an address',
+    title: 'a peer without an address',
     environment: { MILLWRIGHT_PEERS: 'identity' },
-    says: /^MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "identity"\.$/,
+    expected: /^MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "identity"\.$/,
   },
   {
-    what: 'a service that does not exist',
+    title: 'a service that does not exist',
     environment: { MILLWRIGHT_SERVICES: 'identity,weather' },
-    says: /^There is no service weather; there are identity, .*\.$/,
+    expected: /^There is no service weather; there are identity, .*\.$/,
   },
   {
-    what: 'a master key that is none',
+    title: 'a master key that is none',
     home: homeWith({ 'master.key': 'open sesame\n' }),
-    says: /^The master key in \S+master\.key is not 32 bytes in base64: put the right key back\.$/,
+    expected: /^The master key in \S+master\.key is not 32 bytes in base64: put the right key back\.$/,
   },
   {
-    what: 'a home that is a file',
+    title: 'a home that is a file',
     home: aFile('a-file'),
-    says: /^The folder \S+a-file cannot be made \(EEXIST\): set MILLWRIGHT_HOME to one that can\.$/,
+    expected: /^The folder \S+a-file cannot be made \(EEXIST\): set MILLWRIGHT_HOME to one that can\.$/,
   },
   {
-    what: 'a home below a file',
+    title: 'a home below a file',
     home: join(aFile('another-file'), 'home'),
-    says: /^The folder \S+ cannot be made \(ENOTDIR\): set MILLWRIGHT_HOME to one that can\.$/,
+    expected: /^The folder \S+ cannot be made \(ENOTDIR\): set MILLWRIGHT_HOME to one that can\.$/,
   },
   {
-    what: 'a home that only others may write to',
+    title: 'a home that is not writable',
     home: homeWith({}),
     owner: nobody,
     skip: !isRoot && 'needs root',
-    says: /^The (master key|home|folder) \S+ .*(EACCES|permission denied).*\.$/,
+    expected: /^The (master key|home|folder) \S+ .*(EACCES|permission denied).*\.$/,
   },
   {
-    what: 'data of another PostgreSQL',
+    title: 'data of another PostgreSQL',
     home: homeWith({ 'postgres/data/PG_VERSION': '15\n' }),
-    says: /^The data in \S+ is of PostgreSQL 15 and this is PostgreSQL \d+: .*\.$/,
+    expected: /^The data in \S+ is of PostgreSQL 15 and this is PostgreSQL \d+: .*\.$/,
   },
   {
-    what: 'an address of another machine',
+    title: 'an address of another machine',
     environment: { MILLWRIGHT_HOST: '192.0.2.1' },
-    says: /^Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\): check MILLWRIGHT_HOST and MILLWRIGHT_PORT\.$/,
+    expected: /^Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\): check MILLWRIGHT_HOST and MILLWRIGHT_PORT\.$/,
   },
   {
-    what: 'arguments, of which there are none',
-    given: ['--port', '9000'],
-    says: /^npm start takes no arguments, but got --port 9000: settings are variables, see npx millwright config$/,
+    title: 'unexpected arguments',
+    args: ['--port', '9000'],
+    expected: /^npm start takes no arguments, but got --port 9000: settings are variables, see npx millwright config$/,
   },
 ]
 
-describe('one clear sentence and an exit code answer', { concurrency: 2 }, () => {
-  for (const { what, says, given = [], skip = false, home, ...surroundings } of cases) {
-    test(what, { skip }, async () => {
-      const place = home ?? homeWith({})
-      const ended = await npmStart({ home: place, ...surroundings }, given).ended
-      assertClear(ended, says)
-      await databaseEnded(place)
+describe('prints one clear sentence and returns an exit code for a bad configuration', { concurrency: 2 }, () => {
+  for (const { title, expected, args = [], skip = false, home, ...options } of cases) {
+    test(title, { skip }, async () => {
+      const homeFolder = home ?? homeWith({})
+      const ended = await npmStart({ home: homeFolder, ...options }, args).ended
+      assertClear(ended, expected)
+      await databaseEnded(homeFolder)
     })
   }
 
-  test('a port that is taken', async () => {
+  test('prints one clear sentence when the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -114,10 +114,10 @@ describe('one clear sentence and an exit code answer', { concurrency: 2 }, () =>
   })
 })
 
-function assertClear({ code, signal, stdout, stderr }: Ended, says: RegExp): void {
+function assertClear({ code, signal, stdout, stderr }: Ended, expected: RegExp): void {
   assert.deepEqual({ signal, stdout }, { signal: null, stdout: '' })
   assert.ok(code === 1 || code === 2, `the exit code is ${code}`)
-  assert.match(stderr.trim(), says)
+  assert.match(stderr.trim(), expected)
   assert.doesNotMatch(stderr, /\n +at /)
   assert.ok(!stderr.includes(plantedWord), 'a password shows')
 }

@@ -8,7 +8,7 @@ import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
-import { blocksOf, typeIn } from './guides.ts'
+import { blocksOf, runInShell } from './guides.ts'
 import {
   bearer,
   type Caller,
@@ -39,26 +39,26 @@ after(async () => {
   folder[Symbol.dispose]()
 })
 
-function run(...given: string[]): Promise<Ended> {
-  return millwright(given, { home }).ended
+function run(...args: string[]): Promise<Ended> {
+  return millwright(args, { home }).ended
 }
 
-/** Runs a command that has to succeed and answers what it printed. */
-async function succeed(...given: string[]): Promise<string> {
-  const { code, stderr, stdout } = await run(...given)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, given.join(' '))
+/** Runs a command that must succeed and returns its output. */
+async function succeed(...args: string[]): Promise<string> {
+  const { code, stderr, stdout } = await run(...args)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, args.join(' '))
   return stdout
 }
 
-async function refuse(says: RegExp, ...given: string[]): Promise<void> {
-  const { code, stderr, stdout } = await run(...given)
-  assert.ok(code !== null && code > 0 && code <= 6, given.join(' '))
+async function refuse(expected: RegExp, ...args: string[]): Promise<void> {
+  const { code, stderr, stdout } = await run(...args)
+  assert.ok(code !== null && code > 0 && code <= 6, args.join(' '))
   assert.equal(stdout, '')
-  assert.match(stderr.trim(), says)
+  assert.match(stderr.trim(), expected)
   assert.doesNotMatch(stderr, /\n +at /)
 }
 
-/** Somebody who uses the API all the time, with the first token and with the newest. */
+/** Calls the API continuously, with the first token and with the newest one. */
 function useContinually(): { failures: string[]; keys: Set<string>; calls: () => number; stop: () => Promise<void> } {
   const failures: string[] = []
   const keys = new Set<string>()
@@ -93,7 +93,7 @@ function keyOf(token: string): string {
   return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 }
 
-describe('beside a running platform', () => {
+describe('next to a running platform', () => {
   let use: ReturnType<typeof useContinually>
 
   before(() => {
@@ -102,14 +102,14 @@ describe('beside a running platform', () => {
 
   after(() => use.stop())
 
-  test('keys rotate is announced at once', async () => {
+  test('announces keys rotate immediately', async () => {
     assert.match(await succeed('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
     const response = await fetch(`${platform.baseUrl}/.well-known/jwks.json`)
     assert.equal(response.status, 200)
     await until('both keys are published', async () => (await caller.identity.keys({})).keys.length === 2)
   })
 
-  test('--help says what there is, and a typing mistake is understood', async () => {
+  test('lists commands with --help, and suggests a command for a typing mistake', async () => {
     const help = await succeed('--help')
     for (const command of ['up', 'cloud', 'tenants', 'keys', 'audit', 'config', 'Exit codes']) {
       assert.ok(help.includes(command), command)
@@ -117,7 +117,7 @@ describe('beside a running platform', () => {
     await refuse(/unknown command 'tennants'\n\(Did you mean tenants\?\)/, 'tennants')
   })
 
-  test('config lists every setting with its value, secrets masked', async () => {
+  test('lists every setting with its value with config, and masks secrets', async () => {
     const environment = { MILLWRIGHT_METRICS_TOKEN: plantedWord, MILLWRIGHT_RATE_LIMIT: '77' }
     const { code, stdout } = await millwright(['config'], { home, environment }).ended
     assert.equal(code, 0)
@@ -127,7 +127,7 @@ describe('beside a running platform', () => {
     assert.ok(!stdout.includes(plantedWord))
   })
 
-  test('tenants are made, withheld, suspended, resumed and deleted', async () => {
+  test('creates, limits, suspends, resumes and deletes tenants', async () => {
     const made = await succeed('tenants', 'create', 'plant-7')
     const [, name = '', password = ''] = /Sign in as (\S+) with the password (\S+)/.exec(made) ?? []
     assert.equal(name, 'admin@plant-7')
@@ -138,7 +138,7 @@ describe('beside a running platform', () => {
     assert.equal(
       (await inside.identity.listServerUsers({})).meta.totalElements,
       0,
-      'it sees nothing of the other tenant',
+      'the caller sees nothing of the other tenant',
     )
 
     await succeed('tenants', 'withdraw', 'plant-7', 'ui')
@@ -171,7 +171,7 @@ describe('beside a running platform', () => {
     assert.match(pageOf(await enter()), /Wrong user name or password/)
   })
 
-  test('what cannot be done is told in one sentence', async () => {
+  test('reports refused commands in one sentence', async () => {
     await Promise.all([
       refuse(/There is a tenant named default already \(already_exists\)$/, 'tenants', 'create', 'default'),
       refuse(/"No Name" is not a valid tenant name/, 'tenants', 'create', 'No Name'),
@@ -180,7 +180,7 @@ describe('beside a running platform', () => {
     ])
   })
 
-  test('an exported audit trail is verified anywhere, and tampering shows', async () => {
+  test('verifies an exported audit trail in any folder, and detects tampering', async () => {
     const response = await fetch(`${platform.baseUrl}/audit/v1/export`, { headers: bearer(caller.token) })
     const text = await response.text()
     const count = text.trim().split('\n').length
@@ -200,7 +200,7 @@ describe('beside a running platform', () => {
     )
   })
 
-  test('after keys rotate tokens come from the new key, those of the old one work on, and nobody noticed', async () => {
+  test('signs tokens with the new key after keys rotate, and still accepts tokens of the old key', async () => {
     await letHalfAMinutePass()
     await until('the new key signs', () => use.keys.size === 2)
     assert.equal((await caller.identity.userInfo({})).kind, 'server_user')
@@ -208,7 +208,7 @@ describe('beside a running platform', () => {
     assert.deepEqual(use.failures, [])
   })
 
-  test('a program signs in with a secret from a pipe, which nobody sees in the list of processes', async () => {
+  test('signs a program in with a secret from a pipe, which is not visible in the list of processes', async () => {
     const { clientId, clientSecret } = platform.access
     const config = temporaryFolder('config')
     const environment = { XDG_CONFIG_HOME: config.path, MILLWRIGHT_CLIENT_SECRET: '' }
@@ -224,21 +224,21 @@ describe('beside a running platform', () => {
     assert.ok(seen.includes(clientId) && !seen.includes(clientSecret), 'arguments hold no secret')
     assert.equal(statSync(join(config.path, 'millwright/profiles/ci.json')).mode & 0o777, 0o600)
 
-    const given = ['assets', 'list', '--profile', 'ci']
-    const listed = await millwright(given, { home: folder.path, environment }).ended
+    const args = ['assets', 'list', '--profile', 'ci']
+    const listed = await millwright(args, { home: folder.path, environment }).ended
     assert.equal(listed.code, 0)
     assert.ok(!`${listed.stdout}${listed.stderr}`.includes('\u001b'), 'no colour in a pipe')
-    const forced = await millwright([...given, '--filter', 'nonsense'], { home: folder.path, environment }).ended
-    assert.equal(forced.code, 2, 'the exit code goes through to the shell')
+    const forced = await millwright([...args, '--filter', 'nonsense'], { home: folder.path, environment }).ended
+    assert.equal(forced.code, 2, 'the shell gets the exit code')
     config[Symbol.dispose]()
   })
 
-  test('the doctor finds everything in order, and what is not', async () => {
-    // Standing jobs that have nothing to do stay due: here, for an hour.
+  test('reports a healthy platform and its faults with doctor', async () => {
+    // Periodic tasks without work stay due for an hour in this test.
     await asOwner(`update jobs set run_at = run_at - interval '1 hour' where state = 'waiting' and key = ''`)
     const well = await millwright(['doctor', '--json'], { home }).ended
     const { data } = JSON.parse(well.stdout)
-    // What other tests of this file left on the shop floor may be worth a warning.
+    // Gateways of other tests in this file may cause a warning.
     const isOfPlatform = ({ name }: { name: string }) => !/^(Gateway|Link|Jobs)/.test(name)
     const isFault = ({ outcome }: { outcome: string }) => outcome !== 'ok' && outcome !== 'skip'
     assert.deepEqual([data.filter(isOfPlatform).filter(isFault), well.code], [[], 0])
@@ -269,7 +269,7 @@ describe('beside a running platform', () => {
 
 const hasCurl = spawnSync('curl', ['--version']).error === undefined
 
-test('the commands in the tutorial and the guides work when typed into a shell', {
+test('runs the commands of the tutorial and the guides in a shell', {
   skip: !hasCurl && 'there is no curl',
 }, async () => {
   using folder = temporaryFolder('guides')
@@ -280,7 +280,7 @@ test('the commands in the tutorial and the guides work when typed into a shell',
   // This platform has no history at the times of the example.
   const later = inventory.filter((block) => !block.includes('/difference?'))
   const blocks = [...tutorial, ...blocksOf('docs/how-to/integrate-over-the-api.md'), basics, first, ids, ...later]
-  const { code, stdout, stderr, statuses } = typeIn(platform, folder.path, blocks)
+  const { code, stdout, stderr, statuses } = runInShell(platform, folder.path, blocks)
   assert.equal(code, 0, stderr)
   const refused = statuses.filter((status) => status >= 300)
   assert.deepEqual(
@@ -291,7 +291,7 @@ test('the commands in the tutorial and the guides work when typed into a shell',
   assert.ok(statuses.length > 20)
 })
 
-test('--help loads next to nothing', async () => {
+test('loads very little for --help', async () => {
   const tells = `process.once('exit',()=>console.error(JSON.stringify(process.cpuUsage())))`
   const environment = {
     NODE_COMPILE_CACHE: '',
@@ -301,10 +301,10 @@ test('--help loads next to nothing', async () => {
   assert.equal(code, 0)
   const { user, system } = JSON.parse(stderr)
   const nodes = (user + system) / 1_000 / cpuMsOfNode()
-  assert.ok(nodes < 10, `it takes what ${nodes} Nodes take that do nothing`)
+  assert.ok(nodes < 10, `it takes as long as ${nodes} idle Node processes`)
 })
 
-test('a link is made anywhere, and runs where it lies', async () => {
+test('creates a link in any folder and runs it there', async () => {
   const place = join(home, 'workshop/ovens')
   assert.match(await succeed('link', 'new', place), /The link finds two simulated devices/)
   assert.match(await succeed('link', 'run', place, '--help'), /--port/)
@@ -313,7 +313,7 @@ test('a link is made anywhere, and runs where it lies', async () => {
   await refuse(/Everybody on the machine sees arguments/, 'link', 'test', 'localhost:9', '--credentials', '{"a":"b"}')
 })
 
-test('without a running platform the same commands start the database themselves', async () => {
+test('starts the database for the same commands when no platform is running', async () => {
   await platform.stop()
   await succeed('tenants', 'create', 'plant-8')
   assert.deepEqual(Object.keys(await tenants()).toSorted(), ['default', 'plant-8'])
@@ -321,17 +321,17 @@ test('without a running platform the same commands start the database themselves
   await databaseEnded(home)
 })
 
-/** What anybody on this machine can read about a process. */
+/** Returns what every user of this machine can read about a process. */
 function seenProcesses(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
 }
 
-/** A new key signs only after everybody has seen it. */
+/** A new key signs only after every process has read it. */
 function letHalfAMinutePass(): Promise<void> {
   return asOwner(`update signing_keys set active_from = active_from - interval '30 seconds'`)
 }
 
-/** Runs a statement as the owner of the database. */
+/** Runs a statement as the database owner. */
 async function asOwner(statement: string): Promise<void> {
   const server = attachPostgres({ home }) ?? assert.fail('there is no database')
   const owner = await openClient(embeddedOwner(server))
@@ -347,7 +347,7 @@ async function tenants(): Promise<Record<string, { state: string; applications: 
 
 function requireToken(outcome: SignIn): { token: string } {
   if ('token' in outcome) return outcome
-  return assert.fail(`signing in was refused: ${outcome.status}`)
+  return assert.fail(`the sign-in was refused: ${outcome.status}`)
 }
 
 function pageOf(outcome: SignIn): string {

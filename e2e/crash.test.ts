@@ -13,14 +13,14 @@ import {
   until,
 } from './platform.ts'
 
-/** One for all: what the first test leaves behind is no trouble to the next. */
+/** All tests share a home: the first one leaves nothing behind that affects the next. */
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
 
 const writers = 16
 const answersBeforeTheCrash = 200
 
-test('killed in a storm of writes, it keeps everything that it answered for', async () => {
+test('preserves every confirmed write when it is killed during many writes', async () => {
   const first = await startPlatform({ home: home.path })
   const storm = startStorm(await callerOf(first))
   await until('enough is written', () => storm.answered.size >= answersBeforeTheCrash)
@@ -31,21 +31,21 @@ test('killed in a storm of writes, it keeps everything that it answered for', as
 
   await using second = await startPlatform({ home: home.path })
   const caller = await callerOf(second)
-  const kept = await everything(caller)
-  assert.deepEqual(storm.answered.difference(kept), new Set(), 'answered for, but lost')
-  assert.ok(kept.size - storm.answered.size <= writers, 'more is there than was ever asked for')
+  const remaining = await createdIds(caller)
+  assert.deepEqual(storm.answered.difference(remaining), new Set(), 'answered for, but lost')
+  assert.ok(remaining.size - storm.answered.size <= writers, 'more objects exist than were requested')
 
   await until('the audit trail is sealed', async () =>
     (await audited(caller)).every(({ sequence }) => sequence !== null),
   )
   const targets = new Set((await audited(caller)).map(({ target }) => target))
-  assert.deepEqual(storm.answered.difference(targets), new Set(), 'done, but not in the audit trail')
+  assert.deepEqual(storm.answered.difference(targets), new Set(), 'written, but not in the audit trail')
   const { data: verdict } = await caller.audit.verify({})
   assert.deepEqual([verdict.intact, verdict.firstFault], [true, null])
   assert.ok(verdict.checked >= storm.answered.size)
 })
 
-/** Many callers who write one thing after the other until nobody answers any more. */
+/** Starts many writers that send one write after the other until the platform stops responding. */
 function startStorm(caller: Caller): { answered: Set<string>; over: Promise<unknown> } {
   const answered = new Set<string>()
   const write = async (writer: number) => {
@@ -60,7 +60,7 @@ function startStorm(caller: Caller): { answered: Set<string>; over: Promise<unkn
           answered.add(`server-user/${data.id}`)
         }
       } catch (error) {
-        // A connection that broke; anything that was answered with a refusal is a fault.
+        // A broken connection is expected; a refused write is a fault.
         if (error instanceof TypeError) return
         throw error
       }
@@ -69,8 +69,8 @@ function startStorm(caller: Caller): { answered: Set<string>; over: Promise<unkn
   return { answered, over: Promise.all(Array.from({ length: writers }, (_, writer) => write(writer))) }
 }
 
-/** The ids of all access groups and server users that the storm made. */
-async function everything(caller: Caller): Promise<Set<string>> {
+/** Returns the ids of all access groups and server users that the writers created. */
+async function createdIds(caller: Caller): Promise<Set<string>> {
   const groups = await allPages((query) => caller.authorization.listAccessGroups({ query }))
   const serverUsers = await allPages((query) => caller.identity.listServerUsers({ query }))
   return new Set([
@@ -94,7 +94,7 @@ async function allPages<Item>(read: (query: { limit: number; offset: number }) =
   }
 }
 
-test('told to stop, it answers what it has accepted, and waits for nobody for ever', async () => {
+test('responds to accepted requests after SIGTERM, and does not wait indefinitely', async () => {
   const platform = await startPlatform({ home: home.path })
   const { token } = await callerOf(platform)
   const accepted = await Promise.all(
@@ -105,11 +105,7 @@ test('told to stop, it answers what it has accepted, and waits for nobody for ev
   platform.program.child.kill('SIGTERM')
   await until('nobody new is let in', () => isRefused(platform.baseUrl))
   const answers = await Promise.all(accepted.map((write) => write.finish()))
-  assert.equal(
-    platform.program.child.exitCode,
-    null,
-    'whoever is answered is let go at once, while others are waited for',
-  )
+  assert.equal(platform.program.child.exitCode, null, 'a completed connection is closed while others are still open')
   for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 201 /m)
   const { code, stderr } = await platform.program.ended
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
@@ -125,7 +121,7 @@ test('told to stop, it answers what it has accepted, and waits for nobody for ev
 
 type Write = { name: string; finish(): Promise<string> } & AsyncDisposable
 
-/** A request whose head was accepted: the platform has said so and waits for the body. */
+/** Sends a request whose head is accepted: the platform has confirmed it and waits for the body. */
 async function beginWrite({ baseUrl }: Platform, token: string, name: string): Promise<Write> {
   const { hostname, port } = new URL(baseUrl)
   const body = JSON.stringify({ data: { name } })

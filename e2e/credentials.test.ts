@@ -7,14 +7,20 @@ import { manifest } from '@millwright/links/plant/manifest.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, tokenOf, until } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** A credential from the person who enters it to the device that opens: the cloud, a gateway and a link, each a process. */
+/**
+ * A credential from the user who enters it to the device that it opens: cloud, gateway and link, each in its own
+ * process.
+ */
 
-/** Wrong and right ones: neither may be found anywhere afterwards. A table has a name that begins like the right one. */
+/**
+ * Wrong and correct passwords; none of them may be found anywhere afterwards. A table has a name that starts like the
+ * correct one.
+ */
 const secrets = /planted-secret|user_password(?!s)/
 
 const user = (password: string) => ({ username: 'user', password })
 
-describe('the way of a credential', () => {
+describe('a credential from the cloud to the device', () => {
   const cloudHome = temporaryFolder()
   const floor = temporaryFolder('floor')
   const gatewayHome = join(floor.path, 'gateway')
@@ -22,7 +28,7 @@ describe('the way of a credential', () => {
   let platform: Platform
   /** Runs discoveries. */
   let admin: Caller
-  /** May keep credentials, and little else. */
+  /** May manage credentials, and little else. */
   let manager: Caller
   let gateway: Program
   let gatewayId: string
@@ -47,8 +53,8 @@ describe('the way of a credential', () => {
     cloudHome[Symbol.dispose]()
   })
 
-  function run(given: readonly string[], environment: Record<string, string> = {}): Program {
-    const program = millwright(given, { home: floor.path, environment })
+  function run(args: readonly string[], environment: Record<string, string> = {}): Program {
+    const program = millwright(args, { home: floor.path, environment })
     programs.push(program)
     return program
   }
@@ -91,7 +97,7 @@ describe('the way of a credential', () => {
 
   const none = 'The device is protected, and there are no credentials for its address'
 
-  test('begins at the link, which says what its devices need', async () => {
+  test('takes the credential schema from the link', async () => {
     const running = { relationsFilter: `object.id eq '${gatewayId}' and predicate eq 'is_running_on'` }
     let product: Record<string, string> = {}
     await until('the link runs', async () => {
@@ -119,7 +125,7 @@ describe('the way of a credential', () => {
     assert.deepEqual(await delivered(), [])
   })
 
-  test('leads to devices in its range alone, and a wrong one opens nothing', async () => {
+  test('delivers credentials only to devices in their range, and reports refused ones', async () => {
     const wrong = await create('wrong', 'planted-secret-1', '192.168.0.0/24')
     await create('elsewhere', 'user_password', '10.9.0.0/16')
     const { found, errors } = await discover()
@@ -131,7 +137,7 @@ describe('the way of a credential', () => {
     assert.deepEqual(await delivered(), [['192.168.0.12', [wrong]]])
   })
 
-  test('ends at the device that opens: it is an asset, and what opened it is remembered', async () => {
+  test('creates an asset for the opened device, and stores which credential opened it', async () => {
     const right = await create('right', 'user_password', '192.168.0.10-192.168.0.20')
     await create('newer, and wrong', 'planted-secret-2', '192.168.0.12')
     const { found, created, errors } = await discover()
@@ -145,7 +151,7 @@ describe('the way of a credential', () => {
 
     assert.deepEqual(await discover(), { found: 5, created: 0, unchanged: 5, errors: [`16 192.168.1.12: ${none}`] })
     const [latest] = await delivered()
-    assert.deepEqual(latest, ['192.168.0.12', [right]], 'a device that is known gets what opened it')
+    assert.deepEqual(latest, ['192.168.0.12', [right]], 'a known device gets the credential that opened it')
 
     const { data: properties } = await admin.discovery.readProperties({
       params: { id: assetId },
@@ -154,18 +160,18 @@ describe('the way of a credential', () => {
     assert.deepEqual(properties, [{ key: 'name', value: 'Simulated Device A2' }])
   })
 
-  test('leaves nothing behind when the gateway is killed with secrets in its hands', async () => {
+  test('leaves no secrets behind when the gateway is killed while it holds them', async () => {
     await create('hall', 'user_password', '10.0.0.0/24')
     const before = (await delivered()).length
     const jobId = await begin({ size: '60', seed: '3', protected_percent: '100', rate: '30' })
-    await until('credentials were given', async () => (await delivered()).length > before)
+    await until('credentials were delivered', async () => (await delivered()).length > before)
     gateway.child.kill('SIGKILL')
     await gateway.ended
     await admin.discovery.deleteDiscovery({ params: { jobId } })
     assert.deepEqual(tracesIn(floor.path), [])
   })
 
-  test('leaves no trace of a secret on the shop floor, in a log, or in clear in the cloud', async () => {
+  test('leaves no secret on the shop floor, in logs, or in plain text in the cloud', async () => {
     await platform.stop()
     assert.deepEqual(tracesIn(floor.path), [])
     assert.deepEqual(tracesIn(cloudHome.path), [])
@@ -175,14 +181,14 @@ describe('the way of a credential', () => {
   })
 })
 
-/** Somebody with the one role that credentials need. */
+/** A user with only the role for credentials. */
 async function managerOf(platform: Platform, admin: Caller): Promise<Caller> {
   const { data } = await admin.identity.createServerUser({ body: { data: { name: 'key keeper' } } })
   await admin.authorization.createGrant({ body: { data: { principal: data.id, role: 'credential_manager' } } })
   return callerOf(platform, await tokenOf(platform.baseUrl, data))
 }
 
-/** Files below a folder in which a secret stands. */
+/** Returns the files below a folder that contain a secret. */
 function tracesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -23,7 +23,7 @@ const readyLimitMs = 1_000
 
 describe('the platform with its embedded database', () => {
   const folder = temporaryFolder()
-  /** A small disk of its own where mounting one is possible. */
+  /** A separate small disk, if the test can mount one. */
   const hasSmallDisk =
     spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m,mode=711`, 'tmpfs', folder.path]).status === 0
   let platform: Platform
@@ -56,11 +56,11 @@ describe('the platform with its embedded database', () => {
       await requireApplied(caller, storm.accepted)
     }
     const { data } = await caller.authorization.createAccessGroup({ body: { data: { name: 'after the restarts' } } })
-    await until('the event stream that was open before goes on', () => events.text().includes(data.id))
+    await until('the event stream that was open before continues', () => events.text().includes(data.id))
     assert.equal(platform.program.child.exitCode, null)
   })
 
-  test('answers /readyz within a second while the database server is stopped, and continues afterwards', async () => {
+  test('responds to /readyz within a second while the database server is stopped, and continues afterwards', async () => {
     const stopped = postgresOf(folder.path)
     for (const pid of stopped) process.kill(pid, 'SIGSTOP')
     try {
@@ -70,7 +70,7 @@ describe('the platform with its embedded database', () => {
         assert.equal(status, 503)
         assert.match(body.reason ?? '', /^The database is not (responding|reachable)$/)
       }
-      // A busy machine delays every answer; the fastest shows the limit.
+      // A busy machine delays every response; the fastest one shows the limit.
       assert.ok(Math.min(...answers.map(({ ms }) => ms)) < readyLimitMs)
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT')
@@ -81,12 +81,12 @@ describe('the platform with its embedded database', () => {
 
   test('does not end at SIGHUP', async () => {
     platform.program.child.kill('SIGHUP')
-    await until('it tells that it ignores the signal', () => platform.program.stderr().includes('SIGHUP is ignored'))
+    await until('it reports that it ignores the signal', () => platform.program.stderr().includes('SIGHUP is ignored'))
     assert.equal((await fetch(`${platform.baseUrl}/healthz`)).status, 200)
     assert.equal(platform.program.child.exitCode, null)
   })
 
-  const noDisk = hasSmallDisk ? false : 'mounting a small disk needs the rights of root'
+  const noDisk = hasSmallDisk ? false : 'mounting a small disk needs root permissions'
   test('loses no accepted write when the disk is full, and continues when there is space again', {
     skip: noDisk,
   }, async () => {
@@ -140,7 +140,10 @@ async function write(caller: Caller, name: string): Promise<string> {
   return (await caller.inventory.createAsset({ body: { data: { asset } } })).data.statusId
 }
 
-/** Writers that send one write after the other until they are stopped. Refusals with 503 are counted, others fail. */
+/**
+ * Starts writers that send one write after the other until they are stopped. Refusals with 503 are counted; others fail
+ * the test.
+ */
 function startStorm(caller: Caller, name: string) {
   const accepted = new Set<string>()
   const stopping = new AbortController()
@@ -173,8 +176,8 @@ function startStorm(caller: Caller, name: string) {
 async function requireApplied(caller: Caller, accepted: ReadonlySet<string>): Promise<void> {
   for (const id of accepted) {
     let state = 'queued'
-    await until('what was accepted is applied', async () => {
-      // Right after an outage a read may still be refused.
+    await until('accepted writes are applied', async () => {
+      // A read may still be refused shortly after an outage.
       const read = await caller.inventory.readStatus({ params: { id }, query: { wait: 10 } }).catch(unless503)
       state = read?.data.state ?? state
       return state !== 'queued'
@@ -187,7 +190,7 @@ function unless503(error: unknown): undefined {
   if ((error as { status?: number }).status !== 503) throw error
 }
 
-/** Takes all space that is left. */
+/** Fills the rest of the disk. */
 function fill(file: string): void {
   for (const size of [4 * 1024 * 1024, 64 * 1024, 4 * 1024]) {
     try {

@@ -4,10 +4,10 @@ import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, u
 import type { Program } from './program.ts'
 import { discover, discovered, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
 
-/** Cloud, gateway and link in processes of their own, of which one after the other dies in the middle of a scan. */
-describe('a discovery of which something dies', () => {
+/** Cloud, gateway and link in separate processes, of which one after the other is killed during a scan. */
+describe('a discovery with killed processes', () => {
   const home = temporaryFolder()
-  /** The lease of a gateway that died runs out first. */
+  /** The lease of a killed gateway expires first. */
   const patienceMs = 240_000
   let platform: Platform
   let caller: Caller
@@ -29,14 +29,14 @@ describe('a discovery of which something dies', () => {
     home[Symbol.dispose]()
   })
 
-  /** The link answers, and elsewhere than it did. */
+  /** Waits until the link responds at a new address. */
   const linkAt = async (former: string | undefined) => {
     const isThere = async () => {
       const [link] = (await gateway.status()).links
       return link?.state === 'running' && link.endpoint !== former
     }
     await until('the link answers', isThere, patienceMs)
-    // The cloud hears of it right after.
+    // The gateway reports the link to the cloud shortly after.
     await until('the cloud knows the link', async () => {
       const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
       return data.some(({ reachable }) => reachable)
@@ -46,13 +46,13 @@ describe('a discovery of which something dies', () => {
   const someFound = (jobId: string) =>
     until('some were found', async () => (await discovered(caller, jobId)).found > 0, patienceMs)
 
-  test('the cloud is away: the scan goes on, and everything is delivered once when it is back', async () => {
+  test('continues the scan while the cloud is down, and uploads everything once when it is back', async () => {
     const total = await assets()
     const jobId = await discover(caller, gateway.id, { size: '500', seed: '1', rate: '50' })
     await someFound(jobId)
     await killed(platform.program)
     await until(
-      'the scan is over, and waits',
+      'the scan has ended and its upload waits',
       async () => {
         const { scans, spool } = await gateway.status()
         return scans === 0 && spool.entries > 0
@@ -67,10 +67,10 @@ describe('a discovery of which something dies', () => {
     const found = await over(caller, jobId, patienceMs)
     assert.deepEqual([found.state, found.found, found.created], ['finished', 500, 500], found.message)
     assert.equal((await assets()) - total, 500, 'each device is one asset')
-    await until('nothing waits any more', async () => (await gateway.status()).spool.entries === 0)
+    await until('the spool is empty', async () => (await gateway.status()).spool.entries === 0)
   })
 
-  test('the link dies: what it found is there, and the discovery says why it failed', async () => {
+  test('stores the devices of a killed link, and fails the discovery with the reason', async () => {
     const jobId = await discover(caller, gateway.id, { size: '5000', seed: '2', rate: '100' })
     await someFound(jobId)
     await killed(plant)
@@ -83,7 +83,7 @@ describe('a discovery of which something dies', () => {
     await linkAt(former)
   })
 
-  test('the gateway is killed: its job is offered to the next start, and each device is there once', async () => {
+  test('offers the job of a killed gateway to its next start, and stores each device once', async () => {
     const total = await assets()
     const jobId = await discover(caller, gateway.id, { size: '400', seed: '3', rate: '50' })
     await someFound(jobId)
@@ -96,8 +96,8 @@ describe('a discovery of which something dies', () => {
     assert.equal((await assets()) - total, 400, 'each device is one asset')
   })
 
-  test('a cancel reaches the gateway at once', async () => {
-    // Nothing but the machine should hold it up, and that not always; a gateway that had to ask would take ten seconds.
+  test('cancels a job on the gateway immediately', async () => {
+    // Only the load of the machine may delay it; a gateway that polls would take ten seconds.
     const delays: number[] = []
     while (delays.length < 5 && delays.every((ms) => ms > 5_000)) delays.push(await cancelMs())
     assert.ok(Math.min(...delays) <= 5_000, `it took ${delays.map(Math.round).join(', ')} ms`)
@@ -114,8 +114,8 @@ describe('a discovery of which something dies', () => {
     return ms
   }
 
-  test('a gateway whose clock is hours wrong comes in and asks for work', async () => {
-    // As a URL: options are split at blanks, which a path may have.
+  test('enrols a gateway whose clock is hours wrong, and gives it jobs', async () => {
+    // As a URL, because options are split at spaces, which a path may contain.
     const clock = new URL('./skewed-clock.mjs', import.meta.url).href
     for (const hours of ['7', '-7']) {
       const name = `skewed${hours}`

@@ -11,7 +11,10 @@ import {
 } from './platform.ts'
 import { millwright } from './program.ts'
 
-/** Everything on one machine as `npm start` runs it: the cloud, a gateway that came in by itself, a simulated plant. */
+/**
+ * Everything on one machine as `npm start` runs it: the cloud, a gateway that enrols automatically, and a simulated
+ * plant.
+ */
 const home = temporaryFolder()
 let platform: Platform
 let caller: Caller
@@ -21,7 +24,7 @@ const environment = {
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
-/** The lease of a gateway that died runs out first. */
+/** The lease of a killed gateway expires first. */
 const patienceMs = 240_000
 
 before(() => begin())
@@ -35,7 +38,7 @@ async function begin(): Promise<void> {
   caller = await callerOf(platform)
 }
 
-/** The gateway and its link, once both are there. */
+/** Waits for the gateway and its link. */
 async function plant(): Promise<{ gatewayId: string; assetLinkId: string }> {
   let found: { gatewayId: string; assetLinkId: string } | undefined
   await until('the plant is online', async () => {
@@ -67,7 +70,7 @@ async function ended(jobId: string) {
   return read(jobId)
 }
 
-test('the first discovery: devices appear as assets, with how they were found', async () => {
+test('creates assets for discovered devices, with their relations to gateway and link', async () => {
   const jobId = await discover({ size: '60', seed: '7', protected_percent: '0' })
   const found = await ended(jobId)
   assert.equal(found.state, 'finished', found.message)
@@ -97,10 +100,10 @@ test('the first discovery: devices appear as assets, with how they were found', 
 
   const again = await discover({ reference: 'true' })
   const six = await ended(again)
-  assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six want credentials')
+  assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six need credentials')
 })
 
-test('everything killed in the middle of a scan: the job is offered again, and each device is there once', async () => {
+test('offers a job again when everything is killed during a scan, and stores each device once', async () => {
   const total = await assets()
   const jobId = await discover({ size: '400', seed: '8', rate: '100', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 20)
@@ -119,18 +122,18 @@ async function assets(): Promise<number> {
   return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
 }
 
-test('the command line chooses the only gateway and link, shows devices as they come, and stops the scan at Ctrl-C', async () => {
+test('selects the only gateway and link on the command line, shows devices as they are found, and stops at Ctrl-C', async () => {
   const { gatewayId } = await plant()
-  await until('the link has said what it offers', async () => {
+  await until('the link has reported its parameters', async () => {
     const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
     return data.some(({ options }) => options.length > 0)
   })
-  const given = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
-  const whole = await millwright([...given, '--option', 'size=12'], { home: home.path }).ended
+  const args = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
+  const whole = await millwright([...args, '--option', 'size=12'], { home: home.path }).ended
   assert.equal(whole.code, 0, whole.stderr)
   assert.match(whole.stdout, /^(\+ [0-9a-f-]{36} {2}\S+\n){12,}\d+ devices: \d+ new, 0 changed, .*\n$/)
 
-  const long = millwright([...given, '--option', 'size=5000', '--option', 'rate=50', '--ndjson'], { home: home.path })
+  const long = millwright([...args, '--option', 'size=5000', '--option', 'rate=50', '--ndjson'], { home: home.path })
   await until('devices come', () => long.stdout().includes('"outcome":"new"'))
   long.child.kill('SIGINT')
   const { code, stderr } = await long.ended
@@ -139,7 +142,7 @@ test('the command line chooses the only gateway and link, shows devices as they 
   assert.equal((await ended(jobId)).state, 'canceled')
 })
 
-test('a canceled scan keeps what it found until then', async () => {
+test('preserves the found devices of a canceled scan', async () => {
   const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 0)
   await caller.discovery.cancelDiscovery({ params: { jobId } })

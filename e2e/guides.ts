@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import type { Platform } from './platform.ts'
 import { root } from './program.ts'
 
-export type Typed = { code: number | null; stdout: string; stderr: string; statuses: number[] }
+export type ShellResult = { code: number | null; stdout: string; stderr: string; statuses: number[] }
 
-/** What a reader of a page types, block by block, in the order of the page. */
+/** Returns the commands of a page, block by block, in the order of the page. */
 export function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, indent = '', block = '']) =>
@@ -14,7 +14,7 @@ export function blocksOf(page: string): string[] {
   )
 }
 
-/** Each answer with its status, and no stream for longer than it takes to see that it begins. */
+/** Prints the status of each response, and ends a stream after its first data. */
 const watched = `
 curl() {
   local limit=60
@@ -24,12 +24,12 @@ curl() {
 npx() { shift; node '${join(root, 'cli/millwright.mjs')}' "$@"; }
 `
 
-/** Types blocks of pages into one shell, in the folder of a platform that listens elsewhere than they say. */
-export function typeIn(
+/** Runs blocks of pages in one shell, in the folder of a platform with another address than in the text. */
+export function runInShell(
   { baseUrl, home }: Pick<Platform, 'baseUrl' | 'home'>,
   folder: string,
   blocks: readonly string[],
-): Typed {
+): ShellResult {
   symlinkSync(home, join(folder, '.millwright'))
   const script = ['set -euo pipefail', watched, ...blocks].join('\n').replaceAll('http://127.0.0.1:8080', baseUrl)
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {

@@ -14,7 +14,7 @@ import { postgresOf } from './program.ts'
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
 
-/** How often everything is killed; more of it finds more. */
+/** How often everything is killed; more rounds find more. */
 const rounds = Number(process.env.MILLWRIGHT_CRASHES ?? 2)
 const writers = 6
 const answersBeforeTheCrash = 120
@@ -23,11 +23,11 @@ type Writer = {
   /** The asset that only this writer changes. */
   assetId: string
   sent: number
-  /** What was sent and accepted, by its number, with its status. */
+  /** The accepted writes by their number, with their status. */
   accepted: Map<number, string>
 }
 
-test('killed with its database in a storm of writes, again and again, it applies what it accepted, once and in order', async () => {
+test('applies every accepted write once and in order when platform and database are killed repeatedly during writes', async () => {
   let platform = await startPlatform({ home: home.path })
   try {
     const first = await callerOf(platform)
@@ -52,12 +52,12 @@ test('killed with its database in a storm of writes, again and again, it applies
 })
 
 async function newWriter(caller: Caller, index: number): Promise<Writer> {
-  const { data } = await caller.inventory.createAsset({ body: { data: { asset: thing(`writer-${index}`) } } })
+  const { data } = await caller.inventory.createAsset({ body: { data: { asset: newAsset(`writer-${index}`) } } })
   const result = (await requireFinished(caller, data.statusId)) as { assetId: string }
   return { assetId: result.assetId, sent: 0, accepted: new Map() }
 }
 
-function thing(name: string) {
+function newAsset(name: string) {
   const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }]
   return { functional_object_type: 'Asset', name, asset_identifiers }
 }
@@ -66,7 +66,10 @@ function acceptedBy(all: readonly Writer[]): number {
   return all.reduce((sum, { accepted }) => sum + accepted.size, 0)
 }
 
-/** Each writer sends one write after the other, a change of its asset and a new asset in turn, until nobody answers. */
+/**
+ * Each writer sends one write after the other, alternating between a change of its asset and a new asset, until the
+ * platform stops responding.
+ */
 async function startStorm(caller: Caller, all: readonly Writer[]): Promise<void> {
   await Promise.all(
     all.map(async (writer, index) => {
@@ -75,7 +78,7 @@ async function startStorm(caller: Caller, all: readonly Writer[]): Promise<void>
         try {
           writer.accepted.set(number, await send(caller, { writer, index, number }))
         } catch (error) {
-          // A connection that broke, or a database that is not there any more; any other refusal is a fault.
+          // A broken connection or a missing database is expected; every other refusal is a fault.
           if (error instanceof TypeError || (error as { status?: number }).status === 503) return
           throw error
         }
@@ -88,7 +91,7 @@ async function send(caller: Caller, sent: { writer: Writer; index: number; numbe
   const { writer, index, number } = sent
   if (number % 2 === 1) {
     const { data } = await caller.inventory.createAsset({
-      body: { data: { asset: thing(`storm-${index}-${number}`) } },
+      body: { data: { asset: newAsset(`storm-${index}-${number}`) } },
     })
     return data.statusId
   }
@@ -99,7 +102,7 @@ async function send(caller: Caller, sent: { writer: Writer; index: number; numbe
   return data.statusId
 }
 
-/** The platform, the database server and whatever watches it, all at once and without a word. */
+/** Kills the platform, the database server and its watcher at the same time. */
 async function killEverything({ program }: Platform): Promise<void> {
   const { pid } = program.child
   for (const victim of [...(pid === undefined ? [] : [pid]), ...postgresOf(home.path)]) {
@@ -116,8 +119,8 @@ async function killEverything({ program }: Platform): Promise<void> {
 async function requireFinished(caller: Caller, id: string): Promise<unknown> {
   const read = async () => (await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } })).data
   let operation = await read()
-  // What was being applied when everything died waits until its lease has run out.
-  await until('what was accepted is applied', async () => {
+  // Writes that were being applied wait until their lease has expired.
+  await until('accepted writes are applied', async () => {
     if (operation.state === 'queued') operation = await read()
     return operation.state !== 'queued'
   })
@@ -126,7 +129,7 @@ async function requireFinished(caller: Caller, id: string): Promise<unknown> {
   return detail.result
 }
 
-/** The history of the asset has the changes that were accepted, each once, in the order in which they were. */
+/** Checks that the history of the asset contains the accepted changes, each once, in order. */
 async function requireInOrder(caller: Caller, { assetId, accepted, sent }: Writer): Promise<void> {
   const applied: number[] = []
   for (let offset = 0; ; offset += 100) {
@@ -152,7 +155,7 @@ function numberIn(responsible: string): number[] {
   return number === undefined ? [] : [Number(number)]
 }
 
-/** Every new asset that was accepted is there, once. */
+/** Checks that every accepted new asset exists once. */
 async function requireOnce(caller: Caller, { writer, index }: { writer: Writer; index: number }): Promise<void> {
   const made: string[] = []
   for (let cursor: string | undefined; ; ) {

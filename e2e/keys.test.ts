@@ -13,11 +13,11 @@ import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
 import { callerOf, type Platform, signIn, startPlatform, temporaryFolder, tokenOf, until } from './platform.ts'
 import { type Ended, millwright, npmStart } from './program.ts'
-import { secretsHeldBy, secretsInFiles } from './stolen.ts'
+import { secretsHeldBy, secretsInFiles } from './secret-search.ts'
 
 const password = `${plantedWord} of a person`
 const credential = `${plantedWord} of a device`
-/** Not secret: where it is not found, nothing is proven. */
+/** A name that is not secret. Where it is not found, the search proves nothing. */
 const knownName = 'somebody-whose-name-is-no-secret'
 
 describe('the keys of an installation', () => {
@@ -37,7 +37,7 @@ describe('the keys of an installation', () => {
     folder[Symbol.dispose]()
   })
 
-  test('a stolen database reveals none of its secrets: not its files, not its log of writes, not a dump', async () => {
+  test('reveals no secret from a stolen database: not from its files, its write-ahead log or a dump', async () => {
     const { adminPassword, clientSecret } = platform.access
     planted.push(adminPassword, clientSecret, ...(await plantedThroughTheApi()))
     const dump = await asOwner(async (owner) => {
@@ -55,13 +55,13 @@ describe('the keys of an installation', () => {
         looked.some((held) => held.includes(place)),
         place,
       )
-    assert.ok(secretsHeldBy(dump, [knownName]).length > 0, 'what is no secret is found everywhere')
+    assert.ok(secretsHeldBy(dump, [knownName]).length > 0, 'the name that is not secret is found everywhere')
     assert.ok(planted.length === 11 && planted.every((secret) => secret.length >= 16))
     assert.equal(spawnSync('cp', ['-a', home, backup]).status, 0)
     platform = await startPlatform({ home })
   })
 
-  test('rotating them beside a running platform is felt by nobody, and told', async () => {
+  test('rotates keys next to a running platform without failed requests, and reports it', async () => {
     const first = await status()
     await using use = useContinually()
     assert.match(await succeed('keys', 'rotate-master'), /^Done: \d+ keys are wrapped by [0-9a-f]{16}\. Back it up now/)
@@ -70,7 +70,7 @@ describe('the keys of an installation', () => {
       /default: key 2 in use; \d+ values encrypted again, 1 keys retired/,
     )
     assert.match(await succeed('keys', 'rotate-data', '--tenant', 'default'), /default: key 3 in use; /)
-    await until('it was used for a while', () => use.calls() > 10)
+    await until('requests ran for a while', () => use.calls() > 10)
     await use.stop()
     assert.deepEqual(use.failures, [])
 
@@ -95,7 +95,7 @@ describe('the keys of an installation', () => {
     assert.equal((await caller.audit.verify({})).data.intact, true)
   })
 
-  test('old master keys are forgotten when asked twice, and the present one alone is enough', async () => {
+  test('deletes old master keys after a confirmation, and works with the current one alone', async () => {
     const keyFile = join(home, 'master.key')
     const { code, stderr } = await millwright(['keys', 'forget-master'], { home }).ended
     assert.equal(code, 2)
@@ -107,7 +107,7 @@ describe('the keys of an installation', () => {
     await useOnce(platform)
   })
 
-  test('a backup of before opens with the key of before, and with no other', async () => {
+  test('restores an older backup only with the master key of its time', async () => {
     await platform.stop()
     copyFileSync(join(backup, 'master.key'), join(folder.path, 'old.key'))
     copyFileSync(join(home, 'master.key'), join(backup, 'master.key'))
@@ -121,7 +121,7 @@ describe('the keys of an installation', () => {
     await useOnce(restored)
   })
 
-  test('--help teaches', async () => {
+  test('explains the keys with --help', async () => {
     assert.match(await succeed('keys', 'rotate-master', '--help'), /MILLWRIGHT_MASTER_KEY_PREVIOUS=<old>/)
   })
 
@@ -146,7 +146,7 @@ describe('the keys of an installation', () => {
     return [program.data.clientSecret, caller.token, signedIn.token]
   }
 
-  /** The master key, what it wraps, and the private half of a signing key: as those see them who have the master key. */
+  /** Decrypts the master key, the data keys and the private signing key, as an attacker with the master key could. */
   async function keysThatSeal(owner: Awaited<ReturnType<typeof openClient>>): Promise<(string | Buffer)[]> {
     const masterKeys = await openMasterKeys(readCloudConfiguration({ MILLWRIGHT_HOME: home }), home)
     const secrets = await openSecrets(owner, masterKeys)
@@ -173,12 +173,12 @@ describe('the keys of an installation', () => {
     }
   }
 
-  function run(...given: string[]): Promise<Ended> {
-    return millwright(given, { home }).ended
+  function run(...args: string[]): Promise<Ended> {
+    return millwright(args, { home }).ended
   }
 
-  async function succeed(...given: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(...given)
+  async function succeed(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(...args)
     assert.equal(code, 0, stderr)
     return stdout
   }
@@ -195,7 +195,7 @@ describe('the keys of an installation', () => {
     return JSON.parse(shown)
   }
 
-  /** Opens what was sealed and seals it again, with a token that was just signed. */
+  /** Opens and seals a value again, with a new token. */
   async function useOnce(where: Platform): Promise<void> {
     const caller = await callerOf(where, await tokenOf(where.baseUrl, where.access))
     const params = { instanceId }
@@ -229,7 +229,7 @@ const credentialSchema = {
   required: ['username', 'password'],
 }
 
-/** Every row of every table as text: what a logical backup holds. */
+/** Returns every row of every table as text, as in a logical backup. */
 async function dumped(owner: Awaited<ReturnType<typeof openClient>>): Promise<Buffer> {
   const tables = await owner.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,

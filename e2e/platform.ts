@@ -7,16 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
-import { cpuMsOf, type Ended, npmStart, type Program, postgresOf, type Surroundings } from './program.ts'
+import { cpuMsOf, type Ended, npmStart, type Program, type ProgramOptions, postgresOf } from './program.ts'
 
-/** How long anything may take before a test gives up on it: a busy machine is slow, and who does not wait proves nothing. */
+/**
+ * How long a test waits for anything. It is long, because a busy machine is slow and an early failure proves nothing.
+ */
 const patienceMs = 180_000
 
 const folders = new Set<string>()
-// A test that is left out or given up never comes to its end.
+// A skipped or aborted test does not run its cleanup.
 process.once('exit', () => folders.forEach(remove))
 
-/** A folder that is gone at the end; the database's user may pass through it. */
+/** Creates a folder that is deleted at the end. The user of the database can traverse it. */
 export function temporaryFolder(name = 'home'): { path: string } & Disposable {
   const folder = mkdtempSync(join(tmpdir(), `millwright-e2e-${name}-`))
   chmodSync(folder, 0o711)
@@ -41,7 +43,7 @@ export async function until(
   }
 }
 
-/** Nothing of a home's database is left; whatever watches over it goes a moment after it. */
+/** Waits until no process of a home's database is left. Its watcher ends a moment after it. */
 export function databaseEnded(home: string): Promise<void> {
   return until('no process of the database is left', () => postgresOf(home).length === 0)
 }
@@ -50,19 +52,19 @@ export type Platform = {
   program: Program
   home: string
   baseUrl: string
-  /** What it took of the processor until it was ready, which does not depend on who else uses the machine. */
+  /** The processor time until the platform was ready, which does not depend on other load. */
   startCpuMs: number
-  /** How to get in, as it stands in the home now. */
+  /** The current credentials in the home. */
   readonly access: Access
-  /** Sends SIGTERM and waits. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<Ended>
 } & AsyncDisposable
 
-/** Starts the platform and waits until it says how to get in. */
-export async function startPlatform(surroundings: Surroundings): Promise<Platform> {
-  const program = npmStart(surroundings)
+/** Starts the platform and waits until it prints its credentials. */
+export async function startPlatform(options: ProgramOptions): Promise<Platform> {
+  const program = npmStart(options)
   try {
-    return await whenReady(program, surroundings.home)
+    return await whenReady(program, options.home)
   } catch (error) {
     await program[Symbol.asyncDispose]()
     throw error
@@ -75,8 +77,8 @@ export async function whenReady(program: Program, home: string): Promise<Platfor
     isOver = true
   })
   await until('the platform is ready', () => isOver || program.stdout().includes('Ctrl-C stops it.'))
-  assert.ok(!isOver, `it ended instead: ${program.stderr()}`)
-  const baseUrl = /Console +(http\S+)\//.exec(program.stdout())?.[1] ?? assert.fail('it told no address')
+  assert.ok(!isOver, `the platform ended: ${program.stderr()}`)
+  const baseUrl = /Console +(http\S+)\//.exec(program.stdout())?.[1] ?? assert.fail('no address was printed')
   return {
     program,
     home,
@@ -99,7 +101,7 @@ export function readAccess(home: string): Access {
 
 type TokenAnswer = { access_token: string; token_type: string; expires_in: number }
 
-/** By client credentials, as a program does it. */
+/** Gets a token by client credentials, as a program does. */
 export async function tokenOf(
   baseUrl: string,
   { clientId, clientSecret }: Pick<Access, 'clientId' | 'clientSecret'>,
@@ -116,12 +118,12 @@ export async function tokenOf(
 
 export type Caller = { [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]> } & { token: string }
 
-/** Typed clients with a token: by default of the program that the first start made. */
+/** Returns typed clients with a token; by default of the service account of the first start. */
 export async function callerOf(
   { baseUrl, access }: Pick<Platform, 'baseUrl' | 'access'>,
-  given?: string,
+  existingToken?: string,
 ): Promise<Caller> {
-  const token = given ?? (await tokenOf(baseUrl, access))
+  const token = existingToken ?? (await tokenOf(baseUrl, access))
   const transport = overHttp({ baseUrl, token: () => token })
   const clients = Object.entries(contracts).map(([name, contract]) => [name, client(contract, transport)])
   return { ...Object.fromEntries(clients), token }
@@ -131,10 +133,10 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
 }
 
-/** What came of typing a name and a password: a token, or what the page said instead. */
+/** The result of a sign-in: a token, or the error text of the page. */
 export type SignIn = { token: string } | { status: number; page: string }
 
-/** Signs a person in as a browser does, without one. */
+/** Signs a person in as a browser does, without a browser. */
 export async function signIn(baseUrl: string, typed: { name: string; password: string }): Promise<SignIn> {
   const verifier = randomBytes(32).toString('base64url')
   const redirectUri = `${baseUrl}/auth/callback`

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Nothing of the product lies there: it must not matter where it is started from. */
+/** An empty folder, because the product must start from any folder. */
 export const startedIn = '/'
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; ms: number }
 
-/** A program of the product as a person starts it. */
+/** A program of the product as a user starts it. */
 export type Program = {
   child: ChildProcess
   stdout(): string
@@ -18,32 +18,32 @@ export type Program = {
   ended: Promise<Ended>
 } & AsyncDisposable
 
-export type Surroundings = {
+export type ProgramOptions = {
   home: string
   environment?: Record<string, string>
-  /** What stands in its standard input; nothing unless given. */
+  /** The content of standard input; empty by default. */
   input?: string
-  /** Which Node; the one that runs the tests unless said otherwise. */
+  /** The Node binary; by default the one that runs the tests. */
   node?: string
-  /** Whose process it is; root only. */
+  /** The user of the process; only for root. */
   owner?: { uid: number; gid: number }
-  /** Where the product lies; this checkout unless said otherwise. */
+  /** The folder of the product; by default this checkout. */
   checkout?: string
 }
 
-/** `node main.mjs` is what `npm start` runs. */
-export function npmStart(surroundings: Surroundings, given: readonly string[] = []): Program {
-  return start('main.mjs', given, surroundings)
+/** Runs `node main.mjs`, as `npm start` does. */
+export function npmStart(options: ProgramOptions, args: readonly string[] = []): Program {
+  return start('main.mjs', args, options)
 }
 
-export function millwright(given: readonly string[], surroundings: Surroundings): Program {
-  return start('cli/millwright.mjs', given, surroundings)
+export function millwright(args: readonly string[], options: ProgramOptions): Program {
+  return start('cli/millwright.mjs', args, options)
 }
 
-function start(file: string, given: readonly string[], surroundings: Surroundings): Program {
-  const { home, environment = {}, node = process.execPath, owner, checkout = root, input } = surroundings
+function start(file: string, args: readonly string[], options: ProgramOptions): Program {
+  const { home, environment = {}, node = process.execPath, owner, checkout = root, input } = options
   const startedAt = performance.now()
-  const child = spawn(node, [join(checkout, file), ...given], {
+  const child = spawn(node, [join(checkout, file), ...args], {
     ...owner,
     cwd: startedIn,
     env: {
@@ -55,7 +55,7 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // It may have ended without a look at it.
+  // The program may end before a caller waits for it.
   child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -80,13 +80,13 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   }
 }
 
-/** Settings of the shell that runs the tests are not those of the programs under test. */
+/** Removes settings of the shell that runs the tests. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG|NODE_)/.test(name))
   return Object.fromEntries(kept)
 }
 
-/** The Node that a person has on this machine, which may be older than the one the product runs on. */
+/** The Node of this machine, which may be older than the one of the product. */
 export function nodeOfMachine(): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
   return folders
@@ -100,22 +100,22 @@ export function nodeOfMachine(): string | undefined {
     })
 }
 
-/** Processes of the database server of a home, also those that nobody waits for any more. */
+/** Returns the processes of the database server of a home, including orphaned ones. */
 export function postgresOf(home: string): number[] {
   const data = join(home, 'postgres', 'data')
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || placeOf(pid) === data))
+    .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || workingDirectoryOf(pid) === data))
 }
 
-/** What a process has used of the processor so far. */
+/** Returns the processor time of a process so far. */
 export function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   const hundredths = Number(fields[11]) + Number(fields[12])
   return hundredths * 10
 }
 
-/** What a Node that does nothing uses of the processor here and now: the measure for what is said to be little. */
+/** Returns the processor time of an idle Node process on this machine, as the unit of measurement. */
 export function cpuMsOfNode(): number {
   const runs = Array.from({ length: 5 }, () => {
     const { stdout } = spawnSync(process.execPath, ['-p', 'JSON.stringify(process.cpuUsage())'], { encoding: 'utf8' })
@@ -133,7 +133,7 @@ function commandOf(pid: number): string {
   }
 }
 
-function placeOf(pid: number): string {
+function workingDirectoryOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 
 /**
- * Checks that a person with a mouse can use what is on the screen. Playwright scrolls every box to reach an element, also one
- * with hidden overflow, which a person cannot scroll. So an element counts as reachable only if scrolling the boxes that a
+ * Checks that a person with a mouse can use the page. Playwright scrolls every box to reach an element, also one with
+ * hidden overflow, which a person cannot scroll. So an element counts as reachable only if scrolling the boxes that a
  * person can scroll brings it into the viewport, and if the element at its centre is the element itself.
  */
 
@@ -13,8 +13,8 @@ type Reachability = {
 }
 
 /**
- * Checks every click on a page of this context, and every menu and dialog when it opens. What cannot be reached becomes an
- * uncaught error of the page.
+ * Checks every click on a page of this context, and every menu and dialog when it opens. An unreachable control becomes
+ * an uncaught error of the page.
  */
 export async function watchReachability(context: BrowserContext): Promise<void> {
   await context.addInitScript(installReachability)
@@ -49,7 +49,7 @@ const faultOf = (element: Element) =>
 const faultsIn = (overlay: Element) =>
   (globalThis as unknown as { reachability: Reachability }).reachability.faultsIn(overlay)
 
-/** Runs in the page before its own scripts, so it uses nothing from outside of itself. */
+/** Runs in the page before its own scripts, so it cannot use anything from this module. */
 function installReachability(): void {
   const controls =
     'a[href], button, input:not([type=hidden]), select, textarea, summary, ix-button, ix-icon-button, [role=option], [role=tab]'
@@ -105,7 +105,7 @@ function installReachability(): void {
       hit !== null && ([hit, ...ancestorsOf(hit)].some((each) => targets.includes(each)) || label?.control === element)
     return isHit ? undefined : `${name} is covered by ${hit === null ? 'nothing' : describe(hit)}`
   }
-  /** Leaves everything scrolled as it was. */
+  /** Restores all scroll positions. */
   const faultsIn = (overlay: Element): string[] => {
     const boxes = [overlay, ...overlay.querySelectorAll('*'), ...ancestorsOf(overlay)]
     const scrolled = boxes.map((box) => ({ box, left: box.scrollLeft, top: box.scrollTop }))

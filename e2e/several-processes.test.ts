@@ -13,11 +13,11 @@ import { quick } from '@millwright/cloud/platform/postgres/testing.ts'
 import { bearer, callerOf, type Platform, temporaryFolder, tokenOf, until, whenReady } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** An address of this machine that nobody else uses: a port that was free there a moment ago still is. */
+/** A loopback address that no other program uses, so a free port there stays free. */
 const host = `127.${1 + randomInt(250)}.${1 + randomInt(250)}.${1 + randomInt(250)}`
 
-/** Two processes on one database, each with half of the services, each the peer of the other. */
-describe('the services in two processes', () => {
+/** Two processes with one database. Each runs half of the services and is the peer of the other. */
+describe('services in two processes', () => {
   const folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const programs: Program[] = []
@@ -40,8 +40,8 @@ describe('the services in two processes', () => {
       MILLWRIGHT_HOST: host,
     }
     const peersOf = (names: string[], url: string) => names.map((name) => `${name}=${url}`).join(',')
-    const begin = (given: string[]) => {
-      const program = millwright(['cloud', ...given], { home, environment })
+    const begin = (args: string[]) => {
+      const program = millwright(['cloud', ...args], { home, environment })
       programs.push(program)
       return whenReady(program, home)
     }
@@ -65,7 +65,7 @@ describe('the services in two processes', () => {
     folder[Symbol.dispose]()
   })
 
-  test('answer the same whichever of them is asked', async () => {
+  test('returns the same response from each of two processes', async () => {
     for (const asked of [people, records]) {
       const caller = await callerOf(asked)
       const { name } = await caller.identity.userInfo({})
@@ -81,7 +81,7 @@ describe('the services in two processes', () => {
     }
   })
 
-  test('know where a client is, also behind the other process, and believe no client about it', async () => {
+  test('finds the address of a client behind the other process, and ignores addresses that a client claims', async () => {
     const token = await tokenOf(records.baseUrl, people.access)
     const { status, body } = await postFrom('127.0.0.2', `${records.baseUrl}/authorization/v1/access-groups`, {
       headers: { ...bearer(token), 'x-millwright-client': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' },
@@ -96,7 +96,7 @@ describe('the services in two processes', () => {
     )
   })
 
-  test('share their rights: what is revoked through one is refused by the other', async () => {
+  test('refuses a permission in one process after it was revoked in the other', async () => {
     const admin = await callerOf(people)
     const { data: made } = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
     await admin.authorization.createGrant({ body: { data: { principal: made.id, role: 'administrator' } } })
@@ -106,7 +106,7 @@ describe('the services in two processes', () => {
     await until('it is refused', async () => !(await isAllowed(() => historian.audit.listEntries({}))))
   })
 
-  test('the command line works on the same database', async () => {
+  test('runs the command line on the database of two processes', async () => {
     const { code, stdout } = await millwright(['tenants', 'list', '--json'], { home, environment }).ended
     assert.equal(code, 0)
     assert.deepEqual(
@@ -115,7 +115,7 @@ describe('the services in two processes', () => {
     )
   })
 
-  test('one that is down is told as such, and the other works on', async () => {
+  test('reports a stopped process as unavailable, and continues in the other one', async () => {
     const caller = await callerOf(records)
     assert.equal((await people.stop()).code, 0)
     const refused = await caller.authorization.listAccessGroups({}).catch((error: unknown) => error)
@@ -134,7 +134,7 @@ async function createDatabase({ connection }: EmbeddedPostgres): Promise<void> {
   }
 }
 
-/** Peers must know each other's port before they listen. */
+/** Peers need each other's port before they listen. */
 async function freePorts(): Promise<[number, number]> {
   const servers = [createServer().listen(0, host), createServer().listen(0, host)] as const
   await Promise.all(servers.map((server) => once(server, 'listening')))
@@ -152,7 +152,7 @@ async function isAllowed(attempt: () => Promise<unknown>): Promise<boolean> {
 
 type Sent = { headers: Record<string, string>; data: unknown }
 
-/** A request that comes from another address of this machine. */
+/** Sends a request from another address of this machine. */
 async function postFrom(localAddress: string, url: string, { headers, data }: Sent) {
   const sent = request(url, {
     method: 'POST',

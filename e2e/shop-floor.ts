@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { type Caller, until } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** Programs of a shop floor, each in a process of its own, as a person starts them. */
+/** The programs of a shop floor, each in its own process, as a user starts them. */
 
 export type Gateway = { id: string; program: Program; registryPort: string; status(): Promise<GatewayStatus> }
 export type GatewayStatus = { scans: number; spool: { entries: number }; links: { state: string; endpoint: string }[] }
 
 type Starting = { home: string; id: string; environment?: Record<string, string> }
 
-/** A new gateway of the platform, with the file that brings it in at its first start. */
+/** Creates a gateway of the platform and its enrolment file. */
 export async function newGateway(caller: Caller, { home, name }: { home: string; name: string }): Promise<string> {
   const { data: made } = await caller.onboarding.createGateway({ body: { data: { name } } })
   const config = await caller.onboarding.createGatewayConfig({ params: { id: made.id } })
@@ -47,14 +47,14 @@ export async function killed({ child, ended }: Program): Promise<void> {
 
 const plant = 'millwright.links.plant'
 
-/** Asks for a discovery of a simulated plant, once its link is there; answers the id. */
+/** Starts a discovery of a simulated plant when its link is available; returns its id. */
 export async function discover(caller: Caller, gatewayId: string, options: Record<string, string>): Promise<string> {
   await until('the link is there', async () => {
     const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
     return links.some(({ assetLinkId, reachable }) => assetLinkId === plant && reachable)
   })
-  const given = { protected_percent: '0', ...options }
-  const discoveryOptions = Object.entries(given).map(([key, value]) => ({ key, value }))
+  const allOptions = { protected_percent: '0', ...options }
+  const discoveryOptions = Object.entries(allOptions).map(([key, value]) => ({ key, value }))
   const { jobId } = await caller.discovery.createDiscovery({
     params: { gatewayId },
     body: { data: { assetLinkId: plant, discoveryOptions } },

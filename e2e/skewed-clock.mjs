@@ -3,9 +3,9 @@ const offsetMs = Number(process.env.SKEWED_HOURS ?? 0) * 3_600_000
 const RealDate = Date
 
 class SkewedDate extends RealDate {
-  constructor(...given) {
-    if (given.length === 0) super(RealDate.now() + offsetMs)
-    else super(...given)
+  constructor(...args) {
+    if (args.length === 0) super(RealDate.now() + offsetMs)
+    else super(...args)
   }
 
   static now() {

@@ -20,12 +20,12 @@ import {
 } from './platform.ts'
 import { cpuMsOfNode, nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
 
-/** Later starts find everything made: so many times what a Node takes that does nothing. */
+/** The processor time of a later start, as a multiple of an idle Node process. */
 const laterStartInNodes = 60
 
 describe('the first start', () => {
   const folder = temporaryFolder()
-  /** A path may hold anything. */
+  /** A path may contain any character. */
   const home = join(folder.path, 'Werk 7, Straße', "the owner's data")
   let platform: Platform
 
@@ -38,7 +38,7 @@ describe('the first start', () => {
     folder[Symbol.dispose]()
   })
 
-  test('says how to get in, and keeps secrets off what is no terminal', () => {
+  test('prints the credentials, and only hints at secrets when the output is not a terminal', () => {
     const { access, baseUrl, program } = platform
     const screen = program.stdout()
     assert.match(screen, /^Millwright \d+\.\d+\.\d+(?:-[\w.]+)? is ready after \d+\.\d s\.$/m)
@@ -50,13 +50,13 @@ describe('the first start', () => {
     assert.ok(!screen.includes(access.adminPassword) && !screen.includes(access.clientSecret))
   })
 
-  test('the command that it prints gets a token, and shows others no secret', () => {
+  test('prints a command that gets a token without showing the secret to other users', () => {
     const command = /^ +(.*millwright.* token)$/m.exec(platform.program.stdout())?.[1] ?? ''
     const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8', cwd: startedIn })
     assert.match(stdout, /^eyJ\S+\n$/, stderr)
   })
 
-  test('writes down who may come in, for its owner alone', () => {
+  test('stores the credentials in a file that only its owner can read', () => {
     const { access, baseUrl } = platform
     for (const file of ['first-run.json', 'master.key']) {
       assert.equal(statSync(join(home, file)).mode & 0o777, 0o600, file)
@@ -65,26 +65,27 @@ describe('the first start', () => {
     assert.deepEqual([access.baseUrl, access.adminUser], [baseUrl, 'admin'])
   })
 
-  test('gives programs tokens, by form and by HTTP Basic', () => givesTokens(platform.baseUrl, platform.access))
+  test('issues tokens to programs, by form and by HTTP Basic', () =>
+    assertIssuesTokens(platform.baseUrl, platform.access))
 
-  test('answers everybody who only looks', () => answersEverybody(platform.baseUrl))
+  test('serves the public pages without a token', () => assertServesPublicPages(platform.baseUrl))
 
-  test('refuses a second platform on the same home, and works beside one on another', async () => {
+  test('refuses a second platform on the same home, and runs next to one on another home', async () => {
     const { code, stderr } = await npmStart({ home }).ended
     const { pid } = platform.program.child
     assert.notEqual(code, 0)
     assert.match(stderr.trim(), new RegExp(`^/.+ is in use by process ${pid} since \\S+: stop that one first, .*\\.$`))
 
     using other = temporaryFolder('other')
-    await using beside = await startPlatform({ home: other.path })
-    for (const each of [platform, beside]) {
+    await using second = await startPlatform({ home: other.path })
+    for (const each of [platform, second]) {
       assert.equal((await (await callerOf(each)).identity.userInfo({})).tenant_name, 'default')
     }
-    assert.notEqual(platform.access.clientId, beside.access.clientId)
+    assert.notEqual(platform.access.clientId, second.access.clientId)
   })
 })
 
-async function givesTokens(baseUrl: string, access: { clientId: string; clientSecret: string }): Promise<void> {
+async function assertIssuesTokens(baseUrl: string, access: { clientId: string; clientSecret: string }): Promise<void> {
   const byForm = await tokenOf(baseUrl, access)
   const basic = Buffer.from(`${access.clientId}:${access.clientSecret}`).toString('base64')
   const response = await fetch(`${baseUrl}/oauth/token`, {
@@ -101,7 +102,7 @@ async function givesTokens(baseUrl: string, access: { clientId: string; clientSe
   }
 }
 
-async function answersEverybody(baseUrl: string): Promise<void> {
+async function assertServesPublicPages(baseUrl: string): Promise<void> {
   const pages: [string, string, RegExp][] = [
     ['/', 'text/html', /Millwright/],
     ['/auth/callback', 'text/html', /Millwright/],
@@ -126,10 +127,10 @@ async function answersEverybody(baseUrl: string): Promise<void> {
     assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/, path)
   }
   const proxied = await fetch(`${baseUrl}/metrics`, { headers: { 'x-forwarded-for': '127.0.0.1' } })
-  assert.equal(proxied.status, 404, 'metrics are for this machine only')
+  assert.equal(proxied.status, 404, 'metrics are available on this machine only')
 }
 
-test('is ready once the first run is committed and the local gateway is enrolled, and not before', async () => {
+test('is ready after the first run is committed and the local gateway is enrolled, and not before', async () => {
   using home = temporaryFolder()
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
@@ -171,10 +172,10 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The machine's own Node may be older than the one the product runs on. */
+/** The Node of this machine may be older than the one of the product. */
 const node = nodeOfMachine()
 
-test('a later start keeps users and tokens, and takes seconds', async () => {
+test('preserves users and tokens at a later start, which takes seconds', async () => {
   using home = temporaryFolder()
   const first = await startPlatform({ home: home.path, ...(node === undefined ? {} : { node }) })
   const { access } = first
@@ -187,25 +188,28 @@ test('a later start keeps users and tokens, and takes seconds', async () => {
 
   await using second = await startPlatform({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
   const nodes = second.startCpuMs / cpuMsOfNode()
-  assert.ok(nodes < laterStartInNodes, `it took ${second.startCpuMs} ms of the processor, as ${nodes} Nodes do`)
+  assert.ok(
+    nodes < laterStartInNodes,
+    `it took ${second.startCpuMs} ms of processor time, as ${nodes} idle Node processes`,
+  )
   assert.deepEqual(second.access, access)
   const { identity } = await callerOf(second, caller.token)
   const found = await identity.listServerUsers({ query: { name: 'historian' } })
   assert.equal(found.meta.totalElements, 1)
 })
 
-test('an ordinary user runs it', { skip: whyNotAsNobody() }, async () => {
+test('runs as an ordinary user', { skip: unprivilegedRefusal() }, async () => {
   using home = temporaryFolder()
   chownSync(home.path, nobody.uid, nobody.gid)
   await using platform = await startPlatform({ home: home.path, owner: nobody })
   assert.equal((await (await callerOf(platform)).identity.userInfo({})).kind, 'server_user')
-  // One of them may end while it is looked at.
+  // A process may end while it is inspected.
   const owners = postgresOf(home.path).map((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid)
   assert.deepEqual(new Set(owners.filter((uid) => uid !== undefined)), new Set([nobody.uid]))
 })
 
-function whyNotAsNobody(): string | false {
-  if (!isRoot) return 'the tests run as an ordinary user: every other test shows it'
+function unprivilegedRefusal(): string | false {
+  if (!isRoot) return 'the tests run as an ordinary user, so every other test covers it'
   const { status } = spawnSync(process.execPath, ['--check', join(root, 'main.mjs')], { ...nobody, cwd: '/' })
-  return status !== 0 && 'the checkout is not readable by others'
+  return status !== 0 && 'the checkout is not readable by other users'
 }

@@ -117,7 +117,6 @@ export const notYet: readonly string[] = [
   'cloud/platform/secrets',
   'cloud/platform/testing',
   'cloud/platform/uploaded-schemas',
-  'e2e',
   'gateway',
   'link-sdk',
   'links',
