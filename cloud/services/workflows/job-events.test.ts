@@ -100,5 +100,5 @@ test('sends an event when any filter matches, and all events without filters', (
     [{ actions: 'DELETE', jobIds: '2' }, false],
   ]
   for (const [filters, expected] of cases) assert.equal(eventFilter(filters)(data), expected, JSON.stringify(filters))
-  assert.throws(() => eventFilter({ actions: 'jump' }), /jump is not an action/)
+  assert.throws(() => eventFilter({ actions: 'jump' }), /"jump" is not an action/)
 })
