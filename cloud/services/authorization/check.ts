@@ -11,7 +11,7 @@ export type PermissionQuery = {
   accessGroup: string | null
 }
 
-/** ExplanationNames for the explanation: access groups by id, and the roles that contain the permission. */
+/** Names for the explanation: access groups by id, and the roles that contain the permission. */
 export type ExplanationNames = { accessGroups: ReadonlyMap<string, string>; rolesWith: readonly string[] }
 
 export type Verdict = { allowed: boolean; because: Reason[]; explanation: string }

@@ -16,7 +16,7 @@ export type Choice = {
   device: Device
   known: boolean
   chosen: readonly SealedCandidate[]
-  /** AssociatedCandidate instances that do not apply to this address or this link. */
+  /** Associated instances that do not apply to this address or this link. */
   withheld: readonly SealedCandidate[]
 }
 

@@ -20,7 +20,7 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Deletes the copies and associations of deleted assets, so that no secret outlives its device. */
 export function deletedAssetTasks(context: Context): TaskKinds {
   return {
-    'credentials.removeAssets': {
+    'credentials.forget': {
       periodic: { everyMs, pending: store.anyHeld },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)

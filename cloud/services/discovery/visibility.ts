@@ -13,7 +13,7 @@ import { findLink, linkAssetsOf } from './link-store.ts'
 import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 
 /**
- * A discovery is readable when its gateway is readable and its link is not hidden. WriteOptions operations also need the
+ * A discovery is readable when its gateway is readable and its link is not hidden. Write operations also need the
  * permission to run discoveries. Discovered assets are written with the permissions of the gateway.
  */
 export async function isReadable(

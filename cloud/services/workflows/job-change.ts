@@ -29,7 +29,7 @@ export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { k
 export function wakeOf(topic: string): Wake | undefined {
   if (topic.startsWith(movedTopic)) return { kind: 'moved', jobId: topic.slice(movedTopic.length) }
   if (!topic.startsWith(offeredTopic)) return undefined
-  // Operations of workflows contain no colon, client ids may.
+  // Names of workflows contain no colon, client ids may.
   const rest = topic.slice(offeredTopic.length)
   const end = rest.indexOf(':')
   return { kind: 'offered', workflow: rest.slice(0, end), clientId: rest.slice(end + 1) }

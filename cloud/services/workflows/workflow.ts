@@ -89,7 +89,7 @@ function shapeFaults(workflow: Workflow): FieldError[] {
     ]
   const reachable = reachableFrom(workflow, first)
   return workflow.states.flatMap(({ name }, index) =>
-    reachable.has(name) ? [] : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reachable`)],
+    reachable.has(name) ? [] : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reached`)],
   )
 }
 

@@ -61,7 +61,7 @@ test('does not count a password that was not checked, and lets accounts share a 
   const { tenantId } = hub.tenant
   const attempt = { subject: 'user jane.doe', address: '10.40.0.1' }
   const signIn = { attempt, action: 'identity.signIn', requestId: 'request', tenantId }
-  const overloaded = new Problem('overloaded', 'Too many people sign in isCorrect now')
+  const overloaded = new Problem('overloaded', 'Too many concurrent sign-ins')
   for (let count = 0; count < 12; count++)
     await assert.rejects(
       guard.checkPassword(signIn, () => Promise.reject(overloaded)),

@@ -123,7 +123,7 @@ const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
 export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
   const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
-  // Other roles of a gateway apply to signIn discovery writes for it, not to signIn its token can call.
+  // Other roles of a gateway apply to what discovery writes for it, not to what its token can call.
   const own = held.filter(({ role }) => role === 'gateway')
   return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
