@@ -58,7 +58,7 @@ const cases: Case[] = [
   {
     title: 'a master key that is none',
     home: homeWith({ 'master.key': 'open sesame\n' }),
-    expected: /^The master key in \S+master\.key is not 32 bytes in base64: put the right key back\.$/,
+    expected: /^The master key in \S+master\.key is not 32 bytes in base64: restore the correct key\.$/,
   },
   {
     title: 'a home that is a file',
@@ -80,7 +80,7 @@ const cases: Case[] = [
   {
     title: 'data of another PostgreSQL',
     home: homeWith({ 'postgres/data/PG_VERSION': '15\n' }),
-    expected: /^The data in \S+ is of PostgreSQL 15 and this is PostgreSQL \d+: .*\.$/,
+    expected: /^The data in \S+ is of PostgreSQL 15, but this version uses PostgreSQL \d+: .*\.$/,
   },
   {
     title: 'an address of another machine',

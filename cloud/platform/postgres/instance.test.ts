@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { holdHome, isHeld, parseHolder, parsePostmaster } from './instance.ts'
+import { isHeld, lockHome, parseHolder, parsePostmaster } from './instance.ts'
 import { identify, isServerOf, parseStat } from './processes.ts'
 import { temporaryFolder } from './testing.ts'
 
@@ -24,38 +24,38 @@ for (const { title, now, expected } of [
   test(`${title} ${expected ? 'holds' : 'does not hold'} the home`, () => assert.equal(isHeld(holder, now), expected))
 }
 
-test('a lock that makes no sense has no holder', () => {
+test('finds no holder in an invalid lock', () => {
   for (const text of [undefined, '', '{', '{"pid":0}', '{"pid":"1"}', '[]']) assert.equal(parseHolder(text), undefined)
   assert.deepEqual(parseHolder(JSON.stringify(holder)), holder)
 })
 
-test('a lock is taken once, over from a dead holder, and given back', async () => {
+test('takes a lock once, takes over the lock of a dead process, and releases it', async () => {
   using folder = temporaryFolder()
   const lock = path.join(folder.path, 'lock')
   const dead = spawn('/bin/true')
   await once(dead, 'exit')
   writeFileSync(lock, JSON.stringify({ ...holder, pid: dead.pid }))
 
-  const release = holdHome(folder.path, lock)
-  assert.throws(() => holdHome(folder.path, lock), { name: 'StartError' })
+  const release = lockHome(folder.path, lock)
+  assert.throws(() => lockHome(folder.path, lock), { name: 'StartError' })
   release()
   assert.deepEqual(readdirSync(folder.path), [])
 })
 
-test('a lock that cannot be written is told', () => {
+test('reports a lock that cannot be written', () => {
   using folder = temporaryFolder()
   mkdirSync(path.join(folder.path, 'there'))
-  assert.throws(() => holdHome(folder.path, path.join(folder.path, 'missing', 'lock')), /cannot be written: ENOENT/)
+  assert.throws(() => lockHome(folder.path, path.join(folder.path, 'missing', 'lock')), /cannot be written: ENOENT/)
 })
 
-test('the state of a process is found behind any name', () => {
+test('parses the state of a process with any name', () => {
   const rest = 'S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20'
   for (const name of ['node', 'a b', ') Z 1', '((']) {
     assert.deepEqual(parseStat(`12 (${name}) ${rest}`), { state: 'S', startTicks: '4242' })
   }
 })
 
-test('this process is alive and keeps its identity; a number that nobody has is dead', () => {
+test('identifies this process as alive and an unused process id as dead', () => {
   assert.equal(identify(process.pid).alive, true)
   assert.equal(identify(process.pid).started, identify(process.pid).started)
   assert.equal(identify(2 ** 30).alive, false)
@@ -72,7 +72,7 @@ for (const { command, expected } of [
     assert.equal(isServerOf(command, '/home/a b/data'), expected))
 }
 
-test("the server's own file tells where it listens and whether it is ready", () => {
+test('parses the address and state of the server from its own file', () => {
   const lines = ['42', '/home/data', '1700000000', '5432', '/tmp/millwright-1', '', '  123  4', 'ready   ', '']
   const expected = { pid: 42, port: 5432, socketFolder: '/tmp/millwright-1', isReady: true }
   assert.deepEqual(parsePostmaster(lines.join('\n')), expected)

@@ -9,17 +9,17 @@ const leftoverLimitMs = 20_000
 
 export type Holder = { pid: number; started: string | undefined; since: string }
 
-/** What the server writes about itself into its data folder. */
+/** The content of the pid file of the server. */
 export type Postmaster = { pid: number; port: number; socketFolder: string; isReady: boolean }
 
-/** Makes this process the only one that runs a server on a home; returns how to give it back. */
-export function holdHome(home: string, lockFile: string): () => void {
+/** Locks the home, so that only this process runs a server on it. Returns a function that releases the lock. */
+export function lockHome(home: string, lockFile: string): () => void {
   const own: Holder = { pid: process.pid, started: identify(process.pid).started, since: new Date().toISOString() }
   const content = JSON.stringify(own)
   while (!tryCreate(lockFile, content)) {
     const found = readText(lockFile)
     const holder = parseHolder(found)
-    if (holder !== undefined && isHeld(holder, identify(holder.pid))) throw inUse(home, holder)
+    if (holder !== undefined && isHeld(holder, identify(holder.pid))) throw homeInUse(home, holder)
     if (found !== undefined) removeStale(lockFile, found)
   }
   let held = true
@@ -29,18 +29,18 @@ export function holdHome(home: string, lockFile: string): () => void {
   }
 }
 
-function inUse(home: string, { pid, since }: Holder): StartError {
+function homeInUse(home: string, { pid, since }: Holder): StartError {
   const who = pid === process.pid ? 'this process' : `process ${pid}`
-  return new StartError(`${home} is in use by ${who} since ${since}: stop that one first, or use another home.`)
+  return new StartError(`${home} is in use by ${who} since ${since}: stop it first, or use another home.`)
 }
 
-/** The same number alone is not enough: it may have gone to another process since. */
+/** The process id alone is not enough, because the system reuses ids. */
 export function isHeld(holder: Holder, now: Identity): boolean {
   if (!now.alive) return false
   return now.started === undefined || holder.started === undefined || now.started === holder.started
 }
 
-/** A lock appears with its content or not at all, so one that cannot be read is left from a broken disk. */
+/** A lock file is created with its content in one step. One that cannot be parsed is left from a disk failure. */
 export function parseHolder(text: string | undefined): Holder | undefined {
   try {
     const { pid, started, since } = JSON.parse(text ?? '')
@@ -71,7 +71,7 @@ function tryCreate(lockFile: string, content: string): boolean {
   }
 }
 
-/** Another start may have replaced the stale lock in between: then that one goes back to its place. */
+/** A concurrent start may have replaced the stale lock. Then its lock is put back. */
 function removeStale(lockFile: string, stale: string): void {
   const aside = `${lockFile}.${process.pid}.old`
   try {
@@ -88,7 +88,7 @@ export function readPostmaster(dataFolder: string): Postmaster | undefined {
   return parsePostmaster(readText(path.join(dataFolder, 'postmaster.pid')))
 }
 
-/** The lines are number, data folder, start, port, socket folder, address, shared memory and, at last, the state. */
+/** The lines are: pid, data folder, start time, port, socket folder, address, shared memory, state. */
 export function parsePostmaster(text: string | undefined): Postmaster | undefined {
   const lines = (text ?? '').split('\n')
   const pid = Number(lines[0])
@@ -98,9 +98,9 @@ export function parsePostmaster(text: string | undefined): Postmaster | undefine
 }
 
 /**
- * Ends the processes that an earlier server of this home left, and removes its pid file, which may be torn after a full disk.
- * Backends outlive a postmaster that was killed, and a new one refuses to start while they use its shared memory. The caller
- * holds the home, so no other server needs them.
+ * Ends the processes that an earlier server of this home left, and removes its pid file, which may be incomplete after
+ * a full disk. Backends outlive a killed postmaster, and a new one refuses to start while they use its shared memory.
+ * The caller holds the lock of the home, so no other server needs them.
  */
 export async function endLeftovers(dataFolder: string): Promise<void> {
   const left = readPostmaster(dataFolder)
@@ -112,10 +112,13 @@ export async function endLeftovers(dataFolder: string): Promise<void> {
   rmSync(path.join(dataFolder, 'postmaster.pid'), { force: true })
 }
 
-type Ending = { running: () => number[]; signal: NodeJS.Signals; killAfterMs: number }
+type EndOptions = { running: () => number[]; signal: NodeJS.Signals; killAfterMs: number }
 
-/** Ends processes with a signal, and kills those that do not react, such as stopped ones: the next start recovers the data. */
-async function end(dataFolder: string, { running, signal, killAfterMs }: Ending): Promise<void> {
+/**
+ * Ends processes with a signal, and kills those that do not react, such as stopped ones. The next start recovers the
+ * data.
+ */
+async function end(dataFolder: string, { running, signal, killAfterMs }: EndOptions): Promise<void> {
   const startedAt = Date.now()
   for (const pid of running()) send(pid, signal)
   for (let pids = running(), isKilled = false; pids.length > 0; pids = running()) {

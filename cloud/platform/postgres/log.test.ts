@@ -17,7 +17,7 @@ for (const { title, lines, expected } of [
     expected: 'could not create directory "/x": Permission denied',
   },
   { title: 'else the last line', lines: ['one', 'sh: postgres: not found.', ''], expected: 'sh: postgres: not found' },
-  { title: 'else that there was none', lines: [''], expected: 'it said nothing' },
+  { title: 'else that there was none', lines: [''], expected: 'it logged no reason' },
 ]) {
   test(`the meaningful line is ${title}`, () => assert.equal(meaningfulLine(lines.join('\n')), expected))
 }

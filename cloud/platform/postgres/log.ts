@@ -5,7 +5,7 @@ const keptBytes = 4 * 1024 * 1024
 
 export type ServerLog = { file: string; descriptor: number; close(): void; lastMeaningfulLine(): string }
 
-/** A log that has grown is kept once, beside the new one: it only tells what went wrong lately. */
+/** Opens the log. A log that has grown too large is renamed and kept once, because only recent messages matter. */
 export function openLog(file: string, account: Account): ServerLog {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > keptBytes) renameSync(file, `${file}.1`)
   const descriptor = openSync(file, 'a', 0o600)
@@ -19,7 +19,7 @@ export function openLog(file: string, account: Account): ServerLog {
   }
 }
 
-/** A home may be deleted while its server ends; that is no reason to fail. */
+/** A home may be deleted while its server ends, which is not an error. */
 function textFrom(file: string, start: number): string {
   try {
     return readFileSync(file).subarray(start).toString()
@@ -28,7 +28,7 @@ function textFrom(file: string, start: number): string {
   }
 }
 
-/** The server's last word on why it ended; what follows a fatal line only tells that it ended. */
+/** Returns the reason why the server ended. Lines after a fatal one only report the end. */
 export function meaningfulLine(text: string): string {
   const lines = text
     .split('\n')
@@ -36,7 +36,7 @@ export function meaningfulLine(text: string): string {
     .filter((line) => line !== '')
   const worst =
     lines.findLast((line) => /\b(FATAL|PANIC): /.test(line)) ?? lines.findLast((line) => /error: /.test(line))
-  return (worst ?? lines.at(-1) ?? 'it said nothing')
+  return (worst ?? lines.at(-1) ?? 'it logged no reason')
     .replace(/^.*?\b(FATAL|PANIC|ERROR|LOG|error):\s+/, '')
     .replace(/\.$/, '')
 }

@@ -15,11 +15,11 @@ const settings = quick
 const folder = temporaryFolder()
 after(() => folder[Symbol.dispose]())
 
-/** One home for all tests that can go on from what the one before left: making a data folder is the slow part. */
+/** One home for all tests that can continue from the state before: creating a data folder is slow. */
 const home = path.join(folder.path, 'a home, with "spaces"')
 const data = path.join(home, 'postgres', 'data')
 
-test('the first start makes a database that sorts, counts and speaks the same everywhere', async () => {
+test('creates a database with the same collation, encoding and language on every system at the first start', async () => {
   const server = await startPostgres({ home, settings })
   const [database] = await query(
     server.connection,
@@ -42,7 +42,7 @@ test('the first start makes a database that sorts, counts and speaks the same ev
   assert.equal(statSync(path.join(home, 'postgres')).mode & 0o777, 0o700)
 })
 
-test('without other settings the data is safe', async () => {
+test('uses durable settings by default', async () => {
   const server = await startPostgres({ home })
   const rows = await query(
     server.connection,
@@ -56,7 +56,7 @@ test('without other settings the data is safe', async () => {
   )
 })
 
-test('a failed statement leaves no value of a row, a parameter or a statement in the log', async () => {
+test('logs no value of a row, a parameter or a statement when a statement fails', async () => {
   const server = await startPostgres({ home, settings })
   const client = new pg.Client(server.connection)
   await client.connect()
@@ -73,7 +73,7 @@ test('a failed statement leaves no value of a row, a parameter or a statement in
   assert.doesNotMatch(log, /hidden/)
 })
 
-test('stopping ends running queries and is quick', async () => {
+test('ends running queries quickly at stop', async () => {
   const server = await startPostgres({ home, settings })
   const client = new pg.Client(server.connection)
   client.on('error', () => {})
@@ -90,7 +90,7 @@ test('stopping ends running queries and is quick', async () => {
   assert.equal(existsSync(path.join(home, 'postgres', 'lock')), false)
 })
 
-test('one home has one server, which other processes find', async () => {
+test('runs one server per home, which other processes find', async () => {
   assert.equal(attachPostgres({ home }), undefined)
   const server = await startPostgres({ home, settings })
   const second = await refusal({ home })
@@ -99,14 +99,14 @@ test('one home has one server, which other processes find', async () => {
   assert.equal(second.code, 1)
   assert.match(
     second.message,
-    new RegExp(`^StartError: .* is in use by process ${process.pid} since .*: stop that one first`),
+    new RegExp(`^StartError: .* is in use by process ${process.pid} since .*: stop it first`),
   )
   assert.deepEqual(attachPostgres({ home }), server.connection)
   await server.stop()
   assert.equal(attachPostgres({ home }), undefined)
 })
 
-test('two homes run at once', async () => {
+test('runs two homes at the same time', async () => {
   const other = path.join(folder.path, 'other')
   const servers = await Promise.all([startPostgres({ home, settings }), startPostgres({ home: other, settings })])
   const answers = await Promise.all(servers.map(({ connection }) => query(connection, `show data_directory`)))
@@ -115,7 +115,7 @@ test('two homes run at once', async () => {
   assert.deepEqual(answers, [[{ data_directory: data }], [{ data_directory: path.join(other, 'postgres', 'data') }]])
 })
 
-test('a folder for temporary files that is too long for a socket is not used', async () => {
+test('does not use a temporary folder whose path is too long for a socket', async () => {
   const before = process.env.TMPDIR
   process.env.TMPDIR = path.join(folder.path, 'long'.repeat(30))
   mkdirSync(process.env.TMPDIR)
@@ -129,7 +129,7 @@ test('a folder for temporary files that is too long for a socket is not used', a
   }
 })
 
-test('the server ends when its owner is killed, and the next start has what was committed', async () => {
+test('ends the server when its owner is killed, and keeps committed data', async () => {
   const owner = await ownerProcess({ home })
   await query(owner.connection, `insert into kept values ('committed')`)
   const { pid } = readPostmaster(data) ?? assert.fail('no server')
@@ -141,7 +141,7 @@ test('the server ends when its owner is killed, and the next start has what was 
   await server.stop()
 })
 
-test('a start right after the owner was killed waits for the server that is ending', async () => {
+test('waits for a server that is ending when its owner was just killed', async () => {
   const owner = await ownerProcess({ home })
   owner.child.kill('SIGKILL')
   await until(() => !identify(owner.child.pid ?? 0).alive)
@@ -151,7 +151,7 @@ test('a start right after the owner was killed waits for the server that is endi
   await server.stop()
 })
 
-test('a server that was left running without an owner is ended', async () => {
+test('ends a server that runs without an owner', async () => {
   const { uid, gid } = statSync(data)
   using sockets = temporaryFolder({ uid, gid })
   const command = serverArguments({ dataFolder: data, socketFolder: sockets.path, settings })
@@ -164,7 +164,7 @@ test('a server that was left running without an owner is ended', async () => {
   await server.stop()
 })
 
-test('a server whose main process is killed while queries run comes back by itself, again and again', async () => {
+test('restarts a server whose main process is killed while queries run, repeatedly', async () => {
   const warnings: string[] = []
   const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
   const killed = new Set<number>()
@@ -174,7 +174,7 @@ test('a server whose main process is killed while queries run comes back by itse
     await busy.connect()
     const { rows } = await busy.query<{ pid: number }>('select pg_backend_pid() as pid')
     busy.query('select count(*) from generate_series(1, 100000000000) number').catch(() => {})
-    // A backend that is stopped does not notice that its server is gone.
+    // A stopped backend does not notice that its server has ended.
     if (round === 2) process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
     const { pid } = readPostmaster(data) ?? assert.fail('no server')
     process.kill(pid, 'SIGKILL')
@@ -191,7 +191,7 @@ test('a server whose main process is killed while queries run comes back by itse
   assert.equal((await server.exited).expected, true)
 })
 
-test('a server that cannot be restarted is tried again until it can, and can be stopped meanwhile', async () => {
+test('retries a server that cannot be restarted, and can be stopped meanwhile', async () => {
   const warnings: string[] = []
   const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
   const kill = () => process.kill(readPostmaster(data)?.pid ?? assert.fail('no server'), 'SIGKILL')
@@ -210,7 +210,7 @@ test('a server that cannot be restarted is tried again until it can, and can be 
   renameSync(`${control}.away`, control)
 })
 
-test('numbers that went to other programs hold nothing', async () => {
+test('ignores process ids that other programs have now', async () => {
   const lock = { pid: process.pid, started: 'another time', since: 'long ago' }
   writeFileSync(path.join(home, 'postgres', 'lock'), JSON.stringify(lock))
   writeFileSync(path.join(data, 'postmaster.pid'), `${process.pid}\n${data}\n1\n5432\n/tmp\n\n0 0\nready   \n`)
@@ -220,7 +220,7 @@ test('numbers that went to other programs hold nothing', async () => {
   await server.stop()
 })
 
-test('what a killed first start left is cleared away', async () => {
+test('removes the remains of a first start that was killed', async () => {
   const fresh = path.join(folder.path, 'fresh')
   const unfinished = path.join(fresh, 'postgres', 'data.unfinished-abc')
   mkdirSync(unfinished, { recursive: true })
@@ -231,7 +231,7 @@ test('what a killed first start left is cleared away', async () => {
   assert.equal(existsSync(unfinished), false)
 })
 
-test('a log that has grown is kept once', async () => {
+test('keeps one old log file', async () => {
   const log = path.join(home, 'postgres', 'postgres.log')
   writeFileSync(log, 'x'.repeat(5 * 1024 * 1024))
   const server = await startPostgres({ home, settings })

@@ -4,37 +4,37 @@ import path from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Account, candidates, canEnter, chooseAccount, type Owner, systemUsers } from './account.ts'
 import { findBinaries, linkLibraries } from './binaries.ts'
-import { isNewFolder, makeDataFolder, superuser } from './data-folder.ts'
-import { endLeftovers, findHolder, holdHome, readPostmaster } from './instance.ts'
+import { createDataFolder, isNewFolder, superuser } from './data-folder.ts'
+import { endLeftovers, findHolder, lockHome, readPostmaster } from './instance.ts'
 import { openLog } from './log.ts'
 import { type ServerExit, startServer, untilReady } from './server.ts'
 import { isOff, type Settings, serverArguments } from './settings.ts'
 import { prepareSocketFolder, removeSocketFolder, socketFolders, socketPort } from './socket-folder.ts'
 import { supervise } from './supervisor.ts'
 
-/** In the form that the driver takes; the host is the folder of the socket. */
+/** In the format of the driver. The host is the folder of the socket. */
 export type Connection = { host: string; port: number; user: string; database: string }
 
 export type EmbeddedPostgres = {
   connection: Connection
-  /** Resolves when the server has ended for good: it was stopped, or its data folder is gone. */
+  /** Resolves when the server has ended permanently: it was stopped, or its data folder was deleted. */
   exited: Promise<ServerExit>
-  /** Ends the server and its connections; resolves when it is down and the home is free again. */
+  /** Ends the server and its connections. Resolves when it is down and the home is unlocked. */
   stop(): Promise<void>
 }
 
 export type PostgresOptions = {
   home: string
-  /** Replace the defaults one by one. */
+  /** Settings that replace the defaults. */
   settings?: Settings
   log?: (sentence: string) => void
   /** Called when the server ended unexpectedly and is restarted. */
   warn?: (sentence: string) => void
 }
 
-type Places = { home: string; folder: string; data: string; lock: string; log: string; spareLibraries: string }
+type HomePaths = { home: string; folder: string; data: string; lock: string; log: string; spareLibraries: string }
 
-/** Starts the server of a home and keeps it running; makes its data folder first where there is none. */
+/** Starts the server of a home and keeps it running. Creates its data folder if it does not exist. */
 export async function startPostgres({
   home,
   settings = {},
@@ -42,32 +42,32 @@ export async function startPostgres({
   warn = log,
 }: PostgresOptions): Promise<EmbeddedPostgres> {
   const binaries = findBinaries()
-  const places = prepareHome(home)
-  const release = holdHome(places.home, places.lock)
+  const paths = prepareHome(home)
+  const release = lockHome(paths.home, paths.lock)
   try {
-    const isNew = isNewFolder(places.data, binaries)
-    const account = accountFor(places, { program: binaries.postgres, isNew })
+    const isNew = isNewFolder(paths.data, binaries)
+    const account = accountFor(paths, { program: binaries.postgres, isNew })
     const environment = {
       PATH: process.env.PATH,
       LC_ALL: 'C',
       TZ: 'UTC',
-      ...linkLibraries(binaries, places.spareLibraries),
+      ...linkLibraries(binaries, paths.spareLibraries),
     }
     if (isNew) {
-      log('Making the database folder.')
+      log('Creating the database folder.')
       const durable = !isOff(settings.fsync)
-      await makeDataFolder({ folder: places.data, binaries, account, environment, durable })
+      await createDataFolder({ folder: paths.data, binaries, account, environment, durable })
     }
-    const socketFolder = chooseSocketFolder(places.home, account)
-    const command = [binaries.postgres, ...serverArguments({ dataFolder: places.data, socketFolder, settings })]
+    const socketFolder = chooseSocketFolder(paths.home, account)
+    const command = [binaries.postgres, ...serverArguments({ dataFolder: paths.data, socketFolder, settings })]
     const server = await supervise({
       async start() {
-        await endLeftovers(places.data)
+        await endLeftovers(paths.data)
         prepareSocketFolder(socketFolder, account)
-        return startServer({ command, account, environment, log: openLog(places.log, account) })
+        return startServer({ command, account, environment, log: openLog(paths.log, account) })
       },
-      untilReady: (started) => untilReady(started, { dataFolder: places.data, log }),
-      isGone: () => !existsSync(path.join(places.data, 'PG_VERSION')),
+      untilReady: (started) => untilReady(started, { dataFolder: paths.data, log }),
+      isGone: () => !existsSync(path.join(paths.data, 'PG_VERSION')),
       warn,
     }).catch((error: unknown) => {
       removeSocketFolder(socketFolder)
@@ -84,16 +84,16 @@ export async function startPostgres({
   }
 }
 
-/** Files and processes fail for reasons outside of this program, such as a full disk. */
+/** File and process errors have causes outside this program, such as a full disk. */
 function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** How to reach the server that another process runs on this home; undefined when none runs or it is not ready yet. */
+/** Returns the address of the server that another process runs on this home, or undefined if none is ready. */
 export function attachPostgres({ home }: { home: string }): Connection | undefined {
-  const places = placesOf(path.resolve(home))
-  if (findHolder(places.lock) === undefined) return undefined
-  const postmaster = readPostmaster(places.data)
+  const paths = pathsOf(path.resolve(home))
+  if (findHolder(paths.lock) === undefined) return undefined
+  const postmaster = readPostmaster(paths.data)
   return postmaster?.isReady ? connectionTo(postmaster) : undefined
 }
 
@@ -101,7 +101,7 @@ function connectionTo({ socketFolder, port }: { socketFolder: string; port: numb
   return { host: socketFolder, port, user: superuser, database: 'postgres' }
 }
 
-function placesOf(home: string): Places {
+function pathsOf(home: string): HomePaths {
   const folder = path.join(home, 'postgres')
   return {
     home,
@@ -113,30 +113,30 @@ function placesOf(home: string): Places {
   }
 }
 
-/** Others may pass through a new home, because the server may run as another user, but see nothing in it. */
-function prepareHome(home: string): Places {
+/** Other users can pass through a new home, because the server may run as another user, but cannot read it. */
+function prepareHome(home: string): HomePaths {
   try {
     mkdirSync(home, { recursive: true, mode: 0o711 })
-    const places = placesOf(realpathSync(home))
-    mkdirSync(places.folder, { recursive: true, mode: 0o700 })
-    return places
+    const paths = pathsOf(realpathSync(home))
+    mkdirSync(paths.folder, { recursive: true, mode: 0o700 })
+    return paths
   } catch (error) {
     throw new StartError(`The home ${home} cannot be used: ${error instanceof Error ? error.message : error}.`)
   }
 }
 
-function accountFor(places: Places, needs: { program: string; isNew: boolean }): Account {
+function accountFor(paths: HomePaths, needs: { program: string; isNew: boolean }): Account {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  const data = needs.isNew ? undefined : ownerOf(places.data)
-  const known = { self, home: ownerOf(places.home), data, users: systemUsers() }
+  const data = needs.isNew ? undefined : ownerOf(paths.data)
+  const known = { self, home: ownerOf(paths.home), data, users: systemUsers() }
   if (self.uid !== 0 && data !== undefined && data.uid !== self.uid) {
     throw new StartError(
-      `${places.data} belongs to user ${data.uid}: start Millwright as that user, or use another home.`,
+      `${paths.data} belongs to user ${data.uid}: start Millwright as that user, or use another home.`,
     )
   }
-  const folders = [needs.program, places.home]
+  const folders = [needs.program, paths.home]
   const account = chooseAccount(candidates(known), { folders, isNew: needs.isNew })
-  if (self.uid === 0) chownSync(places.folder, account.uid, account.gid)
+  if (self.uid === 0) chownSync(paths.folder, account.uid, account.gid)
   return account
 }
 
@@ -149,6 +149,8 @@ function chooseSocketFolder(home: string, account: Account): string {
   const folders = socketFolders(home, os.tmpdir())
   const found = folders.find((folder) => canEnter(account, path.dirname(folder))) ?? folders.at(-1)
   if (found === undefined)
-    throw new StartError('There is no folder for temporary files that is short enough for a socket.')
+    throw new StartError(
+      'The path of every temporary folder is too long for a socket: set TMPDIR to a folder with a shorter path.',
+    )
   return found
 }

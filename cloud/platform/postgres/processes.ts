@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** `started` tells a process from a later one with the same number; undefined where the system does not say. */
+/**
+ * `started` distinguishes a process from a later one with the same id. It is undefined where the system does not report
+ * it.
+ */
 export type Identity = { alive: boolean; started: string | undefined }
 
 export function identify(pid: number): Identity {
@@ -14,18 +17,22 @@ export function identify(pid: number): Identity {
   return { alive: true, started: processStatus(pid, 'lstart') }
 }
 
-/** The name, in parentheses, may hold spaces and parentheses itself: fields count from the last one. */
+/**
+ * The name is in parentheses and may contain spaces and parentheses, so fields are counted from the last parenthesis.
+ */
 export function parseStat(stat: string): { state: string; startTicks: string } {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { state: fields[0] ?? '', startTicks: fields[19] ?? '' }
 }
 
-/** A dead process that nobody waited for keeps its number, as in a container without an init process. */
+/**
+ * A dead process that its parent did not wait for (a zombie) keeps its id, as in a container without an init process.
+ */
 function isRunning(state: string): boolean {
   return state !== 'Z' && state !== 'X'
 }
 
-/** Ticks count from the start of the machine, so a number and its ticks may come again after the next one. */
+/** Ticks count from the boot, so the same id and ticks can occur again after the next boot. */
 function bootId(): string {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
 }
@@ -38,7 +45,7 @@ function acceptsSignals(pid: number): boolean {
   }
 }
 
-/** The postmaster of a data folder, started by us or by pg_ctl. */
+/** Returns true for the postmaster of a data folder, started by Millwright or by pg_ctl. */
 export function isServerOf(command: string, dataFolder: string): boolean {
   return `${command} `.includes(`postgres -D ${dataFolder} `)
 }
@@ -49,7 +56,7 @@ export function commandOf(pid: number): string {
   return processStatus(pid, 'command') ?? ''
 }
 
-/** Processes that serve a data folder after their postmaster was killed; known on Linux only. */
+/** The processes of a data folder whose postmaster was killed. Only Linux reports them. */
 export function backendsOf(dataFolder: string): number[] {
   return runningPids().filter(
     (pid) => linkTarget(`/proc/${pid}/cwd`) === dataFolder && commandOf(pid).startsWith('postgres: '),

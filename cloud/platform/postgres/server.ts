@@ -9,7 +9,7 @@ import type { ServerLog } from './log.ts'
 export type ServerExit = {
   code: number | null
   signal: NodeJS.Signals | null
-  /** False when nobody called stop: the server ended by itself. */
+  /** False if the server ended without a call of `stop`. */
   expected: boolean
   lastLogLine: string
 }
@@ -23,11 +23,11 @@ const patienceMs = 10_000
 const fastStopMs = 8_000
 
 /**
- * Runs in the new session as the server's user. A second process waits until our end of the pipe closes, which it also
- * does when we are killed, and then ends the server; a written line means that there is nothing left to end.
- * The shell itself becomes the server, so its number and its exit are the server's. The second process is nobody's child,
- * because the server would wonder about it, and the pipe is descriptor 3, because a shell gives background processes no
- * standard input.
+ * The start script of the server. It runs in a new session as the server's user. A second process waits for the end of
+ * the pipe, which also closes when this process is killed, and then ends the server. A written line means that the
+ * server has ended already. The shell becomes the server, so both have the same pid and exit code. The second process
+ * is detached, because the server does not expect children. The pipe is descriptor 3, because a shell gives background
+ * processes no standard input.
  */
 const watchedServer = `
 ( (
@@ -39,8 +39,8 @@ const watchedServer = `
 exec "$@" 3<&-`
 
 /**
- * In a session of its own the terminal's Ctrl-C does not reach the server: its owner ends it when it is done itself.
- * The server does not keep the owner's process alive, nor outlives it.
+ * Starts the server in its own session, so that Ctrl-C in the terminal does not reach it: its owner ends it when it is
+ * finished. The server neither keeps the owner's process alive nor outlives it.
  */
 export function startServer(given: {
   command: string[]
@@ -89,8 +89,8 @@ function exitOf(child: ChildProcess): Promise<Pick<ServerExit, 'code' | 'signal'
 }
 
 /**
- * SIGINT ends the connections and writes everything down; SIGQUIT leaves that to the recovery of the next start. A process that
- * was stopped with SIGSTOP takes signals only after SIGCONT.
+ * SIGINT ends the connections and writes a checkpoint; SIGQUIT leaves recovery to the next start. A process that was
+ * stopped with SIGSTOP handles signals only after SIGCONT.
  */
 async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<void> {
   child.ref()
@@ -101,7 +101,7 @@ async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<vo
   clearTimeout(lastResort)
 }
 
-/** The server writes its state into its data folder; asking it over the socket would need a driver. */
+/** The server writes its state into its data folder. A query over the socket would need a driver. */
 export async function untilReady(
   server: Server,
   { dataFolder, log }: { dataFolder: string; log: (sentence: string) => void },
@@ -122,7 +122,7 @@ export async function untilReady(
       throw new StartError(`PostgreSQL was not ready after ${startLimitMs / 1000} seconds (log: ${server.logFile}).`)
     }
     if (Date.now() - told > patienceMs) {
-      log('PostgreSQL is still starting; after a crash it first restores what was written last.')
+      log('PostgreSQL is still starting; after a crash it first recovers the latest writes.')
       told = Date.now()
     }
     await delay(pollMs)

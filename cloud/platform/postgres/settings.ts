@@ -1,8 +1,8 @@
 export type Settings = Record<string, string | number | boolean>
 
 /**
- * For two cores and 4 GB beside the programs that use it. Given on the command line, so that a data folder of an older
- * version runs with today's settings. What is written down never holds values of a row or a statement.
+ * For two cores and 4 GB of memory, shared with other programs. The settings are passed on the command line, so that a
+ * data folder of an older version uses the current ones. Log lines never contain values of a row or a statement.
  */
 const defaults: Settings = {
   listen_addresses: '',
@@ -38,14 +38,14 @@ const defaults: Settings = {
   log_parameter_max_length_on_error: 0,
 }
 
-/** The socket's folder is a list to PostgreSQL: quotes keep a comma in it from ending the first item. */
+/** PostgreSQL parses the socket folder as a list: quotes protect a comma in the path. */
 export function serverArguments(given: { dataFolder: string; socketFolder: string; settings: Settings }): string[] {
   const settings = { ...defaults, unix_socket_directories: `"${given.socketFolder}"`, ...given.settings }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${printed(value)}`])
   return ['-D', given.dataFolder, ...options]
 }
 
-/** Also `fsync: 'off'`, as PostgreSQL itself would read it. */
+/** Also accepts `fsync: 'off'`, as PostgreSQL does. */
 export function isOff(value: Settings[string] | undefined): boolean {
   return ['off', 'false', 'no', '0'].includes(`${value}`)
 }

@@ -4,12 +4,12 @@ import path from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { Account } from './account.ts'
 
-/** Only part of the socket's name: there is no TCP port. */
+/** Only part of the name of the socket; there is no TCP port. */
 export const socketPort = 5432
 /** The system's limit is 107 bytes on Linux and 103 on macOS. */
 const socketPathLimit = 103
 
-/** Where a home's socket can be, best first: short enough for a socket, and the same for every start of that home. */
+/** The possible folders for the socket of a home, best first: short enough for a socket, and the same at each start. */
 export function socketFolders(home: string, temporary: string): string[] {
   const name = `millwright-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`
   const folders = new Set([path.join(path.resolve(temporary), name), path.join('/tmp', name)])
@@ -21,8 +21,8 @@ function socketPath(folder: string): string {
 }
 
 /**
- * Makes the folder that only the server's user and root can enter. Its parent is open to everybody, so a folder that is
- * there already is looked at first. The caller holds the home: a socket that is left in it has no server.
+ * Creates the folder that only the server's user and root can enter. Its parent is writable for all users, so an
+ * existing folder is checked first. The caller holds the lock of the home, so a leftover socket has no server.
  */
 export function prepareSocketFolder(folder: string, account: Account): void {
   const self = process.getuid?.() ?? account.uid
@@ -34,7 +34,7 @@ export function prepareSocketFolder(folder: string, account: Account): void {
     const flaw = flawOf(stats, [account.uid, self])
     if (flaw !== undefined) {
       throw new StartError(
-        `The folder ${folder} for PostgreSQL's socket was made by somebody else, ${flaw}: delete it, or set TMPDIR to another folder.`,
+        `The folder ${folder} for PostgreSQL's socket is not safe: ${flaw}; delete it, or set TMPDIR to another folder.`,
       )
     }
   }
@@ -46,12 +46,12 @@ export function removeSocketFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** What makes a folder unsafe to keep a socket in. */
+/** Returns the reason why a folder is not safe for a socket. */
 export function flawOf(stats: Pick<Stats, 'uid' | 'mode' | 'isDirectory'>, owners: number[]): string | undefined {
-  if (!stats.isDirectory()) return 'it is no folder'
+  if (!stats.isDirectory()) return 'it is not a folder'
   if (!owners.includes(stats.uid)) return `it belongs to user ${stats.uid}`
   const mode = stats.mode & 0o7777
-  return mode === 0o700 ? undefined : `others may enter it (mode ${mode.toString(8)})`
+  return mode === 0o700 ? undefined : `other users can enter it (mode ${mode.toString(8)})`
 }
 
 function reason(error: unknown): string {

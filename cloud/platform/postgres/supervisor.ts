@@ -2,13 +2,13 @@ import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Server, ServerExit } from './server.ts'
 
 /**
- * Keeps a server running. When it ends without being stopped, it is started again: at once the first time, then with
- * exponential back-off. Attempts go on until one succeeds, because the causes pass (a full disk, a killed process); they end
- * only when the data folder is gone or `stop` is called.
+ * Keeps a server running. When it ends without being stopped, it is restarted: at once the first time, then with
+ * exponential back-off. Attempts continue until one succeeds, because the causes are temporary (a full disk, a killed
+ * process). They end only when the data folder was deleted or `stop` is called.
  */
 
 export type Supervised = {
-  /** Resolves when the server has ended for good. */
+  /** Resolves when the server has ended permanently. */
   exited: Promise<ServerExit>
   stop(): Promise<void>
 }
@@ -17,7 +17,7 @@ type Options = {
   /** Starts the server process. */
   start: () => Promise<Server>
   untilReady: (server: Server) => Promise<void>
-  /** Whether a restart is pointless. */
+  /** Returns true if a restart cannot succeed. */
   isGone: () => boolean
   warn: (sentence: string) => void
 }
@@ -25,7 +25,7 @@ type Options = {
 /** A server that ran this long and then ended is restarted at once. */
 const stableMs = 60_000
 
-/** Starts the server; throws when the first start fails. */
+/** Starts the server. Throws if the first start fails. */
 export async function supervise(options: Options): Promise<Supervised> {
   const supervisor = new Supervisor(options)
   await supervisor.start().catch(async (error: unknown) => {
@@ -47,7 +47,7 @@ class Supervisor {
   readonly #stopping = new AbortController()
   #server: Server | undefined
   readonly #backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
-  /** Before the next attempt. */
+  /** The pause before the next attempt. */
   #pauseMs = 0
   #readyAtMs = 0
 
@@ -85,7 +85,7 @@ class Supervisor {
     return this.#stopping.signal.aborted || this.#options.isGone()
   }
 
-  /** Returns when the server is ready, or no further attempt is made. */
+  /** Returns when the server is ready, or when there are no further attempts. */
   async #restart(): Promise<void> {
     while (!this.#isOver()) {
       await pause(this.#pauseMs, this.#stopping.signal, { ref: false })

@@ -10,12 +10,12 @@ import pg from 'pg'
 import { type Owner, systemUsers } from './account.ts'
 import type { Connection, PostgresOptions } from './postgres.ts'
 
-/** Tests write little and throw it away. */
+/** Faster settings: the data of tests need not survive a crash. */
 export const quick = { fsync: false, shared_buffers: '16MB' }
 export const isRoot = process.getuid?.() === 0
 export const nobody: Owner = systemUsers().find(({ name }) => name === 'nobody') ?? { uid: 65534, gid: 65534 }
 
-/** A folder that a server's user can pass through to, gone at the end of the test. */
+/** A folder that the server's user can enter. It is removed at the end of the test. */
 export function temporaryFolder(owner?: Owner): { path: string } & Disposable {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'millwright-test-'))
   chmodSync(folder, 0o755)
@@ -55,7 +55,7 @@ const ownerProgram = `
     process.exitCode = error.exitCode
   }`
 
-/** Another process that starts a server: `wrapper` is a program that runs it in other circumstances. */
+/** Starts a server in another process. `wrapper` is a program that runs it under other conditions. */
 function spawnOwner(options: PostgresOptions, { owner, wrapper = [] }: { owner?: Owner; wrapper?: string[] } = {}) {
   const module = new URL('./postgres.ts', import.meta.url).href
   const own = [process.execPath, '--input-type=module', '--eval', ownerProgram, module]
@@ -80,7 +80,7 @@ export async function ownerProcess(options: PostgresOptions, as: { owner?: Owner
   }
 }
 
-/** What a start that has to fail says. */
+/** Returns the message of a start that must fail. */
 export async function refusal(
   options: PostgresOptions,
   as: { owner?: Owner; wrapper?: string[] } = {},

@@ -18,8 +18,8 @@ const algorithm = 'aes-256-gcm'
 export const cipherOverhead = saltBytes + nonceBytes + tagBytes
 
 /**
- * AES-256-GCM under a key of its own for every value: it follows from ours and a random salt. A key of GCM is good for
- * 2^32 random nonces; with salt and nonce there are 192 random bits, and no count has to be kept.
+ * Encrypts with AES-256-GCM. Each value has its own key, derived from the given key and a random salt. A GCM key is
+ * safe for 2^32 random nonces; salt and nonce together have 192 random bits, so no counter is needed.
  */
 export function encrypt(key: KeyObject, plain: Uint8Array | string, associated: Uint8Array): Buffer {
   const random = randomBytes(saltBytes + nonceBytes)
@@ -30,10 +30,10 @@ export function encrypt(key: KeyObject, plain: Uint8Array | string, associated: 
   return Buffer.concat([random, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Throws when it was encrypted with another key, for something else, or was changed since. */
+/** Throws if the value was encrypted with another key or other associated data, or was changed. */
 export function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
   const bytes = Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length)
-  if (bytes.length < cipherOverhead) throw new Error('Too short to be encrypted')
+  if (bytes.length < cipherOverhead) throw new Error('The value is too short for an encrypted value')
   const own = keyOfValue(key, bytes)
   const nonce = bytes.subarray(saltBytes, saltBytes + nonceBytes)
   const decipher = createDecipheriv(algorithm, own, nonce, { authTagLength: tagBytes })
@@ -53,19 +53,19 @@ function keyOfValue(key: KeyObject, random: Buffer): Buffer {
   return createHmac('sha256', key).update('key of one value').update(random.subarray(0, saltBytes)).digest()
 }
 
-/** What was sealed before there were several keys: one key for all values. */
-export function decryptPlainly(key: KeyObject, encrypted: Buffer, associated: Uint8Array): Buffer {
+/** Decrypts values that were sealed before there were several keys: with one key for all values. */
+export function decryptWithoutSalt(key: KeyObject, encrypted: Buffer, associated: Uint8Array): Buffer {
   const decipher = createDecipheriv(algorithm, key, encrypted.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(associated).setAuthTag(encrypted.subarray(-tagBytes))
   return Buffer.concat([decipher.update(encrypted.subarray(nonceBytes, -tagBytes)), decipher.final()])
 }
 
-/** A key for one purpose. */
+/** Derives a key for one purpose. */
 export function derive(key: KeyObject, purpose: string, bytes = keyBytes): Buffer {
   return Buffer.from(hkdfSync('sha256', key, 'millwright', purpose, bytes))
 }
 
-/** Keys live outside of what JavaScript prints, copies and collects; the bytes that were given are overwritten. */
+/** Creates a key object, which JavaScript does not print or copy. The given bytes are overwritten. */
 export function keyOf(bytes: Buffer): KeyObject {
   if (bytes.length !== keyBytes) throw new TypeError(`A key has ${keyBytes} bytes`)
   const key = createSecretKey(bytes)
@@ -77,12 +77,12 @@ export function newKey(): KeyObject {
   return keyOf(randomBytes(keyBytes))
 }
 
-/** As far as Node allows: what it copied on the way is gone when it is collected. */
+/** Overwrites the bytes. Copies that Node made internally stay until they are garbage-collected. */
 export function wipe(bytes: Uint8Array): void {
   bytes.fill(0)
 }
 
-/** Compares without telling by its duration where the difference is. */
+/** Compares in constant time. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -5,14 +5,14 @@ import { listTenants } from '../tenants/tenants.ts'
 import { newKey, wipe } from './cipher.ts'
 import * as store from './key-owner-store.ts'
 import type { MasterKeys } from './master-keys.ts'
-import { alone, type OnStep } from './master-rotation.ts'
+import { type OnStep, oneRotation } from './master-rotation.ts'
 import { openSecrets, secretFor } from './opening.ts'
 import { headerOf, keyIdOf, type Safe } from './safe.ts'
 import type { SealedColumn } from './sealed-column.ts'
 import * as columnStore from './sealed-column-store.ts'
 import { type Secrets, versionOfSealed, wrappedFor } from './secrets.ts'
 
-/** Sealed by the platform itself, besides what services say of theirs. */
+/** The sealed columns of the platform itself. Services declare theirs. */
 export const ownSealedColumns: readonly SealedColumn[] = [
   {
     of: 'platform',
@@ -35,17 +35,17 @@ type TenantOptions = {
 }
 
 /**
- * A new data key for a tenant: it seals from now on, everything that older ones sealed is sealed anew, then they are
- * retired. Nothing stops: values say which key sealed them, and a retired key can be read for a while yet.
+ * Rotates the data key of a tenant. The new key seals from now on. All values of older keys are resealed, then the
+ * older keys are retired. Nothing is interrupted: each value names its key, and a retired key is readable for a while.
  */
 export async function rotateDataKey(
   owner: Owner,
   { tenantId, safe, columns, onStep = () => {} }: TenantOptions,
 ): Promise<DataRotation> {
-  return alone(owner, async () => {
+  return oneRotation(owner, async () => {
     const mine = columns.filter(({ of }) => of === 'tenant')
     const newest = await ownerTransaction(owner, tenantId, (tx) => safe.renew(tx))
-    await onStep(`data key ${newest.version} seals what is new`)
+    await onStep(`data key ${newest.version} seals new values`)
     let resealed = await resealAll(owner, { tenantId, safe, columns: mine, onStep })
     const keys = await ownerTransaction(owner, tenantId, (tx) => store.listDataKeys(tx))
     const old = keys.filter(({ id, retiredAt }) => id !== newest.id && retiredAt === null)
@@ -59,7 +59,7 @@ export async function rotateDataKey(
   })
 }
 
-/** False when somebody sealed with it before they could have heard of the new one. */
+/** Returns false if a process sealed a value with the old key before it was notified of the new one. */
 async function retired(
   owner: Owner,
   { tenantId, id, columns }: { tenantId: string; id: string; columns: readonly SealedColumn[] },
@@ -84,7 +84,7 @@ async function resealAll(owner: Owner, { tenantId, safe, columns, onStep = () =>
         for (const row of rows) resealed += await reseal(tx, { safe, column, row })
         return rows
       })
-      if (page.length > 0) await onStep(`${column.table}: ${resealed} values sealed anew`)
+      if (page.length > 0) await onStep(`${column.table}: ${resealed} values resealed`)
       after = page.at(-1)?.key
       if (page.length < batch) break
     }
@@ -104,20 +104,20 @@ async function reseal(tx: Transaction, { safe, column, row }: One): Promise<numb
 
 /** Every process knows a new platform key for this long before it is used. */
 const publishedBeforeUseSeconds = 30
-/** Longer than anything lasts that was authenticated with the old one: answers to repeated requests are kept for a day. */
+/** Longer than anything that the old key authenticated is valid: stored responses are kept for a day. */
 const understoodForSeconds = 25 * 3600
 
 type PlatformOptions = { masterKeys: MasterKeys; columns: readonly SealedColumn[]; activeInSeconds?: number }
 
 /**
- * A new platform key. It seals at once, and authenticates once every process has had time to learn of it; the old one
- * is understood for a day, and retired at the first start or rotation after that.
+ * Rotates the platform key. The new key seals at once, and authenticates once every process has had time to read it.
+ * The old one is accepted for a day, and retired at the first start or rotation after that.
  */
 export async function rotatePlatformKey(
   owner: Owner,
   { masterKeys, columns, activeInSeconds = publishedBeforeUseSeconds }: PlatformOptions,
 ): Promise<number> {
-  return alone(owner, async () => {
+  return oneRotation(owner, async () => {
     const handle = ownerReference(owner)
     const version = await store.changeKeys(owner, async () => {
       const next = Math.max(0, ...(await store.listKnownPlatformKeys(handle)).map((known) => known.version)) + 1
@@ -149,7 +149,7 @@ async function resealPlatform(
   }
 }
 
-/** Ends platform keys whose time is over: signs with the present one what they signed for good, then deletes them. */
+/** Retires expired platform keys: signs with the current key what they signed permanently, then deletes them. */
 export async function retirePlatformKeys(
   owner: Owner,
   { secrets, columns }: { secrets: Secrets; columns: readonly SealedColumn[] },

@@ -36,7 +36,7 @@ const program = `
   await client.end()
 `
 
-describe('a rotation that is killed', { skip }, () => {
+describe('interrupted key rotation', { skip }, () => {
   let file: Awaited<ReturnType<typeof keyFile>>
   let hub: TestHub
   let ids: string[]
@@ -64,8 +64,8 @@ describe('a rotation that is killed', { skip }, () => {
     return code === 0
   }
 
-  /** A process that starts now has everything, and so has one that has been running all the time. */
-  async function requireWell(): Promise<void> {
+  /** A process that starts now and one that has run all the time can both read all values. */
+  async function requireWorking(): Promise<void> {
     const { masterKeys } = await keysFor(hub.database.owner, file.path)
     const started = { database: hub.context.database, safe: new Safe({ ...hub.context, masterKeys }) }
     for (const [n, id] of ids.entries()) {
@@ -77,10 +77,10 @@ describe('a rotation that is killed', { skip }, () => {
   }
 
   for (const kind of ['master', 'data'] as const) {
-    test(`leaves a platform that starts and works, at every step, and is finished by the next (${kind})`, async () => {
+    test(`leaves a working platform after each step, and the next rotation finishes it (${kind})`, async () => {
       let steps = 0
-      while (!(await rotate(kind, ++steps))) await requireWell()
-      await requireWell()
+      while (!(await rotate(kind, ++steps))) await requireWorking()
+      await requireWorking()
       assert.ok(steps > 3, `only ${steps} steps`)
       const { masterKeys } = await keysFor(hub.database.owner, file.path)
       const status = await hub.asOwner((owner) => keyStatus(owner, { masterKeys, columns: [] }))
@@ -93,7 +93,7 @@ describe('a rotation that is killed', { skip }, () => {
   }
 })
 
-describe('an installation from before there were platform keys', { skip }, () => {
+describe('installation without platform keys', { skip }, () => {
   test('keeps its signing keys and its audit chain, and refuses another master key', async () => {
     await using hub = await testHub({ own: true, arrangement: 'one process' })
     const derive = (purpose: string) =>
@@ -115,7 +115,7 @@ describe('an installation from before there were platform keys', { skip }, () =>
         given: [randomBytes(32).toString('base64')],
         transit: undefined,
       })
-      await assert.rejects(openSecrets(owner, other), /The master key is not the one/)
+      await assert.rejects(openSecrets(owner, other), /The master key does not match/)
     })
     const { secrets } = await keysFor(hub.database.owner)
     assert.equal((await secrets.open(sealed, 'signing-key/a')).toString(), '{"d":1}')

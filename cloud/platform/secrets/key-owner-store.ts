@@ -5,12 +5,12 @@ import { inTransaction } from '../tenants/owner-store.ts'
 import type { PlatformKeyRow } from './key-store.ts'
 import type { MasterKeyRow } from './master-keys.ts'
 
-// What only the owner of the database may do: the application can read keys that are wrapped, and make data keys.
+// Statements that only the owner of the database can run. The application can read wrapped keys and create data keys.
 
-/** One number for everybody who changes the keys of this product's databases. */
+/** The advisory lock for changes of keys in databases of this product. */
 const keyLock = 0x6d6b6579
 
-/** One at a time, in one transaction. */
+/** Runs one change of keys at a time, in one transaction. */
 export async function changeKeys<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
   return inTransaction(owner, async () => {
     await owner.query('select pg_advisory_xact_lock($1)', [keyLock])
@@ -20,7 +20,7 @@ export async function changeKeys<Result>(owner: Owner, work: () => Promise<Resul
 
 const rotationLock = 0x6d6b726f
 
-/** One rotation at a time; false when there is one already. It ends with the connection, however that ends. */
+/** Starts a rotation. Returns false if another one runs. The lock ends with the connection. */
 export async function beginRotation(owner: Owner): Promise<boolean> {
   const { rows } = await owner.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [rotationLock])
   return rows[0]?.mine === true
@@ -30,7 +30,7 @@ export async function endRotation(owner: Owner): Promise<void> {
   await owner.query('select pg_advisory_unlock($1)', [rotationLock])
 }
 
-/** Tells every process, which would otherwise see it when it next looks. */
+/** Notifies every process, which would otherwise see the change at its next poll. */
 export async function announceKeys(owner: Owner): Promise<void> {
   await owner.query(`select pg_notify('keys', '')`)
 }
@@ -49,12 +49,12 @@ const putMasterKey = statement(
 const newTransitText = statement('update master_keys set transit_text = $2 where id = $1')
 const lessMasterKey = statement('delete from master_keys where id = $1')
 
-/** The one that wraps what is new is the last. */
+/** The current key, which wraps new keys, is the last one. */
 export function listKnownMasterKeys(handle: ReferenceHandle): Promise<KnownMasterKey[]> {
   return handle.rows(masterKeys)
 }
 
-/** From now on it wraps what is new. */
+/** Makes a master key the current one: it wraps new keys from now on. */
 export async function makeCurrent(handle: ReferenceHandle, { id, transitText }: MasterKeyRow): Promise<void> {
   await handle.run(putMasterKey, id, transitText)
 }
@@ -63,7 +63,7 @@ export async function replaceTransitText(handle: ReferenceHandle, { id, transitT
   await handle.run(newTransitText, id, transitText)
 }
 
-/** Refused by the database as long as it wraps anything; waits for those who are about to use it. */
+/** Fails while the key wraps anything. Waits for transactions that are about to use it. */
 export async function deleteMasterKey(handle: ReferenceHandle, id: string): Promise<void> {
   await handle.run(lessMasterKey, id)
 }
@@ -153,7 +153,7 @@ export async function rewrapData(tx: Transaction, id: string, { from, to, wrappe
   await tx.run(rewrapDataKey, id, from, wrapped, to)
 }
 
-/** Waits until nobody seals with it any more. */
+/** Waits until no transaction seals with the key. */
 export async function holdToRetire(tx: Transaction, id: string): Promise<void> {
   await tx.row(holdForRetiring, id)
 }

@@ -8,7 +8,7 @@ import { countSealed } from './sealed-column-store.ts'
 
 export type MasterKeyStatus = {
   id: string
-  /** Where this process has it from; `missing` when it has not. */
+  /** Where this process found the key, or `missing`. */
   place: Place | 'missing'
   state: 'current' | 'being replaced' | 'not used'
   since: string | null
@@ -23,13 +23,13 @@ export type DataKeyStatus = {
   state: 'current' | 'being replaced' | 'retired'
   masterKeyId: string
   createdAt: string
-  /** Values that are sealed with it. */
+  /** The number of values that are sealed with the key. */
   sealed: number
 }
 
 export type KeyStatus = { master: MasterKeyStatus[]; platform: PlatformKeyStatus[]; data: DataKeyStatus[] }
 
-/** Which keys there are and what is left to do. Ids, ages and counts; never a key. */
+/** Lists the keys with ids, ages and counts, and the pending work. It never contains a key. */
 export async function keyStatus(
   owner: Owner,
   { masterKeys, columns }: { masterKeys: MasterKeys; columns: readonly SealedColumn[] },

@@ -19,10 +19,10 @@ export function listMasterKeys(handle: ReferenceHandle): Promise<MasterKeyRow[]>
   return handle.rows(masterKeys)
 }
 
-/** The master key that wraps what is new; it is not retired before the transaction ends. */
+/** Returns the current master key, which wraps new keys. It cannot be retired before the transaction ends. */
 export async function holdCurrentMasterKey(tx: Transaction): Promise<string> {
   const row = await tx.reference.row(holdMasterKey)
-  if (row === undefined) throw new Error('There is no master key')
+  if (row === undefined) throw new Error('The database has no master key')
   return row.id
 }
 
@@ -48,7 +48,10 @@ const forgetRetired = statement(
   `delete from data_keys where tenant_id = $1 and retired_at < now() - make_interval(secs => $2)`,
 )
 
-/** The key that seals. Nobody can retire it before the transaction ends, so nothing is ever sealed with one that is. */
+/**
+ * Returns the key that seals. It cannot be retired before the transaction ends, so no value is sealed with a retired
+ * key.
+ */
 export function holdNewestDataKey(tx: Transaction): Promise<DataKeyRow | undefined> {
   return tx.row(holdNewest)
 }
@@ -61,7 +64,7 @@ export async function nextDataKeyVersion(tx: Transaction): Promise<number> {
   return (await tx.row(nextVersion))?.version ?? 1
 }
 
-/** Nothing happens when somebody else made that version; waits for them to commit. */
+/** Does nothing if another process created that version. Waits for its commit. */
 export async function insertDataKey(tx: Transaction, key: DataKeyRow): Promise<void> {
   await tx.run(insert, key.id, key.version, key.masterKeyId, key.wrapped)
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { keyBytes, wipe } from './cipher.ts'
 
-/** The keys that a file holds, one a line in base64, the newest first; none when there is no file. */
+/** Reads the keys of a file: one per line in base64, the newest first. Returns an empty list if there is no file. */
 export async function readKeyFile(path: string): Promise<Buffer[]> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -14,11 +14,11 @@ export async function readKeyFile(path: string): Promise<Buffer[]> {
   const lines = bytes.toString('latin1').split('\n')
   wipe(bytes)
   const keys = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
-  if (keys.length === 0) throw new StartError(`The master key in ${path} is empty: put the right key back.`)
+  if (keys.length === 0) throw new StartError(`The master key in ${path} is empty: restore the correct key.`)
   return keys.map((line) => decodedKey(line, path))
 }
 
-/** The first key of a file: of those who start at the same time, the first one's key is the one. */
+/** Creates the file with its first key. If several processes start at the same time, the first one's key is used. */
 export async function createKeyFile(path: string): Promise<void> {
   const key = randomBytes(keyBytes)
   const draft = draftOf(path)
@@ -34,7 +34,7 @@ export async function createKeyFile(path: string): Promise<void> {
   }
 }
 
-/** Puts these keys into the file, whole or not at all, whatever happens meanwhile. */
+/** Replaces the keys of the file atomically. */
 export async function replaceKeyFile(path: string, keys: readonly Buffer[]): Promise<void> {
   const draft = draftOf(path)
   try {
@@ -51,7 +51,7 @@ export async function replaceKeyFile(path: string, keys: readonly Buffer[]): Pro
 export function decodedKey(text: string, from: string): Buffer {
   const key = Buffer.from(text, 'base64')
   if (key.length !== keyBytes || key.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) {
-    throw new StartError(`The master key in ${from} is not ${keyBytes} bytes in base64: put the right key back.`)
+    throw new StartError(`The master key in ${from} is not ${keyBytes} bytes in base64: restore the correct key.`)
   }
   return key
 }
@@ -66,13 +66,13 @@ async function writeDraft(draft: string, keys: readonly Buffer[]): Promise<void>
   wipe(text)
 }
 
-/** Who exchanges the key as root must not lock out the user that the platform runs as. */
+/** A rotation as root must not lock out the user that the platform runs as. */
 async function keepOwner(path: string, draft: string): Promise<void> {
   const [before, now] = [await stat(path), await stat(draft)]
   if (before.uid !== now.uid || before.gid !== now.gid) await chown(draft, before.uid, before.gid)
 }
 
-/** A new name in a folder lasts once the folder is on the disk. */
+/** A new file name is durable when the folder is flushed to disk. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r')
   try {
@@ -85,6 +85,6 @@ async function flushFolder(path: string): Promise<void> {
 function cannotWrite(path: string, error: unknown): StartError {
   const { code } = error as NodeJS.ErrnoException
   return new StartError(
-    `The master key ${path} cannot be written (${code}): check the owner of its folder and the space there, or set MILLWRIGHT_HOME to another.`,
+    `The master key ${path} cannot be written (${code}): check the owner of its folder and the space there, or set MILLWRIGHT_HOME to another folder.`,
   )
 }

@@ -26,7 +26,7 @@ describe('master keys', () => {
     file = join(home, `master-${number++}.key`)
   }
 
-  test('the first is made once, also when several start at the same time, and is for its owner alone', async () => {
+  test('creates the first key once when several processes start, readable for its owner only', async () => {
     fresh()
     const all = await Promise.all(Array.from({ length: 8 }, () => open()))
     const ids = await Promise.all(all.map(async (keys) => (await keys.first()).id))
@@ -35,27 +35,27 @@ describe('master keys', () => {
     assert.deepEqual(await readdir(home), ['master-0.key'])
   })
 
-  test('from the environment come first, and no file is made', async () => {
+  test('uses keys of the environment first and creates no file', async () => {
     fresh()
     const keys = await open([aKey()])
     assert.deepEqual([keys.place, (await keys.first()).id], ['environment', keys.newest])
     await assert.rejects(stat(file))
   })
 
-  test('a malformed one ends the start', async () => {
+  test('refuses to start with a malformed key', async () => {
     fresh()
     await assert.rejects(open(['short']), /MILLWRIGHT_MASTER_KEY is not 32 bytes/)
     for (const [text, says] of [
-      ['damaged', /put the right key back/],
+      ['damaged', /restore the correct key/],
       ['', /is empty/],
-      [`${aKey()}\ndamaged\n`, /put the right key back/],
+      [`${aKey()}\ndamaged\n`, /restore the correct key/],
     ] as const) {
       await writeFile(file, text)
       await assert.rejects(open(), says)
     }
   })
 
-  test('a new one comes before the others in the file, which stay', async () => {
+  test('adds a new key before the others in the file', async () => {
     fresh()
     const keys = await open()
     const first = await keys.first()
@@ -71,7 +71,7 @@ describe('master keys', () => {
     assert.equal((await readFile(file, 'utf8')).split('\n').length, 2)
   })
 
-  test('a process finds one that came to the file after it started', async () => {
+  test('finds a key that was added to the file after the start', async () => {
     fresh()
     const running = await open()
     await running.first()
@@ -81,7 +81,7 @@ describe('master keys', () => {
     assert.equal(running.unwrap(id, wrapped, 'x').symmetricKeySize, 32)
   })
 
-  test('what one wrapped opens with that one, for what it belongs to', async () => {
+  test('unwraps a key only with the key that wrapped it and for the same purpose', async () => {
     fresh()
     const keys = await open([aKey(), aKey()])
     const [one = '', other = ''] = keys.ids
@@ -90,16 +90,16 @@ describe('master keys', () => {
     assert.ok(keys.unwrap(one, wrapped, 'data key 1').equals(key))
     assert.throws(() => keys.unwrap(other, wrapped, 'data key 1'))
     assert.throws(() => keys.unwrap(one, wrapped, 'data key 2'))
-    await assert.rejects(keys.find('0123456789abcdef', nobodyKnows), /not the one that this database was used with/)
+    await assert.rejects(keys.find('0123456789abcdef', nobodyKnows), /does not match this database/)
   })
 
-  test('from the environment another one must be given before it can take over', async () => {
+  test('requires another key in the environment before a rotation', async () => {
     fresh()
     const keys = await open([aKey()])
     await assert.rejects(keys.next(keys.newest), /MILLWRIGHT_MASTER_KEY_PREVIOUS/)
   })
 
-  test('a file that cannot be written says so', {
+  test('reports a file that cannot be written', {
     skip: process.getuid?.() === 0 && 'root may write anywhere',
   }, async () => {
     fresh()

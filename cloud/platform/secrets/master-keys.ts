@@ -7,27 +7,27 @@ import type { Transit } from './transit.ts'
 export type Place = 'Vault' | 'environment' | 'file'
 
 export type MasterKeyPlaces = {
-  /** A file with keys, made when no other place is given. */
+  /** A file with keys. It is created if no other place is set. */
   file: string
-  /** From the environment, the newest first. */
+  /** Keys of the environment, the newest first. */
   given: readonly string[]
   transit: Transit | undefined
 }
 
-/** What the database knows of a master key: its id, and with Vault what its transit key made of it. */
+/** The row of a master key: its id and, with Vault, its ciphertext by the transit key. */
 export type MasterKeyRow = { id: string; transitText: string | null }
 
-type Held = { key: KeyObject; wrapping: KeyObject; place: Place }
+type HeldKey = { key: KeyObject; wrapping: KeyObject; place: Place }
 
 /**
- * The master keys that this process holds. All they do is wrap other keys, so that another one can take over without
- * touching what was sealed. A key is known by an id that follows from it and says nothing about it.
+ * `MasterKeys` are the master keys that this process holds. They only wrap other keys, so a rotation does not touch
+ * sealed values. The id of a key is derived from it and does not reveal it.
  */
 export class MasterKeys {
   readonly place: Place
   readonly #places: MasterKeyPlaces
-  readonly #held = new Map<string, Held>()
-  /** Of the place that is used, as far as it says so itself. */
+  readonly #held = new Map<string, HeldKey>()
+  /** The ids of the keys in the used place, if it can list them. */
   #newest: string | undefined
 
   private constructor(places: MasterKeyPlaces) {
@@ -35,7 +35,7 @@ export class MasterKeys {
     this.place = places.transit !== undefined ? 'Vault' : places.given.length > 0 ? 'environment' : 'file'
   }
 
-  /** Reads what there is; makes nothing. */
+  /** Reads the existing keys. Creates none. */
   static async open(places: MasterKeyPlaces): Promise<MasterKeys> {
     const keys = new MasterKeys(places)
     await keys.#read()
@@ -46,7 +46,7 @@ export class MasterKeys {
     return [...this.#held.keys()]
   }
 
-  /** The newest of the file or the environment; of Vault's, the database knows which it is. */
+  /** The newest key of the file or the environment. For Vault, the database stores which one it is. */
   get newest(): string | undefined {
     return this.#newest
   }
@@ -55,7 +55,7 @@ export class MasterKeys {
     return this.#held.get(id)?.place
   }
 
-  /** Sees to it that a key is here: it may have come to the file or to Vault after this process started. */
+  /** Loads a key that was added to the file or to Vault after this process started. */
   async find(id: string, known: () => Promise<readonly MasterKeyRow[]>): Promise<void> {
     if (this.#held.has(id)) return
     await this.#read()
@@ -64,10 +64,10 @@ export class MasterKeys {
     if (row?.transitText != null && this.#places.transit !== undefined) {
       this.#hold(await this.#places.transit.decrypt(row.transitText), 'Vault')
     }
-    if (!this.#held.has(id)) throw new StartError(notHere(id, row?.transitText != null))
+    if (!this.#held.has(id)) throw new StartError(missingKeyMessage(id, row?.transitText != null))
   }
 
-  /** The key to begin with; the first one is made, unless the operator gives it. */
+  /** The key to start with. The first key is created, unless the operator sets it. */
   async first(): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()
     if (this.#newest === undefined) {
@@ -77,13 +77,16 @@ export class MasterKeys {
     return { id: this.#newest ?? '', transitText: null }
   }
 
-  /** Another key than the present one. In the file it comes before all others; from the environment it must be given. */
+  /**
+   * A key other than the current one. In the file it is added before all others. In the environment the operator must
+   * set it.
+   */
   async next(present: string | undefined): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()
     if (this.#newest === undefined || this.#newest === present) {
       if (this.place === 'environment') {
         throw new StartError(
-          'Give the new key as MILLWRIGHT_MASTER_KEY and the present one as MILLWRIGHT_MASTER_KEY_PREVIOUS, to every process; then say this again.',
+          'Set MILLWRIGHT_MASTER_KEY to the new key and MILLWRIGHT_MASTER_KEY_PREVIOUS to the current one for every process, then run this command again.',
         )
       }
       const keys = [randomBytes(keyBytes), ...(await readKeyFile(this.#places.file))]
@@ -94,10 +97,10 @@ export class MasterKeys {
     return { id: this.#newest ?? '', transitText: null }
   }
 
-  /** Takes keys out of the file for good; answers which. */
-  async forget(unwanted: (id: string) => boolean): Promise<string[]> {
+  /** Removes keys from the file permanently. Returns their ids. */
+  async forget(isUnwanted: (id: string) => boolean): Promise<string[]> {
     const keys = await readKeyFile(this.#places.file)
-    const [kept, gone] = [keys.filter((key) => !unwanted(idOf(key))), keys.filter((key) => unwanted(idOf(key)))]
+    const [kept, gone] = [keys.filter((key) => !isUnwanted(idOf(key))), keys.filter((key) => isUnwanted(idOf(key)))]
     const ids = gone.map(idOf)
     if (gone.length > 0 && kept.length > 0) await replaceKeyFile(this.#places.file, kept)
     keys.forEach(wipe)
@@ -106,10 +109,10 @@ export class MasterKeys {
     return ids
   }
 
-  /** What a transit key made of one of these keys, made anew with its newest version. */
+  /** Rewraps a key with the newest version of the transit key. */
   async rewrap(transitText: string, { rotate }: { rotate: boolean }): Promise<string> {
     const { transit } = this.#places
-    if (transit === undefined) throw new StartError('There is no transit key: set MILLWRIGHT_VAULT_ADDRESS.')
+    if (transit === undefined) throw new StartError('No transit key is configured: set MILLWRIGHT_VAULT_ADDRESS.')
     if (rotate) await transit.rotate()
     return transit.rewrap(transitText)
   }
@@ -127,7 +130,7 @@ export class MasterKeys {
     return keyOf(decrypt(this.#get(id).wrapping, wrapped, Buffer.from(`${id} ${belongsTo}`)))
   }
 
-  /** The key itself: what installations had before there were keys to wrap. */
+  /** The key itself, as older installations used it before there were wrapped keys. */
   bare(id: string): KeyObject {
     return this.#get(id).key
   }
@@ -151,9 +154,9 @@ export class MasterKeys {
     return id
   }
 
-  #get(id: string): Held {
+  #get(id: string): HeldKey {
     const held = this.#held.get(id)
-    if (held === undefined) throw new StartError(notHere(id, false))
+    if (held === undefined) throw new StartError(missingKeyMessage(id, false))
     return held
   }
 }
@@ -162,9 +165,9 @@ function idOf(key: Uint8Array): string {
   return createHmac('sha256', key).update('id of a master key').digest('hex').slice(0, 16)
 }
 
-function notHere(id: string, inVault: boolean): string {
-  const fault = `The master key is not the one that this database was used with (${id})`
+function missingKeyMessage(id: string, inVault: boolean): string {
+  const fault = `The master key does not match this database, which uses key ${id}`
   if (inVault)
-    return `${fault}: it is wrapped by a transit key, so set MILLWRIGHT_VAULT_ADDRESS and what belongs to it.`
+    return `${fault}: it is wrapped by a transit key, so set MILLWRIGHT_VAULT_ADDRESS and the other MILLWRIGHT_VAULT settings.`
   return `${fault}: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.`
 }

@@ -8,7 +8,7 @@ import type { MasterKeys } from './master-keys.ts'
 import { wrappedFor as dataKeyFor } from './safe.ts'
 import { wrappedFor as platformKeyFor } from './secrets.ts'
 
-/** Told at every step; after each of them everything can end, and the platform starts and works. */
+/** Called at every step. After each step the process can end, and the platform starts and works. */
 export type OnStep = (step: string) => void | Promise<void>
 
 export type MasterRotation = { from: string[]; to: string; rewrapped: number; resumed: boolean }
@@ -16,24 +16,24 @@ export type MasterRotation = { from: string[]; to: string; rewrapped: number; re
 type Options = { masterKeys: MasterKeys; onStep?: OnStep }
 
 /**
- * Another master key takes over: what the old ones wrapped is wrapped anew, then they are retired. What was sealed is
- * not touched, and nothing stops: processes have the keys in memory that were wrapped, and find the new master key
- * where the old one was when they need it. One that was cut short goes on where it was.
+ * Rotates the master key: the keys that the old ones wrapped are rewrapped, then the old ones are retired. Sealed
+ * values are not touched, and nothing is interrupted: processes hold the unwrapped keys in memory, and find the new
+ * master key in the same place as the old one. An interrupted rotation is resumed.
  */
 export async function rotateMasterKey(
   owner: Owner,
   { masterKeys, onStep = () => {} }: Options,
 ): Promise<MasterRotation> {
-  return alone(owner, async () => {
+  return oneRotation(owner, async () => {
     const handle = ownerReference(owner)
     const known = await store.listKnownMasterKeys(handle)
     const present = known.at(-1)
-    const resumed = known.length > 1 && present !== undefined && isStillMeant(masterKeys, present.id)
+    const resumed = known.length > 1 && present !== undefined && isStillTarget(masterKeys, present.id)
     const target = resumed ? present : await masterKeys.next(present?.id)
-    await onStep(resumed ? `going on to master key ${target.id}` : `master key ${target.id} is there`)
+    await onStep(resumed ? `resuming the rotation to master key ${target.id}` : `master key ${target.id} is there`)
     if (!resumed) await store.changeKeys(owner, () => store.makeCurrent(handle, target))
     await store.announceKeys(owner)
-    await onStep('it wraps what is new')
+    await onStep('it wraps new keys')
     const from = (await store.listKnownMasterKeys(handle)).map(({ id }) => id).filter((id) => id !== target.id)
     const rewrapped = await retire(owner, { masterKeys, from, to: target.id, onStep })
     await store.announceKeys(owner)
@@ -47,7 +47,7 @@ export async function rewrapWithTransit(
   masterKeys: MasterKeys,
   { rotate }: { rotate: boolean },
 ): Promise<string[]> {
-  return alone(owner, async () => {
+  return oneRotation(owner, async () => {
     const handle = ownerReference(owner)
     const ids: string[] = []
     for (const { id, transitText } of await store.listKnownMasterKeys(handle)) {
@@ -57,16 +57,16 @@ export async function rewrapWithTransit(
       ids.push(id)
     }
     if (ids.length === 0) {
-      throw new StartError('No master key is wrapped by a transit key yet: "millwright keys rotate-master" does that.')
+      throw new StartError('No master key is wrapped by a transit key yet: run "millwright keys rotate-master" first.')
     }
     return ids
   })
 }
 
-/** One rotation at a time. */
-export async function alone<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
+/** Runs one rotation at a time. */
+export async function oneRotation<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
   if (!(await store.beginRotation(owner))) {
-    throw new StartError('Keys are being rotated already: wait for that to end.')
+    throw new StartError('Another key rotation is in progress: wait until it ends.')
   }
   try {
     return await work()
@@ -75,8 +75,8 @@ export async function alone<Result>(owner: Owner, work: () => Promise<Result>): 
   }
 }
 
-/** The operator may have given yet another key since it was cut short. */
-function isStillMeant(masterKeys: MasterKeys, id: string): boolean {
+/** After an interruption the operator may have set another key. */
+function isStillTarget(masterKeys: MasterKeys, id: string): boolean {
   return masterKeys.newest === undefined || masterKeys.newest === id
 }
 
@@ -84,7 +84,10 @@ type Move = { masterKeys: MasterKeys; from: readonly string[]; to: string; onSte
 
 const rounds = 10
 
-/** Who was about to wrap with an old key may commit after we looked: the database refuses to retire it, and we look again. */
+/**
+ * A transaction that was about to wrap with an old key may commit after the check. Then the database refuses to retire
+ * the key, and the check runs again.
+ */
 async function retire(owner: Owner, move: Move): Promise<number> {
   const handle = ownerReference(owner)
   let rewrapped = 0
@@ -105,7 +108,7 @@ async function retire(owner: Owner, move: Move): Promise<number> {
 async function rewrapAll(owner: Owner, { masterKeys, to, onStep }: Move): Promise<number> {
   const handle = ownerReference(owner)
   let rewrapped = 0
-  const anew = async (row: { masterKeyId: string; wrapped: Buffer }, belongsTo: string) => {
+  const rewrap = async (row: { masterKeyId: string; wrapped: Buffer }, belongsTo: string) => {
     await masterKeys.find(row.masterKeyId, () => listMasterKeys(handle))
     const key = masterKeys.unwrap(row.masterKeyId, row.wrapped, belongsTo)
     rewrapped++
@@ -113,16 +116,16 @@ async function rewrapAll(owner: Owner, { masterKeys, to, onStep }: Move): Promis
   }
   for (const row of await store.listKnownPlatformKeys(handle)) {
     if (row.masterKeyId === to) continue
-    await store.rewrapPlatform(handle, row.version, await anew(row, platformKeyFor(row.version)))
-    await onStep(`platform key ${row.version} is wrapped anew`)
+    await store.rewrapPlatform(handle, row.version, await rewrap(row, platformKeyFor(row.version)))
+    await onStep(`platform key ${row.version} is rewrapped`)
   }
   for (const tenant of await listTenants(owner)) {
     const moved = await ownerTransaction(owner, tenant.id, async (tx) => {
       const rows = (await store.listDataKeys(tx)).filter(({ masterKeyId }) => masterKeyId !== to)
-      for (const row of rows) await store.rewrapData(tx, row.id, await anew(row, dataKeyFor(tenant.id, row.id)))
+      for (const row of rows) await store.rewrapData(tx, row.id, await rewrap(row, dataKeyFor(tenant.id, row.id)))
       return rows.length
     })
-    if (moved > 0) await onStep(`the data keys of ${tenant.name} are wrapped anew`)
+    if (moved > 0) await onStep(`the data keys of ${tenant.name} are rewrapped`)
   }
   return rewrapped
 }

@@ -15,7 +15,7 @@ export const secretsMigrations: MigrationSource = {
   folder: new URL('./migrations/', import.meta.url),
 }
 
-/** The platform's own keys, unwrapped, as the owner of the database: at every start. The first start makes them. */
+/** Unwraps the platform's own keys as the owner of the database, at every start. The first start creates them. */
 export async function openSecrets(owner: Owner, masterKeys: MasterKeys): Promise<Secrets> {
   const handle = ownerReference(owner)
   let rows = await store.listKnownPlatformKeys(handle)
@@ -44,8 +44,8 @@ async function begin(owner: Owner, masterKeys: MasterKeys): Promise<void> {
 }
 
 /**
- * Before there were platform keys, the master key itself was what is the first of them now. Whether it is the right one
- * shows by what it has signed.
+ * Before there were platform keys, the master key had the role of the first one. What it has signed shows whether it is
+ * the correct one.
  */
 async function earlierKey(owner: Owner, masterKeys: MasterKeys): Promise<{ id: string; key: KeyObject } | undefined> {
   const head = await findAnyHead(owner)
@@ -56,13 +56,13 @@ async function earlierKey(owner: Owner, masterKeys: MasterKeys): Promise<{ id: s
     if (isGenuine(secrets, head.tenantId, head)) return { id, key }
   }
   throw new StartError(
-    'The master key is not the one that this database was used with: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.',
+    'The master key does not match this database: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.',
   )
 }
 
 const passwordBytes = 32
 
-/** A password that every process finds in the database, and that only they can read there. */
+/** A password in the database that all processes share and only they can decrypt. */
 export async function sharedPassword(owner: Owner, secrets: Secrets, name: string): Promise<string> {
   const handle = ownerReference(owner)
   const find = () => store.findPlatformSecret(handle, name)
@@ -73,7 +73,7 @@ export async function sharedPassword(owner: Owner, secrets: Secrets, name: strin
   return (await secrets.open((await find()) ?? Buffer.alloc(0), secretFor({ name }))).toString()
 }
 
-/** What a secret of the platform is bound to. */
+/** The associated data of a secret of the platform. */
 export function secretFor({ name }: { name: string }): string {
   return `platform secret/${name}`
 }

@@ -20,7 +20,7 @@ const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'others u
 const columns = [notes, sealedSigningKeys]
 
 describe('a master key from the environment', { skip }, () => {
-  test('is exchanged by giving the new one beside the old, and running processes with both notice nothing', async () => {
+  test('replaces a master key of the environment without interrupting processes that have both keys', async () => {
     await using hub = await testHub({ own: true, arrangement: 'one process' })
     await hub.asOwner((owner) => makeNotes(owner, 'millwright_test_app'))
     const id = await writeNote(hub.context, hub.tenant, 'from before')
@@ -41,12 +41,12 @@ describe('a master key from the environment', { skip }, () => {
     assert.equal(done.to, both.newest)
     assert.equal(await seenWith(await given(fresh)), 'from before')
     assert.equal(await readNote(hub.context, hub.tenant, id), 'from before', 'who has it in memory goes on')
-    await assert.rejects(seenWith(await given(testMasterKey)), /not the one that this database was used with/)
+    await assert.rejects(seenWith(await given(testMasterKey)), /does not match this database/)
     await hub.asOwner(async (owner) => {
-      await assert.rejects(rotateMasterKey(owner, { masterKeys: both }), /Give the new key as MILLWRIGHT_MASTER_KEY/)
+      await assert.rejects(rotateMasterKey(owner, { masterKeys: both }), /Set MILLWRIGHT_MASTER_KEY to the new key/)
       await owner.query('select pg_advisory_lock(x) from (values (1835758191)) as v (x)')
       const second = hub.asOwner((other) => rotateMasterKey(other, { masterKeys: both }))
-      await assert.rejects(second, /being rotated already/)
+      await assert.rejects(second, /Another key rotation is in progress/)
     })
   })
 })
@@ -67,13 +67,13 @@ for (const arrangement of ['one process', 'split'] as const) {
       await file[Symbol.asyncDispose]()
     })
 
-    /** As the command line does it: in a process of its own. */
+    /** In a separate process, as the command line does it. */
     const asOperator = <Result>(work: (owner: Owner, masterKeys: MasterKeys) => Promise<Result>) =>
       hub.asOwner(async (owner) =>
         work(owner, await MasterKeys.open({ file: file.path, given: [], transit: undefined })),
       )
 
-    test('fails no request, of those that seal, open, sign, authenticate or speak to another process', async () => {
+    test('fails no request that seals, opens, signs, authenticates or calls another process during a rotation', async () => {
       const admin = await hub.as('administrator')
       const contexts = hub.clouds.map(({ context }) => context)
       const ids = await Promise.all(
@@ -129,7 +129,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       }
     })
 
-    test('a process that starts afterwards opens everything, with the new key alone', async () => {
+    test('opens everything with the new key alone after a restart', async () => {
       const id = await writeNote(hub.context, hub.tenant, 'for later')
       const { to } = await asOperator((owner, masterKeys) => rotateMasterKey(owner, { masterKeys }))
       await asOperator(async (_, masterKeys) => {
@@ -138,10 +138,10 @@ for (const arrangement of ['one process', 'split'] as const) {
       await using later = await hub.sibling({ masterKeyFile: file.path, arrangement: 'one process' })
       assert.equal(await readNote(later.context, hub.tenant, id), 'for later')
       assert.ok(await later.keys.signing())
-      await assert.rejects(keysFor(hub.database.owner), /not the one that this database was used with/)
+      await assert.rejects(keysFor(hub.database.owner), /does not match this database/)
     })
 
-    test('an old platform key is retired when its time is over, and the audit chain stays intact', async () => {
+    test('retires an expired platform key and keeps the audit chain intact', async () => {
       const admin = await hub.as('administrator')
       await admin.identity.createUser({ body: { data: { name: 'eve', password: rightPassword } } })
       await hub.settle()

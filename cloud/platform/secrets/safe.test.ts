@@ -7,7 +7,7 @@ import { keyIdOf } from './safe.ts'
 
 const keyCount = statement<{ total: number }>('select count(*)::integer as total from data_keys where tenant_id = $1')
 
-describe('what is in the safe', () => {
+describe('Safe', () => {
   let hub: TestHub
 
   before(async () => {
@@ -19,7 +19,7 @@ describe('what is in the safe', () => {
   const seal = (plain: string, belongsTo: string) =>
     hub.context.database.transaction(hub.tenant, (tx) => hub.context.safe.seal(tx, plain, belongsTo))
 
-  test('opens to what was put in, for its tenant and what it belongs to alone', async () => {
+  test('opens a value only for its tenant and its purpose', async () => {
     const { safe } = hub.context
     const other = await hub.anotherTenant()
     const sealed = await seal('the secret', 'row/1')
@@ -28,7 +28,7 @@ describe('what is in the safe', () => {
     await assert.rejects(safe.open(hub.tenant, sealed, 'row/2'))
     await assert.rejects(safe.open(other, sealed, 'row/1'))
     const elsewhere = (await hub.sibling()) as TestHub
-    await assert.rejects(elsewhere.context.safe.open(other, sealed, 'row/1'), /is not there/)
+    await assert.rejects(elsewhere.context.safe.open(other, sealed, 'row/1'), /does not exist/)
     assert.equal((await elsewhere.context.safe.open(hub.tenant, sealed, 'row/1')).toString(), 'the secret')
     await elsewhere[Symbol.asyncDispose]()
     for (let i = 0; i < sealed.length; i++) {
@@ -39,7 +39,7 @@ describe('what is in the safe', () => {
     await assert.rejects(safe.open(hub.tenant, Buffer.from('not sealed at all'), 'row/1'))
   })
 
-  test('the first key of a tenant is made once, by however many processes that need it at the same time', async () => {
+  test('creates the first key of a tenant once when many processes need it', async () => {
     const tenant = await hub.anotherTenant()
     await using second = await hub.sibling()
     const processes = [hub.context, second.context]
@@ -58,7 +58,7 @@ describe('what is in the safe', () => {
     }
   })
 
-  test('a key whose transaction was rolled back is never used again', async () => {
+  test('never uses a key whose transaction was rolled back', async () => {
     const tenant = await hub.anotherTenant()
     const { database, safe } = hub.context
     let lost: Buffer = Buffer.alloc(0)
@@ -74,10 +74,10 @@ describe('what is in the safe', () => {
     assert.equal((await other.context.safe.open(tenant, sealed, 'row')).toString(), 'y')
   })
 
-  test('sealing costs one statement, opening none, once the key is known', async () => {
+  test('seals with one statement and opens without one, once the key is cached', async () => {
     const sealed = await seal('warm', 'row')
     const { database, safe } = hub.context
-    // Whatever the platform does in the background meanwhile has nothing to do with keys.
+    // Statements of background tasks that do not concern keys are ignored.
     const count = async (work: () => Promise<unknown>) =>
       (await hub.statements(work)).filter(({ text }) => /\b(data_keys|master_keys)\b/.test(text)).length
     const twice = (tx: Transaction) => safe.seal(tx, 'x', 'row')
@@ -85,7 +85,7 @@ describe('what is in the safe', () => {
     assert.equal(await count(() => safe.open(hub.tenant, sealed, 'row')), 0)
   })
 
-  test('the application can change no key, and delete none that is in use', async () => {
+  test('does not let the application change a key, or delete one that is in use', async () => {
     await seal('x', 'row')
     const refused = async (text: string) => {
       const work = hub.context.database.transaction(hub.tenant, (tx) => tx.run(statement(text)))

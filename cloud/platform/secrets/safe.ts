@@ -15,14 +15,14 @@ const cachedKeys = 10_000
 type Parts = { database: Database; masterKeys: MasterKeys }
 
 /**
- * Where services put what must not be readable in a stolen database: AES-256-GCM under a data key of the tenant, which
- * is kept wrapped by the master key. A value is bound to its tenant and to what it belongs to, so that it cannot be
- * moved; and it says which key sealed it, so that keys can be renewed while everything goes on.
+ * `Safe` seals the secrets of services: AES-256-GCM with a data key of the tenant, which is stored wrapped by the
+ * master key. A value is bound to its tenant and its owner, so that it cannot be moved. It names its key, so that keys
+ * can be rotated during operation.
  */
 export class Safe {
   readonly #database: Database
   readonly #masterKeys: MasterKeys
-  /** By id. An id is never given to another key, also not when its transaction rolls back. */
+  /** By id. An id is never reused for another key, even if its transaction rolls back. */
   readonly #keys = new LruMap<KeyObject>(cachedKeys)
 
   constructor({ database, masterKeys }: Parts) {
@@ -30,14 +30,14 @@ export class Safe {
     this.#masterKeys = masterKeys
   }
 
-  /** Seals in the transaction that writes the value down: until it ends the key cannot be retired. */
+  /** Seals in the transaction that stores the value. The key cannot be retired before it ends. */
   async seal(tx: Transaction, plain: Uint8Array | string, belongsTo: string): Promise<Buffer> {
     const row = (await store.holdNewestDataKey(tx)) ?? (await this.#make(tx, 1))
     const header = headerOf(row.id)
     return Buffer.concat([header, encrypt(await this.#unwrapped(tx, row), plain, associated(header, tx, belongsTo))])
   }
 
-  /** Overwrite the answer when you are done with it. Inside a transaction, give that transaction. */
+  /** Overwrite the result after use. Inside a transaction, pass that transaction. */
   async open(where: Scope | Handle, sealed: Uint8Array, belongsTo: string): Promise<Buffer> {
     const keyId = keyIdOf(sealed)
     if (keyId === undefined) throw new Error('Not a value that was sealed for a tenant')
@@ -46,7 +46,7 @@ export class Safe {
     return decrypt(key, sealed.subarray(1 + idBytes), associated(header, where, belongsTo))
   }
 
-  /** The same value under the newest key; undefined when it is that already. */
+  /** Reseals a value with the newest key. Returns undefined if it has that key already. */
   async sealAgain(tx: Transaction, sealed: Uint8Array, belongsTo: string): Promise<Buffer | undefined> {
     const newest = await store.holdNewestDataKey(tx)
     if (newest === undefined || newest.id === keyIdOf(sealed)) return undefined
@@ -58,12 +58,12 @@ export class Safe {
     }
   }
 
-  /** A new data key, which seals from now on. */
+  /** Creates a new data key, which seals from now on. */
   async renew(tx: Transaction): Promise<store.DataKeyRow> {
     return this.#make(tx, await store.nextDataKeyVersion(tx))
   }
 
-  /** Of two who make the same version at the same time one does, and both use that one. */
+  /** If two processes create the same version at the same time, one succeeds and both use its key. */
   async #make(tx: Transaction, version: number): Promise<store.DataKeyRow> {
     const masterKeyId = await store.holdCurrentMasterKey(tx)
     await this.#masterKeys.find(masterKeyId, () => store.listMasterKeys(tx.reference))
@@ -71,14 +71,14 @@ export class Safe {
     const wrapped = this.#masterKeys.wrap(masterKeyId, newKey(), wrappedFor(tx.tenantId, id))
     await store.insertDataKey(tx, { id, version, masterKeyId, wrapped })
     const newest = await store.holdNewestDataKey(tx)
-    if (newest === undefined) throw new Error('A data key that was made is not there')
+    if (newest === undefined) throw new Error('A data key that was created does not exist')
     return newest
   }
 
   async #look(where: Scope | Handle, keyId: string): Promise<KeyObject> {
     const find = (handle: Handle) => store.findDataKey(handle, keyId)
     const row = await ('row' in where ? find(where) : this.#database.read(where, find))
-    if (row === undefined) throw new Error('The key that a value was sealed with is not there')
+    if (row === undefined) throw new Error('The data key of a sealed value does not exist')
     return this.#unwrapped(where, row)
   }
 
@@ -97,19 +97,19 @@ export class Safe {
   }
 }
 
-/** What a wrapped data key is bound to. */
+/** The associated data of a wrapped data key. */
 export function wrappedFor(tenantId: string, keyId: string): string {
   return `data key ${tenantId} ${keyId}`
 }
 
-/** Which data key a value was sealed with; undefined when it is no such value. */
+/** The id of the data key that sealed a value, or undefined if it is not a sealed value. */
 export function keyIdOf(sealed: Uint8Array): string | undefined {
   if (sealed[0] !== format || sealed.length < 1 + idBytes) return undefined
   const hex = Buffer.from(sealed.subarray(1, 1 + idBytes)).toString('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** How every value begins that was sealed with this key. */
+/** The first bytes of every value that this key sealed. */
 export function headerOf(keyId: string): Buffer {
   return Buffer.concat([Buffer.of(format), Buffer.from(keyId.replaceAll('-', ''), 'hex')])
 }
@@ -120,5 +120,8 @@ function associated(header: Uint8Array, { tenantId }: { tenantId: string }, belo
 
 function notNow(error: unknown): never {
   if (!(error instanceof StartError)) throw error
-  throw new Problem('unavailable', 'The keys of this tenant cannot be opened here now', { retryAfter: 5, cause: error })
+  throw new Problem('unavailable', 'The keys of this tenant cannot be unwrapped at the moment', {
+    retryAfter: 5,
+    cause: error,
+  })
 }

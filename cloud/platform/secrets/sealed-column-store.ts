@@ -4,16 +4,16 @@ import type { SealedColumn } from './sealed-column.ts'
 
 export type SealedRow = { key: Record<string, string>; sealed: Buffer }
 
-/** Tables and columns are named by programs, never by requests. */
+/** Names of tables and columns come from code, never from requests. */
 function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
   for (const name of [table, column, ...key, ...boundTo])
-    if (!/^[a-z_]+$/.test(name)) throw new TypeError(`${name} is no name`)
+    if (!/^[a-z_]+$/.test(name)) throw new TypeError(`${name} is not a valid name`)
   const first = of === 'tenant' ? 2 : 1
   const own = of === 'tenant' ? 'tenant_id = $1 and ' : ''
   return { own, first, keys: key.join(', '), places: key.map((_, index) => `$${first + index}`).join(', ') }
 }
 
-/** The next rows in the order of their key that hold a value. A tenant's handle fills in the tenant. */
+/** The next rows with a value, in the order of their key. A tenant's handle passes the tenant. */
 export async function pageOfSealed(
   handle: ReferenceHandle,
   column: SealedColumn,
@@ -29,7 +29,7 @@ export async function pageOfSealed(
   return handle.rows(dynamicStatement<SealedRow>(text), ...values, limit)
 }
 
-/** Nothing happens when the value was changed since it was read: then it was sealed anew. */
+/** Does nothing if the value was changed since it was read: then it was sealed with the newest key. */
 export async function replaceSealed(
   handle: ReferenceHandle,
   column: SealedColumn,
@@ -42,7 +42,7 @@ export async function replaceSealed(
   await handle.run(dynamicStatement(text), sealed, row.sealed, ...column.key.map((name) => row.key[name]))
 }
 
-/** How many values begin like this: sealed values begin with what sealed them. */
+/** Counts the values that start with these bytes. Sealed values start with the id of their key. */
 export async function countSealed(handle: ReferenceHandle, column: SealedColumn, beginning: Buffer): Promise<number> {
   const { own, first } = named(column)
   const text = `select count(*)::integer as total from ${column.table}

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { newKey } from './cipher.ts'
 import { createSecrets, Secrets } from './secrets.ts'
 
-describe('values that the platform sealed', () => {
+describe('values sealed by the platform', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('open to what was sealed, and look different each time', async () => {
+  test('open to the original value, and differ each time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array(), fc.string(), async (plain, belongsTo) => {
         const sealed = secrets.seal(plain, belongsTo)
@@ -31,16 +31,16 @@ describe('values that the platform sealed', () => {
   })
 })
 
-describe('keys of the platform', () => {
+describe('platform keys', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('of different purposes have nothing in common', () => {
+  test('derive independent keys for different purposes', () => {
     assert.ok(!secrets.keyFor('one').key.equals(secrets.keyFor('two').key))
     assert.notDeepEqual(secrets.mac('one', 'x'), secrets.mac('two', 'x'))
     assert.deepEqual(secrets.mac('one', 'x'), secrets.mac('one', 'x'))
   })
 
-  test('a code is what it was made of, and its beginning will do when it is long enough', () => {
+  test('verify a code, or a long enough prefix of it', () => {
     const mac = secrets.mac('one', 'x')
     assert.ok(secrets.isMac('one', 'x', mac))
     assert.ok(secrets.isMac('one', 'x', mac.subarray(0, 16)))
@@ -50,7 +50,7 @@ describe('keys of the platform', () => {
     assert.ok(!secrets.isMac('one', 'x', Buffer.concat([mac, Buffer.of(0)])))
   })
 
-  test('a new one seals at once, authenticates when its time has come, and what an old one made stays good', async () => {
+  test('seal with a new key at once, authenticate after its activation, and accept codes of the old key', async () => {
     const [first, second] = [newKey(), newKey()]
     const at = (ms: number) => new Date(Date.now() + ms)
     const before = new Secrets([{ version: 1, activeFrom: at(-1000), key: first }])
@@ -68,10 +68,10 @@ describe('keys of the platform', () => {
     assert.ok(!before.isMac('p', 'x', after.mac('p', 'x')))
     assert.equal((await after.open(before.seal('s', 'b'), 'b')).toString(), 's')
     assert.equal((await after.open(during.seal('s', 'b'), 'b')).toString(), 's')
-    await assert.rejects(before.open(during.seal('s', 'b'), 'b'), /no platform key of version 2/)
+    await assert.rejects(before.open(during.seal('s', 'b'), 'b'), /Platform key 2 does not exist/)
   })
 
-  test('show in no print of the object that holds them', () => {
+  test('are not printed with the object that holds them', () => {
     const key = randomBytes(32)
     const { inspect } = process.getBuiltinModule('node:util')
     const printed = inspect(createSecrets(key), { depth: 10, showHidden: true })

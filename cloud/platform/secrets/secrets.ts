@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import type { Log } from '../log.ts'
-import { decrypt, decryptPlainly, derive, encrypt, keyOf, sameBytes } from './cipher.ts'
+import { decrypt, decryptWithoutSalt, derive, encrypt, keyOf, sameBytes } from './cipher.ts'
 import { listMasterKeys, listPlatformKeys, type PlatformKeyRow } from './key-store.ts'
 import type { MasterKeys } from './master-keys.ts'
 
@@ -11,15 +11,15 @@ const firstFormat = 1
 const format = 2
 const headerBytes = 5
 const pollMs = 5_000
-/** Of a shorter one somebody could guess too much. */
+/** A shorter code would be too easy to guess. */
 const shortestMac = 16
 
 type Version = { version: number; activeFromMs: number; key: KeyObject; purposes: Map<string, KeyObject> }
 
 /**
- * The secrets of the platform itself, which belong to no tenant: signing keys are sealed with it, calls between
- * processes and the end of the audit chain are authenticated with it. Its keys have versions. All processes know a new
- * one for a while before the first of them uses it, and each understands what was made with an older one.
+ * `Secrets` are the secrets of the platform itself, which belong to no tenant. They seal signing keys, and authenticate
+ * calls between processes and the head of the audit chain. Its keys have versions. All processes know a new version for
+ * a while before the first one uses it, and each accepts older versions.
  */
 export class Secrets {
   readonly #masterKeys: MasterKeys | undefined
@@ -32,7 +32,7 @@ export class Secrets {
     this.#masterKeys = masterKeys
   }
 
-  /** With the newest key: whoever does not know it yet looks for it. */
+  /** Seals with the newest key. A process that does not have it yet reads it from the database. */
   seal(plain: Uint8Array | string, belongsTo: string): Buffer {
     const { version, purposes, key } = this.#newest()
     const header = headerOf(version)
@@ -42,7 +42,7 @@ export class Secrets {
   async open(sealed: Uint8Array, belongsTo: string): Promise<Buffer> {
     const bytes = Buffer.from(sealed)
     if (bytes[0] === firstFormat) {
-      return decryptPlainly(keyFor(await this.#find(1), 'seal'), bytes.subarray(1), Buffer.from(belongsTo))
+      return decryptWithoutSalt(keyFor(await this.#find(1), 'seal'), bytes.subarray(1), Buffer.from(belongsTo))
     }
     const version = versionOfSealed(bytes)
     if (version === undefined) throw new Error('Not a sealed value')
@@ -50,12 +50,12 @@ export class Secrets {
     return decrypt(key, bytes.subarray(headerBytes), associated(bytes.subarray(0, headerBytes), belongsTo))
   }
 
-  /** A message authentication code under the key of a purpose. */
+  /** Computes a message authentication code with the key of a purpose. */
   mac(purpose: string, message: Uint8Array | string): Buffer {
     return macOf(this.#current(), purpose, message)
   }
 
-  /** Whether a code, or its beginning, was made by any process of this installation with a key that is still good. */
+  /** Returns true if a process of this installation created the code, or its prefix, with a valid key. */
   isMac(purpose: string, message: Uint8Array | string, given: Uint8Array): boolean {
     if (given.length < shortestMac) return false
     return this.#versions.some((version) => {
@@ -63,24 +63,24 @@ export class Secrets {
     })
   }
 
-  /** The key of a purpose, and of which version it is. */
+  /** The key of a purpose, with its version. */
   keyFor(purpose: string): { version: number; key: KeyObject } {
     const current = this.#current()
     return { version: current.version, key: keyFor(current, purpose) }
   }
 
-  /** Of what is known: who makes numbers up does not make us look for them. */
+  /** Only cached versions are used, so that an invented version does not cause a read. */
   keyOfVersion(purpose: string, version: number): KeyObject {
     const known = this.#versions.find((other) => other.version === version)
-    if (known === undefined) throw new Error('There is no such platform key')
+    if (known === undefined) throw new Error('The platform key does not exist')
     return keyFor(known, purpose)
   }
 
-  /** Keeps up with the keys of the database; answers how to stop. */
+  /** Polls the database for new keys. Returns a function that stops it. */
   follow({ database, log }: { database: Database; log: Log }): { stop(): void; refresh(): void } {
     this.#database = database
     const refresh = () => {
-      this.refresh().catch((error: unknown) => log.warn({ error }, 'Whether there are new keys could not be seen'))
+      this.refresh().catch((error: unknown) => log.warn({ error }, 'The poll for new keys failed'))
     }
     const timer = setInterval(refresh, pollMs).unref()
     return { refresh, stop: () => clearInterval(timer) }
@@ -108,11 +108,11 @@ export class Secrets {
     if (known !== undefined) return known
     await this.refresh()
     const found = this.#versions.find(isIt)
-    if (found === undefined) throw new Error(`There is no platform key of version ${version}`)
+    if (found === undefined) throw new Error(`Platform key ${version} does not exist`)
     return found
   }
 
-  /** The newest whose time has come, by our clock; the oldest when ours is slow. */
+  /** The newest active version by the local clock, or the oldest one if the clock is slow. */
   #current(): Version {
     const now = Date.now()
     return this.#versions.findLast(({ activeFromMs }) => activeFromMs <= now) ?? this.#newest(0)
@@ -120,22 +120,22 @@ export class Secrets {
 
   #newest(index = -1): Version {
     const version = this.#versions.at(index)
-    if (version === undefined) throw new Error('There is no platform key')
+    if (version === undefined) throw new Error('The database has no platform key')
     return version
   }
 }
 
-/** Of one key that never changes. */
+/** Creates secrets with one key that never changes. */
 export function createSecrets(key: Buffer): Secrets {
   return new Secrets([{ version: 1, activeFrom: new Date(0), key: keyOf(Buffer.from(key)) }])
 }
 
-/** What a wrapped platform key is bound to. */
+/** The associated data of a wrapped platform key. */
 export function wrappedFor(version: number): string {
   return `platform key ${version}`
 }
 
-/** Which platform key a value was sealed with. */
+/** The version of the platform key that sealed a value. */
 export function versionOfSealed(sealed: Uint8Array): number | undefined {
   if (sealed[0] === firstFormat) return 1
   if (sealed[0] !== format || sealed.length < headerBytes) return undefined

@@ -15,7 +15,7 @@ import { Transit, type TransitSettings } from './transit.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'others use the same keys'
 
-describe('a transit key of Vault or OpenBao', { skip }, () => {
+describe('transit key of Vault or OpenBao', { skip }, () => {
   const token = 'hvs.planted-secret-token'
   let vault: Awaited<ReturnType<typeof startTransitServer>>
   let file: Awaited<ReturnType<typeof keyFile>>
@@ -43,7 +43,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     await vault[Symbol.asyncDispose]()
   })
 
-  /** A process that has nothing but the way to the server. */
+  /** A process with only the address and token of the server. */
   const withVault = (change: Partial<TransitSettings> = {}, path = '/nowhere/master.key') =>
     MasterKeys.open({ file: path, given: [], transit: new Transit({ ...settings, ...change }) })
 
@@ -52,7 +52,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     return readNote({ database: hub.context.database, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
   }
 
-  test('takes over from a file; from then on a process needs nothing but the way there', async () => {
+  test('replaces a key file, and later processes need only the address of the server', async () => {
     const id = await writeNote(hub.context, hub.tenant, 'from before')
     const both = await withVault({}, file.path)
     const { from, to } = await hub.asOwner((owner) => rotateMasterKey(owner, { masterKeys: both }))
@@ -68,7 +68,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     assert.match(kept.rows[0]?.text, /^vault:v1:/)
   })
 
-  test('is rotated there, and wraps the same root key anew', async () => {
+  test('rewraps the same root key after a rotation on the server', async () => {
     const id = await writeNote(
       { ...hub.context, safe: new Safe({ ...hub.context, masterKeys: await opened() }) },
       hub.tenant,
@@ -82,13 +82,13 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     assert.equal(await noteAsSeenWith(await withVault(), id), 'x')
   })
 
-  test('a new root key can follow the one before', async () => {
+  test('replaces the root key by a new one', async () => {
     const before = (await opened()).ids
     const { from, to } = await hub.asOwner(async (owner) => rotateMasterKey(owner, { masterKeys: await withVault() }))
     assert.deepEqual([from, (await opened()).ids], [before, [to]])
   })
 
-  test('makes the first root key of a new installation, once, and leaves no file behind', async () => {
+  test('creates the first root key of a new installation once and leaves no file', async () => {
     await using fresh = await testHub({ own: true, arrangement: 'one process' })
     await fresh.asOwner((owner) =>
       owner.query('delete from platform_secrets; delete from platform_keys; delete from master_keys'),
@@ -101,7 +101,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     assert.ok(vault.asked.every((line) => line.startsWith('POST /v1/transit/')))
   })
 
-  test('the token may be in a file, which is read again each time', async () => {
+  test('reads the token from a file for each request', async () => {
     const tokenFile = join(file.folder, 'token')
     const masterKeys = await withVault({ token: undefined, tokenFile })
     const start = () => hub.asOwner((owner) => openSecrets(owner, masterKeys))
@@ -110,7 +110,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     await start()
   })
 
-  test('what is wrong is said in one sentence, without the token', async () => {
+  test('reports each error in one sentence without the token', async () => {
     const start = async (change: Partial<TransitSettings>) =>
       hub.asOwner(async (owner) => openSecrets(owner, await withVault(change)))
     const cases: [Partial<TransitSettings>, RegExp][] = [
@@ -132,7 +132,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     vault.state.isSealed = false
   })
 
-  test('keys are sent to nobody without TLS, except on this machine', () => {
+  test('refuses to send keys without TLS, except on this machine', () => {
     for (const address of ['http://vault.example', 'http://127.0.0.1.example', 'http://10.0.0.1:8200']) {
       assert.throws(() => new Transit({ ...settings, address }), /must begin with https/)
     }
@@ -142,7 +142,7 @@ describe('a transit key of Vault or OpenBao', { skip }, () => {
     assert.throws(() => new Transit({ ...settings, token: undefined }), /MILLWRIGHT_VAULT_TOKEN/)
   })
 
-  /** A process that has started. */
+  /** The keys of a process that has started. */
   async function opened(): Promise<MasterKeys> {
     const masterKeys = await withVault()
     await hub.asOwner((owner) => openSecrets(owner, masterKeys))

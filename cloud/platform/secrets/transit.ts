@@ -2,21 +2,21 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { StartError } from '../start-error.ts'
 
-/** A transit key of Vault or OpenBao: it encrypts and decrypts what it is given, and never leaves its server. */
+/** A transit key of Vault or OpenBao. It encrypts and decrypts on its server, and never leaves it. */
 export type TransitSettings = {
   address: string
-  /** The path that the transit engine is mounted at. */
+  /** The path where the transit engine is mounted. */
   mount: string
   key: string
   token: string | undefined
-  /** Read again for every request: agents renew what is in it. */
+  /** Read for every request, because agents renew it. */
   tokenFile: string | undefined
   namespace: string | undefined
 }
 
 const answerWithinMs = 5_000
 
-/** Speaks the public HTTP API of the transit engine, which both products have. */
+/** Uses the public HTTP API of the transit engine, which both products have. */
 export class Transit {
   readonly #settings: TransitSettings
 
@@ -24,7 +24,7 @@ export class Transit {
     this.#settings = settings
     if (!isSafe(settings.address)) {
       throw new StartError(
-        'MILLWRIGHT_VAULT_ADDRESS must begin with https://, unless it is on this machine: what is sent there are keys.',
+        'MILLWRIGHT_VAULT_ADDRESS must begin with https://, unless it is on this machine: keys are sent there.',
       )
     }
     if (settings.key === '') throw new StartError('MILLWRIGHT_VAULT_KEY must name the transit key to use.')
@@ -43,12 +43,12 @@ export class Transit {
     return Buffer.from(textOf(plaintext), 'base64')
   }
 
-  /** The same plain text under the newest version of the transit key, which we do not get to see. */
+  /** Re-encrypts with the newest version of the transit key. The plain text stays on the server. */
   async rewrap(ciphertext: string): Promise<string> {
     return textOf((await this.#ask('rewrap', { ciphertext })).ciphertext)
   }
 
-  /** A new version of the transit key. The old ones still decrypt. */
+  /** Creates a new version of the transit key. Old versions still decrypt. */
   async rotate(): Promise<void> {
     await this.#send(`keys/${encodeURIComponent(this.#settings.key)}/rotate`, {})
   }
@@ -103,7 +103,7 @@ function isSafe(address: string): boolean {
 
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
-  throw new StartError('Vault answered something that is no answer of a transit key: check MILLWRIGHT_VAULT_ADDRESS.')
+  throw new StartError('Vault returned a response that is not from a transit key: check MILLWRIGHT_VAULT_ADDRESS.')
 }
 
 function reasonOf(error: Error): string {
@@ -111,11 +111,12 @@ function reasonOf(error: Error): string {
   return cause?.code ?? error.name
 }
 
-/** Its own words are not shown: nobody knows what they may hold. */
+/** The message of the server is not shown, because it may contain a secret. */
 function advice(status: number): string {
-  if (status === 400) return 'check that MILLWRIGHT_VAULT_KEY names the key that was used, and that it may decrypt'
+  if (status === 400)
+    return 'check that MILLWRIGHT_VAULT_KEY names the key that was used, and that its policy allows decryption'
   if (status === 403) return 'check the token and that its policy allows it'
   if (status === 404) return 'check MILLWRIGHT_VAULT_MOUNT and MILLWRIGHT_VAULT_KEY'
   if (status === 503) return 'it is sealed or in maintenance'
-  return 'see its log'
+  return 'check its log'
 }
