@@ -94,16 +94,16 @@ describe('rows as parameters', () => {
     )
   })
 
-  test('stores words so that a search finds them, in any order and script', async () => {
-    const words = { prefix: 'x', words: ['b', "o'hara", 'a\\b', '泵', '', '\u{1f600}', 'ä'] }
+  test('stores lexemes so that a search finds them, in any order and script', async () => {
+    const lexemes = { prefix: 'x', lexemes: ['b', "o'hara", 'a\\b', '泵', '', '\u{1f600}', 'ä'] }
     const { rows } = await client.query(
       `select array_to_tsvector(array['xb', 'xo''hara', 'xa\\b', 'x泵', 'x', 'x\u{1f600}', 'xä']) = v as equal,
               v @@ '''xo''''ha'':* & x泵'::tsquery as found
        from unnest($1::tsvector[]) as v`,
-      [arrayOf('tsvector', [words])],
+      [arrayOf('tsvector', [lexemes])],
     )
     assert.deepEqual(rows, [{ equal: true, found: true }])
-    const none = arrayOf('tsvector', [{ prefix: 'x', words: [] }])
+    const none = arrayOf('tsvector', [{ prefix: 'x', lexemes: [] }])
     assert.equal((await client.query('select ($1::tsvector[])[1]::text as words', [none])).rows[0].words, '')
   })
 

@@ -5,7 +5,7 @@
 
 /**
  * The types of columns. `json` and `jsonb` values are printed with `jsonText`; `printed` is the same in a text column.
- * A `tsvector` value is a list of distinct words that need no normalization.
+ * A `tsvector` value is a list of distinct lexemes that need no normalization.
  */
 export type ColumnType = keyof typeof elements
 
@@ -16,8 +16,8 @@ export type Rowset<Row> = {
   values(rows: readonly Row[]): Buffer[]
 }
 
-/** The words of a `tsvector`: a common prefix and the rest of each word. */
-export type Words = { prefix: string; words: readonly string[] }
+/** The lexemes of a `tsvector`: a common prefix and the rest of each lexeme. */
+export type Lexemes = { prefix: string; lexemes: readonly string[] }
 
 /** Defines a row set. Its arrays are the parameters from `$2`. */
 export function rowset<Row extends object>(
@@ -65,7 +65,7 @@ const elements = {
   json: { name: 'json', oid: 114, write: (to, value: string) => to.text(value) },
   jsonb: { name: 'jsonb', oid: 3802, write: (to, value: string) => to.versioned(value) },
   bytea: { name: 'bytea', oid: 17, write: (to, value: Uint8Array) => to.bytes(value) },
-  tsvector: { name: 'tsvector', oid: 3614, write: (to, value: Words) => to.words(value) },
+  tsvector: { name: 'tsvector', oid: 3614, write: (to, value: Lexemes) => to.lexemes(value) },
 } as const satisfies Readonly<Record<string, Element>>
 
 /** Replaces NUL, which the database cannot store. UTF-8 encoding replaces lone surrogates. */
@@ -84,7 +84,7 @@ const headerBytes = 20
 const emptyBytes = 12
 const lengthBytes = 4
 const initialBytes = 2 ** 20
-const wordEnd = '\0\0\0'
+const lexemeEnd = '\0\0\0'
 const uint32 = 2 ** 32
 
 /** The positions of the digit pairs of a UUID, and the value of each digit. */
@@ -189,11 +189,11 @@ class ArrayWriter {
     return bytes
   }
 
-  /** Writes the number of words, then each word with its terminator and its number of positions, which is zero. */
-  words({ prefix, words }: Words): number {
-    const text = words.length === 0 ? '' : `${prefix}${words.join(wordEnd + prefix)}${wordEnd}`
+  /** Writes the number of lexemes, then each lexeme with its terminator and its number of positions, which is zero. */
+  lexemes({ prefix, lexemes }: Lexemes): number {
+    const text = lexemes.length === 0 ? '' : `${prefix}${lexemes.join(lexemeEnd + prefix)}${lexemeEnd}`
     const bytes = this.text(text, 4)
-    this.#buffer.writeInt32BE(words.length, this.#end + lengthBytes)
+    this.#buffer.writeInt32BE(lexemes.length, this.#end + lengthBytes)
     return bytes
   }
 

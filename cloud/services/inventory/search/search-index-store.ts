@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts'
-import { arrayOf, rowset, type Words } from '../../../platform/database/rowset.ts'
+import { arrayOf, type Lexemes, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import type { AssetSet } from '../assets/listing.ts'
 import { tokensIn } from './search-tokens.ts'
@@ -18,7 +18,7 @@ export function tokenQuery(tenantId: string, tokens: readonly string[]): string 
   return tokens.map((token) => `'${prefixOf(tenantId)}${quoted(token)}':*`).join(' & ')
 }
 
-const put = rowset<{ id: string; words: Words }>({ id: 'uuid', words: 'tsvector' })
+const put = rowset<{ id: string; words: Lexemes }>({ id: 'uuid', words: 'tsvector' })
 const putStatement = statement(
   `insert into asset_words as w (tenant_id, asset_id, words)
    select $1, r.id, r.words from ${put.rows}
@@ -28,7 +28,7 @@ const putStatement = statement(
 /** Stores the search tokens of assets. A row is written only if its tokens differ, which few changes of an asset cause. */
 export async function putTokens(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
   const prefix = prefixOf(tx.tenantId)
-  const rows = texts.map(({ id, text }) => ({ id, words: { prefix, words: [...tokensIn(text)] } }))
+  const rows = texts.map(({ id, text }) => ({ id, words: { prefix, lexemes: [...tokensIn(text)] } }))
   if (rows.length > 0) await tx.run(putStatement, ...put.values(rows))
 }
 

@@ -214,9 +214,9 @@ describe('deleting an asset with more relations than may end in one transaction'
     ]
     const { app: address, server } = hub.database
     let transactions = 0
-    class Stumbling extends Database {
+    class FailingDatabase extends Database {
       override async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-        // The batch and then the first write fail at their end; another process applies it before the failure is stored.
+        // The batch fails, and then its first write alone. Another process applies that write before its failure is stored.
         const turn = ++transactions
         if (turn === 3) await applyNext()
         const result = await super.transaction(scope, async (tx) => {
@@ -227,7 +227,7 @@ describe('deleting an asset with more relations than may end in one transaction'
         return result
       }
     }
-    await using database = new Stumbling({ address, server, connections: 2 })
+    await using database = new FailingDatabase({ address, server, connections: 2 })
     await apply({ database })
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
   })

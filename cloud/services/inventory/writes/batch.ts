@@ -77,7 +77,7 @@ type Loaded = { sender: Sender; needs: Needs }
 type LoadOptions = {
   /** Whether no other transaction of the tenant can write relations. Then no asset is skipped when assets are locked. */
   relationsLocked: boolean
-  /** The changes of the batch before, which is not committed yet. */
+  /** The changes of the previous batch, which is not committed yet. */
   uncommitted?: ChangeSet | undefined
 }
 
@@ -103,7 +103,7 @@ export async function loadBatch(
   const named = needs.flatMap(({ assetIds }) => assetIds)
   const neededIds = [...new Set([...matched, ...named, ...gatewayIds])]
   const isUncommitted = (id: string) => uncommitted?.assets.has(id) ?? false
-  // The batch before has locked its assets, and is committed before this one is saved.
+  // The previous batch has locked its assets, and is committed before this one is saved.
   const assets = await store.lockAssets(
     tx,
     neededIds.filter((id) => !isUncommitted(id)),
@@ -118,7 +118,7 @@ export async function loadBatch(
   return new Batch({ assets: [...working, ...changed], keys, accessGroups, gatewayScope })
 }
 
-/** The owners of the identifiers that the batch before adds. */
+/** The owners of the identifiers that the previous batch adds. */
 function uncommittedOwners(changes: ChangeSet | undefined): store.IdentifierOwner[] {
   return (changes?.identifiers ?? []).map(({ key, assetId, createdAt }) => ({
     key,

@@ -28,7 +28,7 @@ export type BulkAsset = {
   place: number
   /** The name; groups that do not exist are created. */
   accessGroup: string
-  /** As it would be sent, without its access group and relations. */
+  /** The asset in the write shape, without its access group and relations. */
   asset: AssetDocument
   /** With the asset as subject. Other assets are named by their position. */
   relations: readonly ({ predicate: string } & ({ place: number } | { node: Entity & { type: 'node' } }))[]

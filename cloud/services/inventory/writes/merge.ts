@@ -114,7 +114,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   const restored = {
     id: otherId,
     accessGroupId: group,
-    // The deletion was a version, too.
+    // One version after the deletion, which was a version too.
     version: merged.otherVersion + 2,
     createdAt: merged.otherCreatedAt,
     document: { ...merged.otherDocument, last_modified_timestamp: time },

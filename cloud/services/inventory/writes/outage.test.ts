@@ -8,7 +8,7 @@ function assetNamed(name: string) {
   return { functional_object_type: 'Asset', name, asset_identifiers }
 }
 
-/** States in which PostgreSQL refuses to write, and that end without a change of the write. */
+/** SQLSTATE codes with which PostgreSQL refuses to write for a while. The same write succeeds later. */
 const states = ['53100', '53200', '53000', '53300', '53400', '58030', '25006', '57P02', '55P03', '40001']
 
 describe('while the database cannot write', () => {

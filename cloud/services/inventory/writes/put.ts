@@ -339,7 +339,7 @@ function relate(writing: Writing, { relation, result, payload }: RelateOptions):
   }))
 }
 
-/** A discovered asset was reached. */
+/** Sets the reachability state of a discovered asset to reached. */
 function withReachedState(document: ReturnType<typeof mergeAsset>, now: string) {
   if (stateValueOf(document, 'reachability_state') === 'reached') return document
   return setState(document, { state: 'reachability_state', value: 'reached', now })

@@ -159,7 +159,7 @@ async function writeRelations(tx: Transaction, { relations, deleted, events }: C
     const created = written.flatMap(({ relation, outcome }, index) => {
       const { report } = some[index] ?? {}
       if (outcome !== 'created') return []
-      // Of two directions, one that is new is enough.
+      // A bidirectional relation counts as created if at least one of its two directions is new.
       if (report !== undefined) report.outcome = 'created'
       return relation
     })
@@ -167,7 +167,7 @@ async function writeRelations(tx: Transaction, { relations, deleted, events }: C
   }
 }
 
-/** Ends the relations that writes chose. */
+/** Ends the relations that the writes selected. */
 async function endChosenRelations(tx: Transaction, { endedRelations, events }: ChangeSet): Promise<void> {
   for (const { ids, cause } of endedRelations) {
     addEvents(events, relationEvents('deleted', await endRelations(tx, ids, endedBy(cause))))
