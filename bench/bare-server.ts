@@ -5,8 +5,8 @@ import type { openRaw, Sent } from './raw.ts'
 type Raw = Awaited<ReturnType<typeof openRaw>>
 
 /**
- * What the same answer costs at least: Node's own server, the driver, the statements and their rows as JSON. No token, no
- * rights, no checks, no routes.
+ * The reference server: the minimum cost of the same response, with the HTTP server of Node, the driver, the statements and
+ * their rows as JSON. It checks no token, permissions or input, and has no routes.
  */
 export async function serveStatements(raw: Raw) {
   let statements: readonly Sent[] = []
@@ -28,7 +28,7 @@ export async function serveStatements(raw: Raw) {
   }
 }
 
-/** Documents are JSON already. */
+/** Documents are already JSON. */
 function printed(row: unknown): string {
   const { document } = row as { document?: unknown }
   return typeof document === 'string' ? document : JSON.stringify(row)

@@ -17,9 +17,9 @@ import { start } from './start.ts'
 import { topology } from './topology.ts'
 
 /**
- * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
- * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is kept,
- * `--chart docs/figures/reads` to draw it beside other sizes.
+ * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for CPU profiles,
+ * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is reused by the next run,
+ * `--chart docs/figures/reads` to draw it together with other sizes.
  */
 
 const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {

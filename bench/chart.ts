@@ -1,22 +1,22 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Row } from './report.ts'
 
-/** What a request costs by the number of assets: milliseconds of one core, of platform and database, for each workload. */
+/** The cost of a request by the number of assets: milliseconds of one core, platform and database, for each workload. */
 export type Costs = Record<string, Record<string, number>>
 
-/** The workloads that are drawn, and what they are called there. */
+/** The workloads in the chart, and their labels. */
 const drawn: Readonly<Record<string, string>> = {
   'read by id': 'by id',
   'list by serial number': 'by serial number',
-  'list by text of one': 'free text, one found',
+  'list by text of one': 'text search, one match',
   'list 50 of one gateway': '50 of a gateway',
-  'list 50 by beginning of name': '50 by beginning of name',
-  'list 100 with total': 'any 100, with the total',
-  'list latest first': 'the latest 100',
-  'total of many by makerAndState': '100 by maker and state, counted',
+  'list 50 by beginning of name': '50 by name prefix',
+  'list 100 with total': '100 without a filter, with the total',
+  'list latest first': 'the 100 latest changes',
+  'total of many by makerAndState': '100 by manufacturer and state, with the total',
 }
 
-/** Keeps what was measured beside what was measured of other sizes, in `<path>.json`, and draws `<path>.svg`. */
+/** Adds the measured costs to `<path>.json`, next to those of other sizes, and draws `<path>.svg`. */
 export function keepChart(path: string, { assets, rows }: { assets: number; rows: readonly Row[] }): void {
   const costs = { ...costsAt(path), [assets]: costsOf(rows) }
   writeFileSync(`${path}.json`, `${JSON.stringify(costs, undefined, 2)}\n`)
@@ -31,7 +31,7 @@ function costsAt(path: string): Costs {
   }
 }
 
-/** When many ask at once. */
+/** The costs with concurrent callers. */
 function costsOf(rows: readonly Row[]): Record<string, number> {
   const many = rows.filter(({ workload, callers }) => callers !== 1 && Object.hasOwn(drawn, String(workload)))
   return Object.fromEntries(
@@ -46,7 +46,7 @@ const size = { width: 800, height: 420, left: 64, right: 290, top: 56, bottom: 4
 const decades = [0.1, 1, 10, 100]
 const labelHeight = 17
 
-/** A picture that stands for itself: it says in words what it shows, and follows the light or dark of its reader. */
+/** The chart as SVG, with a text description, for light and dark themes. */
 export function chart(costs: Costs): string {
   const sizes = Object.keys(costs)
     .map(Number)
@@ -64,7 +64,7 @@ export function chart(costs: Costs): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" width="${size.width}"`,
     ` height="${size.height}" role="img" aria-labelledby="title description">\n`,
-    `<title id="title">What a request costs, by the number of assets</title>\n`,
+    `<title id="title">Cost of a request by the number of assets</title>\n`,
     `<desc id="description">${lines.map(inWords).join('; ')}.</desc>\n`,
     `<style>${style}</style>\n`,
     `<rect class="ground" width="${size.width}" height="${size.height}" rx="8"/>\n`,
@@ -114,13 +114,13 @@ function grid(at: number, ms: number): string {
   return `<line class="grid" x1="${size.left}" x2="${size.width - size.right}" y1="${rounded(at)}" y2="${rounded(at)}"/><text class="small soft" text-anchor="end" x="${size.left - 8}" y="${rounded(at + 4)}">${ms}</text>\n`
 }
 
-/** How far along a logarithmic axis, from 0 to 1. */
+/** The position on a logarithmic axis, from 0 to 1. */
 function along(value: number, least: number, most: number): number {
   const share = Math.log(value / least) / Math.log(most / least)
   return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 0
 }
 
-/** Moves labels apart that would cover each other, and keeps their order. */
+/** Moves overlapping labels apart, in the same order. */
 function spread(places: readonly number[]): number[] {
   const order = places.map((place, index) => ({ place, index })).toSorted((one, other) => other.place - one.place)
   let lowest = size.height - size.bottom + labelHeight

@@ -9,7 +9,7 @@ import type { BenchOptions } from './options.ts'
 import { startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
-/** What benchmarks of pages share: a plant, somebody signed in, and a look at what the page was busy with. */
+/** Shared parts of the page benchmarks: a plant, a signed-in user, and the tasks of the main thread. */
 
 const seed = 1
 const longestTaskMs = 100
@@ -27,7 +27,7 @@ export function inConsole({ home, assets, relations }: BenchOptions, measure: Me
       const token = await tokenFor(platform)
       const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
       const total = (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
-      if (total === 0) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+      if (total === 0) await platform.request({ kind: 'grow a plant', size: { ...size, seed } })
       return await asSomebody({ baseUrl: platform.url, access: platform.access }, (open) =>
         measure(open, total || size.assets),
       )
@@ -64,8 +64,8 @@ type TraceEvent = {
 }
 
 /**
- * Every task of the page's main thread while something is done, by the time of the processor that it took: what the
- * machine gives to others meanwhile does not count.
+ * The processor time of every task on the main thread of the page during an action. Time that the machine gives to other
+ * programs does not count.
  */
 export async function tasksDuring(
   { browser, page }: Open,
@@ -89,11 +89,11 @@ export async function tasksDuring(
   }
 }
 
-/** Whether the page answered at once all the time. */
+/** The goal that the page is never blocked for longer than a limit. */
 export function holdsUpGoal(when: string, rows: readonly Row[]) {
   const longest = Math.max(...rows.map((row) => Number(row['longest task, CPU ms'])))
   return {
-    goal: `nothing holds the page up for more than ${longestTaskMs} ms ${when}`,
+    goal: `the page is not blocked for more than ${longestTaskMs} ms ${when}`,
     found: `${longest.toFixed(0)} ms`,
     reached: longest <= longestTaskMs,
   }

@@ -13,7 +13,7 @@ const product = { identifier: 'example.link', version: '1' } as const
 const goalMs = 5
 const roundMs = 3_000
 
-/** Addresses of the three kinds of place that instances have: a network that half of them share, and one each. */
+/** Test addresses: a network that half of the instances share, and networks of one instance. */
 const addresses = {
   'in a network of 50,000 instances': '10.7.7.7',
   'in a network of one instance': '0.1.1.7',
@@ -21,7 +21,7 @@ const addresses = {
   'where none applies': '203.0.113.7',
 } as const
 
-/** What it costs to choose among very many credentials those of one address. */
+/** The cost of selecting the credentials of one address among very many. */
 export async function credentials(): Promise<Report> {
   await using hub = await testHub({ own: true })
   const admin = await hub.as('administrator')
@@ -57,7 +57,7 @@ export async function credentials(): Promise<Report> {
 
 type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number }
 
-/** What the server says that the statements over places take, as the application, under its policy. */
+/** The execution time of the selection statements, as the application role, under its policy. */
 async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms: number; pages: number }> {
   const sent = (await hub.statements(call)).filter(({ text }) => text.includes('credential_places'))
   const client = await openClient(hub.database.app)
@@ -73,7 +73,7 @@ async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms:
   return { ms, pages }
 }
 
-/** The most recent are made as everybody makes them; those behind are only there, and never opened. */
+/** The most recent instances are created over the API. The others only exist and are never decrypted. */
 async function fill(hub: TestHub, admin: TestCaller): Promise<void> {
   const schema = { type: 'object', properties: { password: { type: 'string', writeOnly: true } } }
   const schemaIds: string[] = []

@@ -8,7 +8,7 @@ const devices = 10_000
 const goalSeconds = 20
 const pollMs = 20
 
-/** From the request for a discovery to its last asset: the cloud, a gateway and a simulated plant on one machine. */
+/** From the request of a discovery to its last asset: the platform, a gateway and a simulated plant on one machine. */
 export async function discover({ profile }: BenchOptions): Promise<Report> {
   return withHome(async (home) => {
     await using floor = await startShopFloor({ home, profile })
@@ -17,8 +17,8 @@ export async function discover({ profile }: BenchOptions): Promise<Report> {
     return {
       title: `discovery: ${devices.toLocaleString('en')} devices, from the request to the last asset`,
       rows: [
-        { scan: 'of a plant that nobody knows', ...first },
-        { scan: 'of the same plant, a little later', ...again },
+        { scan: 'first scan of a plant', ...first },
+        { scan: 'second scan of the same plant', ...again },
       ],
       goals: [
         {
@@ -62,7 +62,7 @@ export async function scan(floor: ShopFloor, options: Record<string, string>) {
   }
 }
 
-/** Processor time for each device, by part: what does not depend on who else uses the machine. */
+/** Processor time per device, by part. It does not depend on other load of the machine. */
 function costs(before: Record<Part, number>, after: Record<Part, number>, found: number): Row {
   const parts = Object.keys(before) as Part[]
   return Object.fromEntries(parts.map((part) => [`${part} µs`, (after[part] - before[part]) / found]))

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
-import { startAsked } from './asked-process.ts'
-import type { Flooded, FloodQuestion } from './flood.ts'
+import type { FloodCommand, Flooded } from './flood.ts'
 import { roundOf } from './measuring.ts'
 import { bearer, type PlatformProcess, type ProcessLoad, tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
+import { startWorkerProcess } from './worker-process.ts'
 
 const ms = 10_000
 const perBatch = 500
@@ -14,16 +14,18 @@ type Client = { url: string; token: string }
 
 /**
  * One tenant floods the platform and another tenant measures its own requests, without and with the flood. The
- * comparison is made in one run, because the machine may be busy with other work.
+ * comparison uses one run, because the machine can be busy with other work.
  */
 export function fairness(): Promise<Report> {
   return withHome((home) =>
     withPlatform({ home }, async (platform) => {
       const flooding = { url: platform.url, token: await tokenFor(platform) }
-      const second = await platform.ask<{ clientId: string; clientSecret: string }>({ kind: 'make a second tenant' })
+      const second = await platform.request<{ clientId: string; clientSecret: string }>({
+        kind: 'make a second tenant',
+      })
       const access = { ...platform.access, ...second }
       const measuring = { url: platform.url, token: await tokenFor({ url: platform.url, access }) }
-      await platform.ask({ kind: 'store an expensive schema', url: schemaUrl })
+      await platform.request({ kind: 'store an expensive schema', url: schemaUrl })
       const writes = plantWrites()
       await measure(measuring, writes)
       const alone = await measure(measuring, writes)
@@ -40,7 +42,7 @@ export function fairness(): Promise<Report> {
 
 type Measured = Record<'read' | 'write' | 'health', { count: number; p50Ms: number; p99Ms: number }>
 
-/** One caller each reads, writes and asks for the health of the process, again and again. */
+/** Three callers repeatedly read, write, and request the health of the process. */
 async function measure({ url, token }: Client, write: () => unknown): Promise<Measured> {
   const headers = { ...bearer(token), 'content-type': 'application/json' }
   const calls = {
@@ -66,25 +68,25 @@ async function measure({ url, token }: Client, write: () => unknown): Promise<Me
 
 type Load = Flooded & { megabytes: number }
 
-/** A flood in a process of its own, while the memory of the platform is watched. */
+/** Floods the platform from a separate process, and records the memory of the platform. */
 async function startFlood(
   platform: PlatformProcess,
-  options: Omit<Extract<FloodQuestion, { kind: 'start' }>, 'kind'>,
+  options: Omit<Extract<FloodCommand, { kind: 'start' }>, 'kind'>,
 ): Promise<{ end(): Promise<Load> }> {
-  const client = await startAsked<FloodQuestion>('./flood.ts')
+  const client = await startWorkerProcess<FloodCommand>('./flood.ts')
   let megabytes = 0
   let isOver = false
   const watch = async () => {
     while (!isOver) {
-      megabytes = Math.max(megabytes, (await platform.ask<ProcessLoad>({ kind: 'load' })).megabytes)
+      megabytes = Math.max(megabytes, (await platform.request<ProcessLoad>({ kind: 'load' })).megabytes)
       await setTimeout(250)
     }
   }
-  await client.ask({ kind: 'start', ...options })
+  await client.request({ kind: 'start', ...options })
   const watching = watch()
   return {
     async end() {
-      const found = await client.ask<Flooded>({ kind: 'stop' })
+      const found = await client.request<Flooded>({ kind: 'stop' })
       isOver = true
       await watching
       await client.stop()
@@ -105,9 +107,9 @@ function freshAssets(seed: number): () => PlantAsset {
 
 const schemaUrl = 'https://bench.example/expensive'
 
-type Found = { alone: Measured; during: Measured; attacked: Measured; flooded: Load; attackedWith: Load }
+type FairnessResult = { alone: Measured; during: Measured; attacked: Measured; flooded: Load; attackedWith: Load }
 
-function reportOf({ alone, during, attacked, flooded, attackedWith }: Found): Report {
+function reportOf({ alone, during, attacked, flooded, attackedWith }: FairnessResult): Report {
   const rows: Row[] = [
     ...rowsOf('alone', alone),
     ...rowsOf(`while the other tenant sends batches of ${perBatch}`, during),

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
-import { answerQuestions } from './asked-process.ts'
+import { handleCommands } from './worker-process.ts'
 
 /**
- * A client that floods the platform, in a process of its own: making its batches would otherwise delay the requests that
+ * A client that floods the platform, in a separate process: creating its batches would otherwise delay the requests that
  * are measured.
  */
-export type FloodQuestion =
+export type FloodCommand =
   | { kind: 'start'; url: string; token: string; callers: number; perBatch: number; schemaUrl?: string }
   | { kind: 'stop' }
 
@@ -18,9 +18,9 @@ const batchesReady = 150
 
 let flood: Flood | undefined
 
-answerQuestions<FloodQuestion>(async (question) => {
-  if (question.kind === 'start') {
-    flood = startFlood(question)
+handleCommands<FloodCommand>(async (command) => {
+  if (command.kind === 'start') {
+    flood = startFlood(command)
     return undefined
   }
   await flood?.end()
@@ -29,7 +29,7 @@ answerQuestions<FloodQuestion>(async (question) => {
 process.send?.({ ready: undefined })
 
 /** Sends batches without a pause until it is ended. Refusals (429, 503) are what a client that floods gets. */
-function startFlood({ url, token, callers, ...options }: Extract<FloodQuestion, { kind: 'start' }>): Flood {
+function startFlood({ url, token, callers, ...options }: Extract<FloodCommand, { kind: 'start' }>): Flood {
   const found: Flooded = { accepted: 0, refused: 0 }
   const nextBatch = options.schemaUrl === undefined ? plantBatches(options.perBatch) : expensiveBatches(options)
   // Made before the flood begins: making them would take processor time from the platform on the same machine.

@@ -5,7 +5,7 @@ import type { BenchOptions } from './options.ts'
 import {
   bearer,
   type PlatformProcess,
-  type QueryQuestion,
+  type QueryCommand,
   startPlatform,
   tokenFor,
   withHome,
@@ -20,13 +20,13 @@ const warmUpCalls = 25_000
 const warmUpMs = 15_000
 const leastShare = 0.5
 
-type Way = { name: string; measure: (callers: number, ms: number) => Promise<Round> }
-type Turns = Map<Way, Round[]>
+type Variant = { name: string; measure: (callers: number, ms: number) => Promise<Round> }
+type Rounds = Map<Variant, Round[]>
 
 /**
- * A trivial authorised read through the front, its contract and one indexed query, against the same query sent straight
- * to the driver by the same process. The process under test does nothing else: who sends the requests is another one, as
- * is the database. The ways take turns, so that whatever else the machine does hits all of them.
+ * A trivial authorised read through the front, its contract and one indexed query, compared with the same query sent directly
+ * to the driver by the same process. The process under test does nothing else: another process sends the requests, as
+ * is the database. The variants alternate, so that other load of the machine affects all of them.
  */
 export function front({ profile }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -49,8 +49,8 @@ async function compare(platform: PlatformProcess, token: string): Promise<Report
   for (const callers of callerCounts) {
     const turns = await takeTurns(Object.values(reads), callers)
     rows.push(...rowsOf(turns, callers, reads.driver))
-    // Throughput is what both do when there is more to do than they can. Fewer callers wait for two processes instead of
-    // one, whoever serves them: that is shown, and not a goal.
+    // Throughput is measured under full load. With fewer callers, a request waits for two processes instead of one. This is
+    // shown, but is not a goal.
     if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(turns, reads.front, reads.driver)))
   }
   await warmUp(writes)
@@ -67,17 +67,17 @@ function goalOf(callers: number, share: number): Goal {
 }
 
 async function waysToRead(platform: PlatformProcess, token: string) {
-  const groupId = await platform.ask<string>({ kind: 'make groups', count: groupCount })
-  const bareUrl = await platform.ask<string>({ kind: 'serve without the platform', groupId })
-  const serverCpu = () => platform.ask<number>({ kind: 'cpu' })
+  const groupId = await platform.request<string>({ kind: 'make groups', count: groupCount })
+  const bareUrl = await platform.request<string>({ kind: 'serve without the platform', groupId })
+  const serverCpu = () => platform.request<number>({ kind: 'cpu' })
   const text = requestText('GET', `${authorization.prefix}/access-groups/${groupId}`, { headers: bearer(token) })
-  const over = (name: string, url: string): Way => ({
+  const over = (name: string, url: string): Variant => ({
     name,
     measure: (callers, ms) => measureLoad({ url, callers, ms, request: () => text, status: 200, serverCpu }),
   })
-  const within = (name: string, query: QueryQuestion): Way => ({
+  const within = (name: string, query: QueryCommand): Variant => ({
     name,
-    measure: (callers, ms) => platform.ask({ ...query, callers, ms, groupId }),
+    measure: (callers, ms) => platform.request({ ...query, callers, ms, groupId }),
   })
   return {
     front: over('GET through the front', platform.url),
@@ -88,8 +88,8 @@ async function waysToRead(platform: PlatformProcess, token: string) {
   }
 }
 
-function waysToWrite(platform: PlatformProcess, token: string): Way[] {
-  const serverCpu = () => platform.ask<number>({ kind: 'cpu' })
+function waysToWrite(platform: PlatformProcess, token: string): Variant[] {
+  const serverCpu = () => platform.request<number>({ kind: 'cpu' })
   let made = 0
   const create = () =>
     requestText('POST', `${authorization.prefix}/access-groups`, {
@@ -109,8 +109,8 @@ function waysToWrite(platform: PlatformProcess, token: string): Way[] {
   ]
 }
 
-/** Until the code that runs often is compiled, or long enough. */
-async function warmUp(ways: readonly Way[]): Promise<void> {
+/** Warms up until hot code is compiled, or up to a time limit. */
+async function warmUp(ways: readonly Variant[]): Promise<void> {
   for (const way of ways) {
     const deadline = performance.now() + warmUpMs
     for (let calls = 0; calls < warmUpCalls && performance.now() < deadline; ) {
@@ -119,15 +119,15 @@ async function warmUp(ways: readonly Way[]): Promise<void> {
   }
 }
 
-async function takeTurns(ways: readonly Way[], callers: number): Promise<Turns> {
-  const turns: Turns = new Map(ways.map((way) => [way, []]))
+async function takeTurns(ways: readonly Variant[], callers: number): Promise<Rounds> {
+  const turns: Rounds = new Map(ways.map((way) => [way, []]))
   for (let round = 0; round < rounds; round++) {
     for (const [way, found] of turns) found.push(await way.measure(callers, roundMs))
   }
   return turns
 }
 
-function rowsOf(turns: Turns, callers: number, against?: Way): Row[] {
+function rowsOf(turns: Rounds, callers: number, against?: Variant): Row[] {
   return [...turns].map(([way, found]) => ({
     way: way.name,
     callers,
@@ -139,8 +139,8 @@ function rowsOf(turns: Turns, callers: number, against?: Way): Row[] {
   }))
 }
 
-/** Of the other way's throughput, round by round. */
-function shareOf(turns: Turns, way: Way, other: Way): number {
+/** The throughput relative to another variant, for each round. */
+function shareOf(turns: Rounds, way: Variant, other: Variant): number {
   const others = turns.get(other) ?? []
   const own = turns.get(way) ?? []
   return median(own.map((round, index) => throughput(round) / throughput(others[index] ?? round)))

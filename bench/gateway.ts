@@ -1,23 +1,23 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { askRegistry, TestCloud } from '@millwright/gateway/testing.ts'
-import { stop } from './asked-process.ts'
 import { ownEnvironment, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 import { memoryOf, spawnProgram } from './shop-floor.ts'
+import { stop } from './worker-process.ts'
 
 const links = 1_000
 const registeringAtOnce = 50
 const devices = 100_000
 const goals = { restMebibytes: 150, scanMebibytes: 400 } as const
-/** What a burst took is given back within a quarter of a minute. */
+/** Memory of a burst is released within 15 seconds. */
 const restMs = 30_000
 
-/** What a gateway takes of the memory of a small machine: with a thousand links, and while it scans a large plant. */
+/** The memory of a gateway: with a thousand links, and while it scans a large plant. */
 export async function gateway(): Promise<Report> {
   return withHome(async (home) => {
     await using cloud = await TestCloud.start()
-    // Nobody looks at what was handed in: it must not fill the memory of this process.
+    // Uploads are dropped, so that they do not fill the memory of this process.
     cloud.answering = () => void cloud.calls.splice(0, Math.max(0, cloud.calls.length - 10))
     cloud.configure(home)
     const given = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
@@ -69,7 +69,7 @@ type Floor = {
   note: (moment: string) => { now: number; peak: number }
 }
 
-/** Answers how much memory it took at most. */
+/** Returns the maximum memory. */
 async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number> {
   const given = ['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${port}`]
   const link = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
@@ -95,7 +95,7 @@ async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number
   }
 }
 
-/** Each over a connection of its own, as links do it; none of them answers where it says it is. */
+/** Registers each link over a separate connection. None of them answers at its registered address. */
 async function registerMany(port: number): Promise<void> {
   const ask = askRegistry(port, 'siemens')
   for (let done = 0; done < links; done += registeringAtOnce) {

@@ -19,10 +19,10 @@ const enrolledAtOnce = 16
 const jobs = 20
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
-/** A gateway that does nothing but ask for work, over a connection of its own. */
+/** A gateway that only polls for work, over a separate connection. */
 type Waiting = { id: string; asked: number; taken: Map<string, number>; stop(): Promise<void> }
 
-/** A thousand gateways that wait for work at once: what they cost the cloud, and how soon one of them has a job. */
+/** One thousand waiting gateways: their cost for the platform, and the time until a job is picked up. */
 export async function gateways(): Promise<Report> {
   return withHome(async (home) => {
     const platform = await startPlatform({ home })
@@ -30,7 +30,7 @@ export async function gateways(): Promise<Report> {
     try {
       const rows: Row[] = []
       const note = async (moment: string) => {
-        const { megabytes } = await platform.ask<ProcessLoad>({ kind: 'load' })
+        const { megabytes } = await platform.request<ProcessLoad>({ kind: 'load' })
         rows.push({ moment, 'cloud MiB': megabytes, waiting: waiting.length })
         return megabytes
       }
@@ -40,10 +40,10 @@ export async function gateways(): Promise<Report> {
       const first = await note('all wait')
       const pickUps = await offerJobs(platform, waiting)
       await until(() => waiting.every(({ asked }) => asked > 3))
-      const last = await note('all have asked three times more')
+      const last = await note('after three more polls each')
       const slowest = Math.max(...pickUps)
       return {
-        title: `gateways: ${gatewayCount} wait for work at once, each over a connection of its own`,
+        title: `gateways: ${gatewayCount} wait for work, each over a separate connection`,
         rows: [
           ...rows,
           { moment: `${jobs} jobs, each for one of them`, 'median ms': median(pickUps), 'slowest ms': slowest },
@@ -110,7 +110,7 @@ async function startWaiting(home: string): Promise<Waiting> {
   return one
 }
 
-/** Short waits, so that every one of them asks several times while it is looked at. */
+/** Short waits, so that every gateway polls several times during the measurement. */
 const waitSeconds = 10
 
 async function wait(one: Waiting, { gatekeeper }: Outgoing): Promise<void> {

@@ -4,7 +4,7 @@ type Owner = Awaited<ReturnType<typeof openClient>>
 
 /**
  * Loads into tables that have nothing but their keys, and gives them their indexes back: many times faster for a large
- * plant. Only for a home that is made for measuring, since what is interrupted stays without them.
+ * plant. Only for a home that is created for measurements, because an interrupted run leaves it without them.
  */
 export async function withoutIndexes(owner: Owner, work: () => Promise<void>): Promise<void> {
   const { rows } = await owner.query<{ name: string; definition: string }>(

@@ -1,44 +1,44 @@
 import { readFileSync } from 'node:fs'
-import { type AskedProcess, startAsked } from './asked-process.ts'
-import type { BesideQuestion, Places } from './beside.ts'
 import { type PlatformProcess, type ProcessLoad, tokenFor } from './platform-process.ts'
+import type { Places, ReferenceCommand } from './reference-process.ts'
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
 /** What a measurement of the inventory works with. */
 export type Bench = {
   platform: PlatformProcess
-  beside: AskedProcess<BesideQuestion>
+  reference: WorkerProcess<ReferenceCommand>
   places: Places
   token: string
   size: { assets: number; relations: number }
-  /** Whether to print how the database finds what is asked for. */
+  /** Whether to print the query plans. */
   plans: boolean
-  /** The most memory that the platform held so far. */
+  /** The maximum memory of the platform so far. */
   megabytes: number
 }
 
 type Measured = { platform: PlatformProcess; size: Bench['size']; plans: boolean }
 
-/** Everything around a platform that is measured; what is beside it is stopped afterwards. */
+/** Runs a benchmark with the reference process, which is stopped afterwards. */
 export async function withBench<Result>(
   { platform, size, plans }: Measured,
   work: (bench: Bench) => Promise<Result>,
 ): Promise<Result> {
-  const beside = await startAsked<BesideQuestion>('./beside.ts')
+  const reference = await startWorkerProcess<ReferenceCommand>('./reference-process.ts')
   try {
-    const places = await platform.ask<Places>({ kind: 'places' })
-    return await work({ platform, beside, places, token: await tokenFor(platform), size, plans, megabytes: 0 })
+    const places = await platform.request<Places>({ kind: 'places' })
+    return await work({ platform, reference, places, token: await tokenFor(platform), size, plans, megabytes: 0 })
   } finally {
-    await beside.stop()
+    await reference.stop()
   }
 }
 
 export async function loadOf(platform: PlatformProcess): Promise<ProcessLoad & { cpu: number; time: MachineTime }> {
-  const load = await platform.ask<ProcessLoad>({ kind: 'load' })
+  const load = await platform.request<ProcessLoad>({ kind: 'load' })
   return { ...load, cpu: await cpuOf(platform), time: machineTime() }
 }
 
-export function cpuOf(process: AskedProcess<{ kind: 'cpu' }>): Promise<number> {
-  return process.ask<number>({ kind: 'cpu' })
+export function cpuOf(process: WorkerProcess<{ kind: 'cpu' }>): Promise<number> {
+  return process.request<number>({ kind: 'cpu' })
 }
 
 /** Time of all cores so far, in ticks, and how much of it others took who share the machine; known on Linux only. */

@@ -14,7 +14,7 @@ const deepPages = 10_000
 const callersAtOnce = 10
 const product = 'product_instance_information/manufacturer_product'
 
-type Known = { id: string; name: string; serial: string; mac: string; group: string }
+type SampleAsset = { id: string; name: string; serial: string; mac: string; group: string }
 
 function clientOf({ platform, token }: Bench) {
   return client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
@@ -104,7 +104,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
   ]
 }
 
-async function knownAsset(bench: Bench, ids: readonly string[]): Promise<Known> {
+async function knownAsset(bench: Bench, ids: readonly string[]): Promise<SampleAsset> {
   const api = clientOf(bench)
   for (const id of ids.slice(3)) {
     const { data } = await api.readAsset({ params: { id }, query: {} })
@@ -134,14 +134,14 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
 
 /**
  * Alone for how long it takes, with others for how much it takes, and the same statements without the platform. The best
- * of some rounds counts: others who use the machine make some of them slower, and none faster.
+ * of several rounds counts, because other load of the machine can only slow a round down.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
-  const { platform, beside, places, token } = bench
+  const { platform, reference, places, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
   const once = async (url: string, callers: number) => {
     const before = await loadOf(platform)
-    const serverCpu = () => cpuOf(url === platform.url ? platform : beside)
+    const serverCpu = () => cpuOf(url === platform.url ? platform : reference)
     const round = await measureLoad({ url, callers, ms: roundMs, request: () => text, status: 200, serverCpu })
     const after = await loadOf(platform)
     bench.megabytes = Math.max(bench.megabytes, after.megabytes)
@@ -158,7 +158,7 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
   const { statements, matches } = await asked(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
-  const bareUrl = await beside.ask<string>({ kind: 'serve statements', places, statements })
+  const bareUrl = await reference.request<string>({ kind: 'serve statements', places, statements })
   for (const callers of [1, callersAtOnce]) {
     const found = await best(platform.url, callers)
     const bare = await best(bareUrl, callers)
@@ -192,10 +192,10 @@ async function asked(
   { platform, token }: Bench,
   path: string,
 ): Promise<{ statements: Sent[]; matches: number | undefined }> {
-  await platform.ask({ kind: 'begin to note statements' })
+  await platform.request({ kind: 'begin to note statements' })
   const response = await fetch(new URL(path, platform.url), { headers: bearer(token) })
   const { meta } = (await response.json()) as { meta?: { totalElements?: number } }
-  const sent = await platform.ask<Sent[]>({ kind: 'statements noted' })
+  const sent = await platform.request<Sent[]>({ kind: 'statements noted' })
   const statements = sent.filter(
     ({ text }) =>
       /^[\s(]*(?:select|with)\b/.test(text) &&
@@ -206,6 +206,8 @@ async function asked(
 
 async function printPlans({ platform }: Bench, { name, path }: Workload, statements: readonly Sent[]): Promise<void> {
   for (const statement of statements) {
-    console.log(`\n${name}: ${path}\n${statement.text}\n${await platform.ask<string>({ kind: 'explain', statement })}`)
+    console.log(
+      `\n${name}: ${path}\n${statement.text}\n${await platform.request<string>({ kind: 'explain', statement })}`,
+    )
   }
 }

@@ -4,7 +4,7 @@ import { type Sent, workedMicros } from './raw.ts'
 
 /** What writes what was accepted and applied. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
-/** Work in the background, which waits for nobody: sealing the audit trail. */
+/** Background work that no request waits for: sealing the audit trail. */
 const aside = /^\s*update audit_entries\b/
 
 /** The transactions in which the platform wrote, in the order in which they began. */
@@ -21,7 +21,7 @@ type Options = { application: Address; owner: Address; tenantId: string; transac
 export type Replayed = { seconds: number; micros: [text: string, micros: number][] }
 
 /**
- * Sends the same statements with the same rows and the same commits once more, for a tenant that has nothing yet, on one
+ * Sends the same statements with the same rows and commits again, for an empty tenant, on one
  * connection with nothing around it.
  */
 export async function replay({ application, owner, tenantId, transactions }: Options): Promise<Replayed> {
@@ -53,7 +53,7 @@ export async function replay({ application, owner, tenantId, transactions }: Opt
 
 let tenants = 0
 
-/** Another tenant with the same access groups: rows may say the same beside each other. */
+/** Another tenant with the same access groups, so that the same rows do not conflict. */
 async function tenantLike(address: Address, tenantId: string): Promise<string> {
   const owner = await openClient(address)
   const { id } = await createTenant(owner, { name: `raw-${tenants++}` })

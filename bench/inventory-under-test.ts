@@ -6,10 +6,10 @@ import { bulkLoad } from '@millwright/cloud/services/inventory/writes/bulk-load.
 import { anyQueued } from '@millwright/cloud/services/inventory/writes/queue-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
-import type { Places } from './beside.ts'
 import { withoutIndexes } from './indexes.ts'
-import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
+import type { InventoryCommand, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, type Sent } from './raw.ts'
+import type { Places } from './reference-process.ts'
 
 type UnderTest = {
   database: Database
@@ -23,13 +23,13 @@ let noted: Sent[] = []
 let stopNoting = () => {}
 
 /** The inventory's side of the process under test. */
-export async function answerAboutInventory(question: InventoryQuestion, under: UnderTest): Promise<unknown> {
+export async function answerAboutInventory(command: InventoryCommand, under: UnderTest): Promise<unknown> {
   const { database, scope } = under
-  switch (question.kind) {
+  switch (command.kind) {
     case 'grow a plant':
       return asOwner(under, async (owner) => {
         const load = { owner, tenantId: scope.tenantId, property: plantProperty, source: plantSource }
-        await withoutIndexes(owner, () => bulkLoad(plantAssets(question.size), load))
+        await withoutIndexes(owner, () => bulkLoad(plantAssets(command.size), load))
         await owner.query('vacuum analyze')
       })
     case 'wait until everything is applied':
@@ -51,7 +51,7 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       return { application: await under.application(), owner: under.owner(), tenantId, connections } satisfies Places
     }
     case 'explain':
-      return explain(question.statement, under)
+      return explain(command.statement, under)
     case 'load': {
       const megabytes = process.memoryUsage().rss / 1024 / 1024
       return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
@@ -59,7 +59,7 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
   }
 }
 
-/** With whose they are, so that transactions that were open at once can be told apart. */
+/** Statements with their connection, to distinguish concurrent transactions. */
 function noteStatements(database: Database, noted: Sent[]): () => void {
   const connections = new Map<object, number>()
   return database.observe(({ text, values, by: { connection, lease } }) => {
@@ -73,7 +73,7 @@ const failedOperation = statement<{ result: unknown }>(
   `select result from operations where tenant_id = $1 and state = 'failed' limit 1`,
 )
 
-/** A write that failed was quick, and counts for nothing. */
+/** Fails if a write failed, because a failed write is fast and must not count. */
 async function requireAllFinished({ database, scope }: UnderTest): Promise<undefined> {
   const failed = await database.read(scope, (handle) => handle.row(failedOperation))
   if (failed !== undefined) throw new Error(`A write failed: ${JSON.stringify(failed.result).slice(0, 500)}`)

@@ -27,7 +27,7 @@ export function inventory({ profile, assets, relations, plans, only }: BenchOpti
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
     const size = { assets, relations }
-    // In a process of its own: what growing a plant takes of memory is not what the platform takes.
+    // In a separate process, so that the memory for creating the plant is not counted.
     const grown = await withPlatform({ home }, (platform) => grow(platform, size))
     const report = await withPlatform({ home, nodeOptions }, (platform) =>
       withBench({ platform, size, plans }, (bench) => measure(bench, only)),
@@ -42,22 +42,25 @@ async function measure(bench: Bench, only: string): Promise<Report> {
   const fresh = freshAssets()
   if (singleWorkload.includes(only)) {
     await post(bench, { fresh, callers: 16, ms: warmUpMs })
-    for (const callers of [1, 16, 64]) rows.push(await beside(bench, (ms) => post(bench, { fresh, callers, ms })))
+    for (const callers of [1, 16, 64]) rows.push(await compared(bench, (ms) => post(bench, { fresh, callers, ms })))
   }
   for (const relations of [0, 3]) {
     if (!batchWorkload(relations).includes(only)) continue
     await postBatches(bench, { fresh, relations, ms: warmUpMs })
-    rows.push(await beside(bench, (ms) => postBatches(bench, { fresh, relations, ms })))
+    rows.push(await compared(bench, (ms) => postBatches(bench, { fresh, relations, ms })))
   }
   const ids = await idsOf(bench)
   const unrelated = relationsOf(ids)
   if (relationWorkload.includes(only)) {
     await relate(bench, { unrelated, callers: 16, ms: warmUpMs })
-    for (const callers of [1, 16, 64]) rows.push(await beside(bench, (ms) => relate(bench, { unrelated, callers, ms })))
+    for (const callers of [1, 16, 64])
+      rows.push(await compared(bench, (ms) => relate(bench, { unrelated, callers, ms })))
   }
   if (relationBatchWorkload.includes(only)) {
     await relateMany(bench, { workload: relationBatchWorkload, next: unrelated, ms: warmUpMs })
-    rows.push(await beside(bench, (ms) => relateMany(bench, { workload: relationBatchWorkload, next: unrelated, ms })))
+    rows.push(
+      await compared(bench, (ms) => relateMany(bench, { workload: relationBatchWorkload, next: unrelated, ms })),
+    )
   }
   if (againWorkload.includes(only)) {
     const next = relationsOf(ids, { differentOnes: ids.length })
@@ -89,7 +92,7 @@ function goalsOf(rows: readonly Row[]): Goal[] {
   const lists = rows.filter(({ workload, callers }) => String(workload).startsWith('list') && callers === 1)
   const [slowest] = lists.toSorted((one, other) => Number(other['p99 ms']) - Number(one['p99 ms']))
   return [
-    ...atLeast('assets posted one by one, accepted and applied', goals.single, rates(singleWorkload)),
+    ...atLeast('assets posted individually, accepted and applied', goals.single, rates(singleWorkload)),
     ...atLeast('assets posted in batches, accepted and applied', goals.batch, rates(batchWorkload(0))),
     ...atLeast('new relations stated', goals.relations, relations),
     ...atLeast('relations stated again', goals.relations, rates(againWorkload)),
@@ -134,19 +137,23 @@ const batchWorkload = (relations: number) =>
   `POST ${perBatch} assets${relations === 0 ? '' : ` with ${relations} relations each`}`
 
 /**
- * The best of some rounds, because others who use the machine make some slower, and none faster. Each once more for a
- * moment, beside the same statements with the same rows and commits, sent again without the platform: what is noted
- * takes memory, so it is not what is measured.
+ * The best of several rounds, because other load of the machine can only slow a round down. Each round is followed by a
+ * short one whose statements are recorded and sent again without the platform, with the same rows and commits. Recording
+ * takes memory, so this round is not measured.
  */
-async function beside(bench: Bench, measured: (ms: number) => Promise<Row>): Promise<Row> {
+async function compared(bench: Bench, measured: (ms: number) => Promise<Row>): Promise<Row> {
   const found: Row[] = []
   const shares: number[] = []
   for (let round = 0; round < rounds; round++) {
     found.push(await measured(roundMs))
-    await bench.platform.ask({ kind: 'begin to note statements' })
+    await bench.platform.request({ kind: 'begin to note statements' })
     const noted = await measured(notedMs)
-    const statements = await bench.platform.ask<Sent[]>({ kind: 'statements noted' })
-    const { seconds, micros } = await bench.beside.ask<Replayed>({ kind: 'replay', places: bench.places, statements })
+    const statements = await bench.platform.request<Sent[]>({ kind: 'statements noted' })
+    const { seconds, micros } = await bench.reference.request<Replayed>({
+      kind: 'replay',
+      places: bench.places,
+      statements,
+    })
     if (bench.plans) printCosts(noted, micros)
     shares.push(seconds / Number(noted.seconds))
   }
@@ -159,7 +166,7 @@ function bestOf(rows: readonly Row[]): Row {
   return { ...best, 'CPU µs': least('CPU µs'), 'database CPU µs': least('database CPU µs') }
 }
 
-/** What of an asset each statement costs the database. */
+/** Prints the cost of each statement per asset. */
 function printCosts({ workload, assets }: Row, micros: Replayed['micros']): void {
   console.log(`\n${workload}: µs of one core for an asset, in the database`)
   for (const [text, cost] of micros) {
@@ -171,7 +178,7 @@ function printCosts({ workload, assets }: Row, micros: Replayed['micros']): void
 async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row> {
   const startedAt = performance.now()
   const before = await loadOf(platform)
-  await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+  await platform.request({ kind: 'grow a plant', size: { ...size, seed } })
   const seconds = (performance.now() - startedAt) / 1000
   const after = await loadOf(platform)
   return {
@@ -277,7 +284,7 @@ async function whileApplied(bench: Bench, work: () => Promise<Round>) {
   const before = await loadOf(platform)
   const startedAt = performance.now()
   const round = await work()
-  await platform.ask({ kind: 'wait until everything is applied' })
+  await platform.request({ kind: 'wait until everything is applied' })
   const seconds = (performance.now() - startedAt) / 1000
   const after = await loadOf(platform)
   bench.megabytes = Math.max(bench.megabytes, after.megabytes)

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import type { PlantSize } from '@millwright/links/plant/generator.ts'
-import { type AskedProcess, startAsked } from './asked-process.ts'
 import type { Sent } from './raw.ts'
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
 /** The query of one operation, without the operation. */
-export type QueryQuestion =
+export type QueryCommand =
   | { kind: 'query through the driver'; pipelined: boolean }
   | { kind: 'query through the database layer' }
 
 type Calls = { callers: number; ms: number; groupId: string }
 
-/** What the process under test does for the benchmark of the inventory. */
-export type InventoryQuestion =
+/** The commands of the inventory benchmarks. */
+export type InventoryCommand =
   | { kind: 'grow a plant'; size: PlantSize }
   | { kind: 'wait until everything is applied' }
   | { kind: 'begin to note statements' }
@@ -23,33 +23,36 @@ export type InventoryQuestion =
   | { kind: 'explain'; statement: Sent }
   | { kind: 'load' }
 
-/** What a process holds and has used so far. */
+/** Memory and CPU time of a process so far. */
 export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 
-/** What the process under test does when it is told. */
-export type Question =
-  | InventoryQuestion
+/** The commands of the process under test. */
+export type PlatformCommand =
+  | InventoryCommand
   | { kind: 'cpu' }
   | { kind: 'make a second tenant' }
   | { kind: 'store an expensive schema'; url: string }
   | { kind: 'make groups'; count: number }
-  | (QueryQuestion & Calls)
+  | (QueryCommand & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 
-export type PlatformProcess = AskedProcess<Question> & { url: string; access: Access }
+export type PlatformProcess = WorkerProcess<PlatformCommand> & { url: string; access: Access }
 
 type Options = { home: string; environment?: Record<string, string>; nodeOptions?: string[] }
 
-/** A platform in a process of its own, on a home of its own, that answers questions about itself. */
+/** A platform in a separate process with its own home, which executes commands of the benchmark. */
 export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
-  const { ready, ...platform } = await startAsked<Question, { url: string; access: Access }>('./under-test.ts', {
-    env: { ...ownEnvironment(home), ...environment },
-    execArgv: nodeOptions,
-  })
+  const { ready, ...platform } = await startWorkerProcess<PlatformCommand, { url: string; access: Access }>(
+    './under-test.ts',
+    {
+      env: { ...ownEnvironment(home), ...environment },
+      execArgv: nodeOptions,
+    },
+  )
   return { ...ready, ...platform }
 }
 
-/** Settings of this shell would measure another platform; the limit per principal would measure itself. */
+/** Settings of this shell are removed, and the rate limit is raised, so that they do not affect the result. */
 export function ownEnvironment(home: string): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG)/.test(name))
   return {
@@ -73,7 +76,7 @@ export async function withPlatform<Result>(
   }
 }
 
-/** A home that is gone afterwards. */
+/** A temporary home. */
 export async function withHome<Result>(work: (home: string) => Promise<Result>): Promise<Result> {
   const home = await mkdtemp(join(tmpdir(), 'millwright-bench-'))
   try {

@@ -74,7 +74,7 @@ function microsOf(ticks: number): number {
   return (ticks * 1_000_000) / ticksPerSecond
 }
 
-/** A process may end while it is looked at. */
+/** A process can end while its data is read. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -23,8 +23,8 @@ const most = { listMs: 50, totalMs: 300, megabytes: 512 } as const
 const few = 10_000
 
 /**
- * Every way to read the inventory, over HTTP with all that is around it, beside a bare server that sends the same
- * statements. With `--home` the plant is kept, and found there by the next run.
+ * All reads of the inventory over HTTP, compared with a reference server that sends the same
+ * statements. With `--home`, the next run reuses the plant.
  */
 export function reads({ home, ...options }: BenchOptions): Promise<Report> {
   if (home === undefined) return withHome((made) => readsIn(made, options))
@@ -37,10 +37,10 @@ async function readsIn(
 ): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const size = { assets, relations }
-  // In a process of its own: what growing a plant takes of memory is not what reading takes.
+  // In a separate process, so that the memory for creating the plant is not counted.
   await withPlatform({ home }, async (platform) => {
     const isEmpty = (await totalOf(platform.url, await tokenFor(platform))) === 0
-    if (isEmpty) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+    if (isEmpty) await platform.request({ kind: 'grow a plant', size: { ...size, seed } })
   })
   return withPlatform({ home, nodeOptions }, (platform) =>
     withBench({ platform, size, plans }, async (bench) => {

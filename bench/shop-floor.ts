@@ -9,11 +9,11 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
-import { stop } from './asked-process.ts'
 import { ownEnvironment, tokenFor } from './platform-process.ts'
 import { cpuMicrosOf, databaseCpuMicros } from './raw.ts'
+import { stop } from './worker-process.ts'
 
-/** A cloud, a gateway and a simulated plant, each in a process of its own, as they are where work is done. */
+/** A platform, a gateway and a simulated plant, each in a separate process. */
 export type ShopFloor = {
   url: string
   access: Access
@@ -99,7 +99,7 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
 
 type Spawning = { file: string; given: readonly string[]; env: NodeJS.ProcessEnv; profile: string | undefined }
 
-/** A program of the product, and a way to wait for what it says. */
+/** A program of the product, with a function that waits for its output. */
 export function spawnProgram({ file, given, env, profile }: Spawning) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const measured = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]

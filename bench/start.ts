@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { stop } from './asked-process.ts'
 import { median } from './measuring.ts'
 import { ownEnvironment, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
+import { stop } from './worker-process.ts'
 
 const firstStarts = 3
 const laterStarts = 5
@@ -14,7 +14,7 @@ const goalSeconds = 5
 
 type Started = { seconds: number; megabytes: number | undefined }
 
-/** How long `npm start` takes until the platform answers, and what it holds when nobody asks anything. */
+/** The time of `npm start` until the platform responds, and its memory at rest. */
 export async function start(): Promise<Report> {
   const first: Started[] = []
   const later: Started[] = []
@@ -98,7 +98,7 @@ function shareOf(pid: string): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
 }
 
-/** A process may end while it is looked at. */
+/** A process can end while its data is read. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -8,15 +8,15 @@ const turns = 10
 const chosenThings = 5
 
 /**
- * The plant as a graph in a browser: whether the page answers while things find their places, and while somebody moves
+ * The topology in a browser: whether the page responds during the layout, and while the user moves
  * around in it. `npm run bench topology -- --assets 5000 --relations 2`.
  */
 export function topology(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {
     const rows: Row[] = [
-      await tasksDuring(open, 'open, until every thing has its place', openGraph),
+      await tasksDuring(open, 'open, until the layout is complete', openGraph),
       await tasksDuring(open, 'zoom and move', moveAround),
-      await tasksDuring(open, 'choose a thing and go back', chooseThings),
+      await tasksDuring(open, 'select a node and go back', chooseThings),
     ]
     return {
       title: `topology: a graph of ${assets} assets in a browser, drawn without a graphics processor`,

@@ -10,10 +10,10 @@ import { createServerUser, newServerUserSecret } from '@millwright/cloud/service
 import { insertSchema } from '@millwright/cloud/services/inventory/schemas/schema-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
-import { answerQuestions } from './asked-process.ts'
 import { answerAboutInventory } from './inventory-under-test.ts'
 import { cpuMicros, measureCalls } from './measuring.ts'
-import type { Question } from './platform-process.ts'
+import type { PlatformCommand } from './platform-process.ts'
+import { handleCommands } from './worker-process.ts'
 
 /** The process under test: the platform, and the query of one of its operations without the platform around it. */
 
@@ -26,36 +26,36 @@ type Client = Awaited<ReturnType<typeof openClient>>
 
 let query: Promise<Query> | undefined
 
-answerQuestions(answerTo)
+handleCommands(answerTo)
 process.once('SIGTERM', async () => {
   await running.stop()
   process.exit(0)
 })
 process.send?.({ ready: { url: running.baseUrl, access: running.firstRun.access } })
 
-async function answerTo(question: Question): Promise<unknown> {
-  switch (question.kind) {
+async function answerTo(command: PlatformCommand): Promise<unknown> {
+  switch (command.kind) {
     case 'cpu':
       return cpuMicros()
     case 'make a second tenant':
       return makeSecondTenant()
     case 'store an expensive schema':
-      return storeExpensiveSchema(question.url)
+      return storeExpensiveSchema(command.url)
     case 'make groups':
-      return makeGroups(question.count)
+      return makeGroups(command.count)
     case 'query through the driver': {
-      query ??= openQuery(question.groupId)
+      query ??= openQuery(command.groupId)
       const { inTurn, pipelined } = await query
-      return measureCalls({ ...question, call: question.pipelined ? pipelined : inTurn })
+      return measureCalls({ ...command, call: command.pipelined ? pipelined : inTurn })
     }
     case 'query through the database layer':
-      return measureCalls({ ...question, call: () => readGroup(question.groupId) })
+      return measureCalls({ ...command, call: () => readGroup(command.groupId) })
     case 'serve without the platform': {
-      query ??= openQuery(question.groupId)
+      query ??= openQuery(command.groupId)
       return serveBarely(await query)
     }
     default:
-      return answerAboutInventory(question, {
+      return answerAboutInventory(command, {
         database,
         scope,
         home: running.home,
@@ -84,7 +84,7 @@ async function storeExpensiveSchema(url: string): Promise<void> {
   await database.transaction(scope, (tx) => insertSchema(tx, { url, title: 'expensive', schema }))
 }
 
-/** Enough rows that an index is worth it, and the database knows that: else plans depend on who asked first. */
+/** Creates enough rows and statistics for index plans. Otherwise plans depend on the first query. */
 async function makeGroups(count: number): Promise<string | undefined> {
   const last = await database.transaction(scope, async (tx) => {
     for (let made = 1; made < count; made++) await insertAccessGroup(tx, `group ${made}`)
@@ -102,9 +102,9 @@ function readGroup(groupId: string) {
 
 type Result = { rows: unknown[] }
 type Query = {
-  /** One question at a time on a connection, as the platform's pool does it. */
+  /** One query at a time per connection, as the pool of the platform does. */
   inTurn: () => Promise<Result>
-  /** The next question without waiting for the answer to the last one: more than the driver does unasked. */
+  /** Pipelined queries, which the driver does not use by default. */
   pipelined: (caller: number) => Promise<Result>
 }
 

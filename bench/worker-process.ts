@@ -1,20 +1,20 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** A process that does what it is asked, and answers. */
-export type AskedProcess<Question> = {
-  ask<Answer>(question: Question): Promise<Answer>
+/** `WorkerProcess` executes commands and returns their results. */
+export type WorkerProcess<Command> = {
+  request<Answer>(command: Command): Promise<Answer>
   stop(): Promise<void>
 }
 
-type Asked<Question> = { id: number; question: Question }
+type CommandMessage<Command> = { id: number; command: Command }
 type Message = { ready: unknown } | { id: number; answer: unknown }
 
-/** Starts a file of this folder, and waits until it says that it is ready. Bytes come as bytes, in both directions. */
-export async function startAsked<Question, Ready = undefined>(
+/** Starts a file of this folder and waits until it reports that it is ready. Binary data is sent as bytes. */
+export async function startWorkerProcess<Command, Ready = undefined>(
   file: string,
   options: Pick<ForkOptions, 'env' | 'execArgv'> = {},
-): Promise<AskedProcess<Question> & { ready: Ready }> {
+): Promise<WorkerProcess<Command> & { ready: Ready }> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { ...options, serialization: 'advanced' })
   const waiting = new Map<number, (answer: unknown) => void>()
   const ready = Promise.withResolvers<Ready>()
@@ -23,24 +23,24 @@ export async function startAsked<Question, Ready = undefined>(
     else waiting.get(message.id)?.(message.answer)
   })
   child.once('exit', (code) => ready.reject(new Error(`${file} ended with ${code} before it was ready`)))
-  let asked = 0
-  const ask = <Answer>(question: Question) =>
+  let sent = 0
+  const request = <Answer>(command: Command) =>
     new Promise<Answer>((resolve, reject) => {
-      const id = asked++
+      const id = sent++
       waiting.set(id, (answer) => {
         waiting.delete(id)
         if (isFailure(answer)) reject(new Error(answer.error))
         else resolve(answer as Answer)
       })
-      child.send({ id, question } satisfies Asked<Question>)
+      child.send({ id, command } satisfies CommandMessage<Command>)
     })
-  return { ready: await ready.promise, ask, stop: () => stop(child) }
+  return { ready: await ready.promise, request, stop: () => stop(child) }
 }
 
-/** The other side, in the process that is asked. */
-export function answerQuestions<Question>(answerTo: (question: Question) => Promise<unknown>): void {
-  process.on('message', async ({ id, question }: Asked<Question>) => {
-    const answer = await answerTo(question).catch((error: Error) => ({ error: error.stack ?? error.message }))
+/** Handles commands in the worker process. */
+export function handleCommands<Command>(handle: (command: Command) => Promise<unknown>): void {
+  process.on('message', async ({ id, command }: CommandMessage<Command>) => {
+    const answer = await handle(command).catch((error: Error) => ({ error: error.stack ?? error.message }))
     process.send?.({ id, answer })
   })
 }

@@ -1,32 +1,32 @@
 import type { Address } from '@millwright/cloud/platform/database/connection.ts'
-import { answerQuestions } from './asked-process.ts'
 import { serveStatements } from './bare-server.ts'
 import { replay, transactionsOf } from './inventory-replay.ts'
 import { cpuMicros } from './measuring.ts'
 import { openRaw, type Sent } from './raw.ts'
+import { handleCommands } from './worker-process.ts'
 
-/** What the platform is measured beside, in a process of its own: what that holds and works is not the platform's. */
+/** The reference that the platform is compared with, in a separate process, so that its memory and CPU time are not counted. */
 
 /** The database of the platform, the tenant, and how many connections the platform has. */
 export type Places = { application: Address; owner: Address; tenantId: string; connections: number }
 
-export type BesideQuestion =
+export type ReferenceCommand =
   | { kind: 'serve statements'; places: Places; statements: Sent[] }
   | { kind: 'replay'; places: Places; statements: Sent[] }
   | { kind: 'cpu' }
 
 let bare: ReturnType<typeof serveStatements> | undefined
 
-answerQuestions<BesideQuestion>(async (question) => {
-  switch (question.kind) {
+handleCommands<ReferenceCommand>(async (command) => {
+  switch (command.kind) {
     case 'serve statements': {
-      bare ??= openBare(question.places)
+      bare ??= openBare(command.places)
       const { url, answerWith } = await bare
-      answerWith(question.statements)
+      answerWith(command.statements)
       return url
     }
     case 'replay':
-      return replay({ ...question.places, transactions: transactionsOf(question.statements) })
+      return replay({ ...command.places, transactions: transactionsOf(command.statements) })
     case 'cpu':
       return cpuMicros()
   }
