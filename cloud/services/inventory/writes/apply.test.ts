@@ -305,7 +305,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual(await outcomesOf(moving), ['access_group_not_found', 'unchanged'])
   })
 
-  /** Queues batches that write the same assets again and again, more than one transaction takes. */
+  /** Queues batches that write the same assets repeatedly, more than one transaction takes. */
   async function queueBatches(tag: string): Promise<string[]> {
     const statuses: string[] = []
     for (let round = 0; round < 5; round++) {
@@ -378,6 +378,33 @@ describe('deleting an asset with more relations than may end in one transaction'
     await using database = new FailingDatabase({ address, server, connections: 4 })
     await apply({ database })
     await assertRounds(statuses)
+  })
+
+  // The last test: the queue counts as full for a moment.
+  test('refuses a batch with 503 before its body is read while the queue of the tenant is full', async () => {
+    const id = v7()
+    const asOwner = (statement: string, ...values: unknown[]) =>
+      hub.asOwner((owner) => owner.query(statement, [hub.tenant.tenantId, id, ...values]))
+    await asOwner(
+      `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind,
+                               principal_name, roles, modified_at)
+       values ($1, $2, now(), 'patch', '{"items":[],"single":false}', 50000, $3, 'server_user', 'operator', '[]', now())`,
+      operator.principalId,
+    )
+    const send = async (body: string) => {
+      const headers = { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' }
+      const answer = await hub.request({ method: 'POST', path: '/inventory/v2/assets/batch', headers, body })
+      return answer.status
+    }
+    const assets = [{ functional_object_type: 'Asset', asset_identifiers: [] }]
+    // The size of the queue is read again after a moment. A batch then finds out that the queue is full, and the body of the
+    // next one is not valid JSON, which is not noticed.
+    const deadline = performance.now() + 20_000
+    let statuses: number[] = []
+    while (statuses[1] !== 503 && performance.now() < deadline)
+      statuses = [await send(JSON.stringify({ data: { assets } })), await send('{')]
+    assert.deepEqual(statuses, [503, 503])
+    await asOwner('delete from operations where tenant_id = $1 and id = $2')
   })
 
   /** The number of rows of each statement that reads relations, when it is executed again. */
