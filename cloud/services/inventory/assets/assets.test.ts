@@ -298,8 +298,8 @@ describe('assets', () => {
     const results = status.data.detail.result as Result[]
     assert.deepEqual(new Set(results.map(({ outcome }) => outcome)), new Set(['created']))
     for (const [path, limit] of [
-      ['/assets/batch', '8388608 bytes here (8 MiB)'],
-      ['/assets', '1048576 bytes here (1 MiB)'],
+      ['/assets/batch', '8388608 bytes (8 MiB)'],
+      ['/assets', '1048576 bytes (1 MiB)'],
     ] as const) {
       const refused = await send(path, `{"data":"${'x'.repeat(inventoryLimits.batchBytes)}"}`)
       const problem = refused.body as ProblemDocument
