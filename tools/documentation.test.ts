@@ -7,6 +7,10 @@ import { root } from './checks.ts'
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const docs = globSync('docs/**/*.md', { cwd: root }).toSorted()
 const pages = [...globSync('*.md', { cwd: root }).toSorted(), ...docs]
+const sourceFiles = globSync('{api,bench,cli,cloud,gateway,link-sdk,links,tools,web}/**/*.{ts,tsx}', {
+  cwd: root,
+  exclude: ['**/node_modules', '**/*.test.ts', 'web/dist'],
+})
 const guides = docs.filter((file) => !file.startsWith('docs/decisions/'))
 
 describe('the documentation', () => {
@@ -80,12 +84,24 @@ describe('the documentation', () => {
     )
   })
 
+  test('quotes messages in the troubleshooting tables as the programs print them', () => {
+    const rows = ['docs/how-to/onboard-a-gateway.md', 'docs/how-to/operate-the-platform.md'].flatMap((page) =>
+      (read(page).split('## Troubleshooting')[1] ?? '').split('\n').filter((line) => /^\| [`"]/.test(line)),
+    )
+    const messages = rows.flatMap((row) =>
+      [...(row.split(' | ')[0] ?? '').matchAll(/["`]([^"`]*\s[^"`]*)["`]/g)].map(([, text = '']) => text),
+    )
+    assert.ok(messages.length > 8)
+    const code = sourceFiles.map(read).join('\n')
+    const parts = messages.flatMap((message) => message.split(/…|\d+/).map((part) => part.trim()))
+    assert.deepEqual(
+      parts.filter((part) => part.length > 3 && !code.includes(part)),
+      [],
+    )
+  })
+
   test('has every page that the code refers to', () => {
-    const sources = globSync('{api,bench,cli,cloud,gateway,link-sdk,links,tools,web}/**/*.{ts,tsx}', {
-      cwd: root,
-      exclude: ['**/node_modules', '**/*.test.ts'],
-    })
-    const named = sources.flatMap((file) =>
+    const named = sourceFiles.flatMap((file) =>
       [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),
     )
     assert.ok(named.length > 2)
