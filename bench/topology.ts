@@ -48,7 +48,7 @@ async function moveAround(page: Page): Promise<number> {
 async function chooseThings(page: Page): Promise<number> {
   for (let turn = 0; turn < chosenThings; turn++) {
     await page.locator('.graph-side [role=row][data-index]').nth(turn).click()
-    await page.locator('.thing-back').click()
+    await page.locator('.graph-node-back').click()
   }
   return chosenThings
 }
