@@ -18,17 +18,17 @@ const waitLimitMs = 15 * 60_000
 
 if (!isInstalled()) await installOnce()
 
-/** The stamp also names the platform: a folder that was copied from another machine holds the wrong programs. */
-function wantedStamp() {
+/** The stamp contains the platform, because a folder that was copied from another machine has the wrong binaries. */
+function currentStamp() {
   const platform = `${process.platform}-${process.arch}`
   return `${platform} ${createHash('sha256').update(readFileSync(lockfile)).digest('hex')}\n`
 }
 
 function isInstalled() {
-  return readText(stamp) === wantedStamp() || isInstalledByHand()
+  return readText(stamp) === currentStamp() || isInstalledByHand()
 }
 
-/** `npm install` leaves npm's own record instead of our stamp; installing again would empty a folder that is in use. */
+/** `npm install` writes npm's own record instead of the stamp. Installing again would empty a folder that is in use. */
 function isInstalledByHand() {
   const record = readText(path.join(modules, '.package-lock.json'))
   if (record === undefined) return false
@@ -55,10 +55,10 @@ async function installOnce() {
   }
 }
 
-/** Waits while another start installs. */
+/** Waits while another process installs. */
 async function takeLock() {
   const deadline = Date.now() + waitLimitMs
-  let told = false
+  let hasReported = false
   while (!tryLock()) {
     const holder = Number(readText(holderFile))
     if (holder > 0 && !isAlive(holder)) {
@@ -67,8 +67,8 @@ async function takeLock() {
     }
     if (Date.now() > deadline)
       fail(`Process ${holder} has been installing for too long: end it and delete ${holderFile}.`)
-    if (!told) console.log(`Waiting for process ${holder}, which installs the dependencies…`)
-    told = true
+    if (!hasReported) console.log(`Waiting for process ${holder}, which installs the dependencies…`)
+    hasReported = true
     await delay(200)
   }
 }
@@ -88,7 +88,7 @@ function tryLock() {
   }
 }
 
-/** Another start may have taken the lock over in between: then what was moved aside is not the dead holder's. */
+/** Another process may have taken the lock in between. Then the moved file does not belong to the ended process. */
 function removeLockOf(holder) {
   const aside = `${holderFile}.${process.pid}.old`
   try {
@@ -118,11 +118,13 @@ async function install() {
     fail(`The dependencies could not be installed: "npm ci" ended with ${code}, see above.`)
   }
   const fresh = `${stamp}.${process.pid}`
-  writeFileSync(fresh, wantedStamp())
+  writeFileSync(fresh, currentStamp())
   renameSync(fresh, stamp)
 }
 
-/** Ctrl-C reaches npm too; this process waits for it, so that the lock goes only after the work has ended. */
+/**
+ * Ctrl-C also reaches npm. This process waits for npm, so that the lock is removed only after the installation ended.
+ */
 function runNpm(npmArguments) {
   const [program, ...before] = npmCommand()
   return new Promise((resolve) => {
@@ -144,7 +146,7 @@ function runNpm(npmArguments) {
   })
 }
 
-/** The npm that started us, on its own Node: the Node of node_modules is about to be deleted. */
+/** The npm that started this process, on its own Node, because the Node of node_modules is about to be deleted. */
 function npmCommand() {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env
   const isNpm = cli !== undefined && /^npm(-cli)?\.[cm]?js$/.test(path.basename(cli))

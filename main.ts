@@ -1,4 +1,4 @@
 import { up } from './cli/server/up.ts'
 
-/** `npm start`: everything on this machine, in one command. */
+/** `npm start`: runs all parts of the product on this machine. */
 await up(process.argv.slice(2))

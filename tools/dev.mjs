@@ -1,4 +1,4 @@
-// `npm run dev`: the platform starts again when its code changes, the console is built again when its sources do.
+// `npm run dev`: restarts the platform when its code changes, and rebuilds the console when its sources change.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// Plain JavaScript that an older Node can read: it runs before the Node that everything else needs.
+// Plain JavaScript for an older Node: it runs before the Node that the product needs is available.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import nodeModule from 'node:module'

@@ -2,7 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { readMigrations } from '@millwright/cloud/platform/database/migrations.ts'
 import { migrationSources } from '@millwright/cloud/prepare.ts'
 
-/** Writes down what the migrations are, so that a landed one cannot change unseen. Run it after adding one. */
+/**
+ * Records the checksums of the migrations, so that a change of a released one is detected. Run it after adding a
+ * migration.
+ */
 const migrations = await readMigrations(migrationSources)
 const recorded = Object.fromEntries(migrations.map(({ module, name, checksum }) => [`${module}/${name}`, checksum]))
 writeFileSync(new URL('../cloud/migrations.lock.json', import.meta.url), `${JSON.stringify(recorded, undefined, 2)}\n`)

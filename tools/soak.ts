@@ -27,11 +27,11 @@ const server = await startTestServer()
 await ensureTemplate(server.address)
 process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
 try {
-  for (let asked = 0, seed = firstSeed; asked < questions; asked += questionsPerRound, seed++) {
+  for (let done = 0, seed = firstSeed; done < questions; done += questionsPerRound, seed++) {
     await using hub = await testHub()
-    await askAll(hub, { questions: Math.min(questionsPerRound, questions - asked), seed })
+    await askAll(hub, { questions: Math.min(questionsPerRound, questions - done), seed })
     console.log(
-      `${Math.min(asked + questionsPerRound, questions)} of ${questions} questions, seed ${seed}: equal to the model`,
+      `${Math.min(done + questionsPerRound, questions)} of ${questions} questions, seed ${seed}: equal to the model`,
     )
   }
 } finally {

@@ -13,19 +13,20 @@ import { type Lane, runFiles } from './test-workers.ts'
  * secret.
  */
 
-const given = process.argv.slice(2)
+const patterns = process.argv.slice(2)
 const everything = globSync('**/*.test.ts', {
   cwd: root,
   exclude: ['node_modules', '**/node_modules', '.millwright'],
 }).toSorted()
-const wanted = given.length === 0 ? everything : everything.filter((file) => given.some((part) => file.includes(part)))
-if (wanted.length === 0) fail(`No test file matches ${given.join(' ')}.`)
+const selected =
+  patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
+if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
 
 /** The last duration of each file. The slowest files start first, so that they do not delay the end of the run. */
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
 
-if (given.length === 0 && !(await check())) fail('The checks failed.')
+if (patterns.length === 0 && !(await check())) fail('The checks failed.')
 if (!(await run(process.execPath, ['web/build.ts']))) fail('The console could not be built.')
 
 const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await startTestServer() : undefined
@@ -74,9 +75,9 @@ function lanes(): Lane[] {
 }
 
 function assignments(): Assignment[] {
-  const asked = process.env.MILLWRIGHT_TEST_ARRANGEMENT
-  const all = wanted.flatMap((file): Assignment[] => {
-    if (asked === 'split') return [{ file, arrangement: 'split' }]
+  const requested = process.env.MILLWRIGHT_TEST_ARRANGEMENT
+  const all = selected.flatMap((file): Assignment[] => {
+    if (requested === 'split') return [{ file, arrangement: 'split' }]
     const alsoSplit = crossing.some((path) => file === path)
     return [{ file, arrangement: 'one process' }, ...(alsoSplit ? [{ file, arrangement: 'split' } as const] : [])]
   })

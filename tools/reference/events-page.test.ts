@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../checks.ts'
 
-test('every event type that a service emits is in the events reference', () => {
+test('lists every event type that a service emits in the events reference', () => {
   const listed = typesIn(readFileSync(join(root, 'docs/reference/events.md'), 'utf8'))
   const emitted = globSync('cloud/services/**/*.ts', { cwd: root })
     .filter((file) => !/(?:\.test|testing)\.ts$/.test(file))
@@ -16,7 +16,7 @@ test('every event type that a service emits is in the events reference', () => {
   assert.deepEqual(missing, [])
 })
 
-/** Event types as they are written in the source; of a template, the part before the expression. */
+/** Event types in the source. Of a template, the part before the expression. */
 function emittedTypes(source: string): string[] {
   return [...source.matchAll(/(?:type|alarm|driver): ['`]([a-z_-]+\.[a-z_-]+\.[a-z-]*)(?:['`]|\$\{)/g)].map(
     ([, type = '']) => type,

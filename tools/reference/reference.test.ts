@@ -8,14 +8,14 @@ import { sections, sectionsIn, withSections } from './sections.ts'
 const pages = globSync('docs/reference/*.md', { cwd: root })
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-test('every generated section of the reference pages is up to date', async () => {
+test('has up-to-date generated sections in all reference pages', async () => {
   for (const file of pages) {
     const page = read(file)
     assert.ok(page === (await withSections(page)), `${file} is stale: run node tools/reference-pages.mjs`)
   }
 })
 
-test('every generated section is in exactly one reference page', () => {
+test('has every generated section in exactly one reference page', () => {
   assert.deepEqual(pages.flatMap((file) => sectionsIn(read(file))).toSorted(), Object.keys(sections).toSorted())
 })
 
