@@ -5,11 +5,11 @@ import { client, overHttp } from '@millwright/api/client.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { Clock } from '@millwright/gateway/clock.ts'
+import { CloudConnection, dispatcherFor, fetchOver } from '@millwright/gateway/cloud-connection.ts'
 import { enrolledIdentity } from '@millwright/gateway/identity/enrolment.ts'
 import { ownKey } from '@millwright/gateway/identity/key.ts'
 import { TokenSource } from '@millwright/gateway/identity/token.ts'
 import { createLog } from '@millwright/gateway/log.ts'
-import { fetchOver, networkTo, Outgoing } from '@millwright/gateway/outgoing.ts'
 import { median } from './measuring.ts'
 import { type PlatformProcess, type ProcessLoad, startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
@@ -90,13 +90,13 @@ async function tokenSource(platform: PlatformProcess): Promise<() => string> {
 }
 
 async function startWaiting(home: string): Promise<Waiting> {
-  const dispatcher = networkTo(undefined)
+  const dispatcher = dispatcherFor(undefined)
   const fetch = fetchOver(dispatcher)
   const clock = new Clock()
   const key = await ownKey(join(home, 'gateway-key.pem'))
   const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock, fetch })
   const tokens = new TokenSource({ identity, key, clock, log: createLog({ level: 'silent' }), fetch })
-  const outgoing = new Outgoing({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
+  const outgoing = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
   const one: Waiting = {
     id: identity.gatewayId,
     asked: 0,
@@ -113,7 +113,7 @@ async function startWaiting(home: string): Promise<Waiting> {
 /** Short waits, so that every gateway polls several times during the measurement. */
 const waitSeconds = 10
 
-async function wait(one: Waiting, { gatekeeper }: Outgoing): Promise<void> {
+async function wait(one: Waiting, { gatekeeper }: CloudConnection): Promise<void> {
   try {
     for (;;) {
       one.asked += 1

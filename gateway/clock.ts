@@ -1,7 +1,7 @@
-/** Smaller differences are the way of the answer and the whole seconds of the header, not a wrong clock. */
+/** Smaller differences come from the network delay and the whole seconds of the header, not from a wrong clock. */
 const toleratedMs = 2_000
 
-/** The cloud's time. Clocks on shop floors are wrong, and signatures say when they were made. */
+/** `Clock` returns the time of the cloud. Signatures contain the time, and clocks on shop floors can be wrong. */
 export class Clock {
   #offsetMs = 0
   readonly #local: () => number
@@ -18,7 +18,7 @@ export class Clock {
     return this.#offsetMs
   }
 
-  /** Learns from the `date` header of an answer; true when the clock was corrected by it. */
+  /** Adjusts the clock to the `date` header of a response. Returns true when the clock was corrected. */
   observe(dateHeader: string | undefined): boolean {
     const told = Date.parse(dateHeader ?? '')
     if (Number.isNaN(told) || Math.abs(told - this.now()) <= toleratedMs) return false

@@ -13,7 +13,7 @@ import { Secret } from './secret.ts'
 import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
 
 const linkId = plant.manifest.id
-/** Every secret of this file has it. */
+/** Part of every secret in this file, so that a leak is found. */
 const planted = 'planted-secret'
 
 const id = (number: number) => `0198f0c2-7b1e-7c3a-9d55-${String(number).padStart(12, '0')}`
@@ -75,7 +75,7 @@ describe('a gateway at protected devices', () => {
       .filter(({ params }) => params.id === job)
       .map(({ body }) => body.data.addresses)
 
-  test('says that there are no credentials where there are none', async () => {
+  test('reports a protected device without credentials', async () => {
     const { job, end } = await discover()
     assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('a gateway at protected devices', () => {
     assert.deepEqual(askedFor(job), [['192.168.0.12', '192.168.1.12']])
   })
 
-  test('tries what it is given in order, and tells which were right', async () => {
+  test('tries credentials in order, and reports which were accepted', async () => {
     cloud.credentials.set('192.168.0.12', [wrong(1), right(2), wrong(3)])
     cloud.credentials.set('192.168.1.12', [wrong(1), wrong(4), wrong(5)])
     const { job, end } = await discover()
@@ -113,13 +113,13 @@ describe('a gateway at protected devices', () => {
     )
     assert.deepEqual(
       cloud.errors(job).map(({ code, description, device }) => [code, description, (device as Call).ipAddress]),
-      [[16, 'The device is protected: 3 credentials were refused', '192.168.1.12']],
+      [[16, 'The device is protected: 3 credentials were rejected', '192.168.1.12']],
     )
   })
   const order = ({ instanceId, address }: { instanceId: string; address: unknown }) =>
     Number(instanceId.slice(-2)) * 10 + (address === '192.168.0.12' ? 0 : 1)
 
-  test('asks for many devices at once, and for each address once', async () => {
+  test('requests credentials for many devices together, and for each address once', async () => {
     const size = 600
     cloud.answering = ({ operation, body }) => {
       if (operation !== 'requestCredentials') return undefined
@@ -136,7 +136,7 @@ describe('a gateway at protected devices', () => {
     assert.equal(told.filter(({ asset }: Call) => asset === undefined).length, size / 4, 'modules are behind a device')
   })
 
-  test('lets go of what it was about to try when the job is canceled', async () => {
+  test('stops trying credentials when the job is canceled', async () => {
     const size = 30
     for (let index = 1; index <= size; index += 1) cloud.credentials.set(`10.0.0.${index}`, [wrong(1), right(2)])
     const options = [
@@ -156,15 +156,15 @@ describe('a gateway at protected devices', () => {
     assert.equal(cloud.found(job).length + cloud.errors(job).length, size, 'each device is in the report')
   })
 
-  test('gives up on credentials that the cloud refuses, and finishes the scan', async () => {
+  test('finishes the scan when the cloud rejects the request for credentials', async () => {
     cloud.answering = ({ operation }) =>
       operation === 'requestCredentials' ? { status: 403, body: { code: 'forbidden', detail: 'no' } } : undefined
     const { job, end } = await discover()
     assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
-    assert.match(String(cloud.errors(job)[0]?.description), /no credentials could be asked for: Permission denied/)
+    assert.match(String(cloud.errors(job)[0]?.description), /credentials could not be requested: Permission denied/)
   })
 
-  test('waits for a lease that is renewed', async () => {
+  test('waits for the renewal of the lease', async () => {
     cloud.credentials.set('192.168.0.12', [right(2)])
     let refusals = 0
     cloud.answering = ({ operation }) => {
@@ -176,7 +176,7 @@ describe('a gateway at protected devices', () => {
     assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 5, 1])
   })
 
-  test('reads properties of a protected device with what the cloud has for it', async () => {
+  test('reads properties of a protected device with credentials from the cloud', async () => {
     const ask = async (keys: string[]) => {
       const mac = '00:16:3e:00:02:00'
       const assetIdentifiers = [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }]
@@ -189,21 +189,21 @@ describe('a gateway at protected devices', () => {
       ['FAILED', 'The device is protected, and there are no credentials for its address'],
     )
     cloud.credentials.set('192.168.0.12', [wrong(1), wrong(3)])
-    assert.equal((await ask(['name'])).message, 'The device is protected: 2 credentials were refused')
+    assert.equal((await ask(['name'])).message, 'The device is protected: 2 credentials were rejected')
     cloud.credentials.set('192.168.0.12', [wrong(1), right(2)])
     const { state, result } = await ask(['name', 'nothing'])
     assert.equal(state, 'FINISHED')
     assert.deepEqual(result.results[0], { key: 'name', value: 'Simulated Device A2' })
   })
 
-  test('is asked by nobody else on its machine for credentials', async () => {
+  test('does not forward requests for credentials from other programs on its machine', async () => {
     const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/${id(1)}/credentials`
     const body = JSON.stringify({ data: { assetLinkId: linkId, address: '192.168.0.12' } })
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     assert.equal(answer.status, 404)
   })
 
-  test('leaves no trace of a secret on the disk, in its log or in what it tells', () => {
+  test('writes no secret to disk, to its log or to its reports', () => {
     const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
     assert.ok(files.length > 1)
     const hasTrace = (text: string) => /planted-secret|user_password/.test(text)
@@ -214,7 +214,7 @@ describe('a gateway at protected devices', () => {
   })
 })
 
-describe('a gateway at links of others', () => {
+describe('a gateway with links of other vendors', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
   const foreign = 'foreign'
@@ -275,7 +275,7 @@ describe('a gateway at links of others', () => {
     ],
   })
 
-  test('knows a device by its address where the link does not say which one it asked', async () => {
+  test('identifies a device by its address when the link reports no connection', async () => {
     let target: Call
     const { job, end } = await run((call) => {
       if (call.request.target.length === 0) call.write({ errors: [locked()] })
@@ -306,7 +306,7 @@ describe('a gateway at links of others', () => {
     assert.deepEqual(upload?.body.data.uses, [{ address: '10.0.0.9', instanceId: id(1), worked: true, asset: 0 }])
   })
 
-  test('does not repeat what a link says when it names the credentials', async () => {
+  test('omits the message of a link that contains the credentials', async () => {
     const { job } = await run((call) => {
       if (call.request.target.length === 0) call.write({ errors: [locked()] })
       else call.write({ errors: [{ ...locked(`reader/${planted} timed out`), result_code: 4 }] })
@@ -314,7 +314,7 @@ describe('a gateway at links of others', () => {
     })
     assert.deepEqual(cloud.errors(job)[0], {
       code: 4,
-      description: 'What the link says about it is left out, because it names the credentials',
+      description: 'The message of the link is omitted, because it contains the credentials',
       device: { endpoint: 'opc.tcp://10.0.0.9:4840' },
     })
     const broken = await run((call) => {
@@ -328,15 +328,15 @@ describe('a gateway at links of others', () => {
     assert.doesNotMatch(JSON.stringify(error), new RegExp(planted))
   })
 
-  test('says of a device that says nothing that it did not answer', async () => {
+  test('reports a device that does not respond', async () => {
     const { job } = await run((call) => {
       if (call.request.target.length === 0) call.write({ errors: [locked()] })
       call.end()
     })
-    assert.match(String(cloud.errors(job)[0]?.description), /did not answer when it was asked with credentials/)
+    assert.match(String(cloud.errors(job)[0]?.description), /did not respond to the request with credentials/)
   })
 
-  test('does not have a link look everywhere again and again that knows no targets', async () => {
+  test('stops a link that ignores targets from scanning everything repeatedly', async () => {
     let scans = 0
     cloud.credentials.set(
       '10.0.0.9',
@@ -354,7 +354,7 @@ describe('a gateway at links of others', () => {
   })
 })
 
-test('a secret shows as stars wherever it is printed, and is gone when it is not needed any more', () => {
+test('Secret prints as stars, and is overwritten when disposed', () => {
   const secret = new Secret('{"username":"user","password":"hunter2","pin":471199}')
   assert.equal(`${secret} ${JSON.stringify({ secret })} ${inspect({ secret })}`, '*** {"secret":"***"} { secret: *** }')
   assert.ok(secret.isIn('the password hunter2 is wrong'))
@@ -364,7 +364,7 @@ test('a secret shows as stars wherever it is printed, and is gone when it is not
   assert.doesNotMatch(secret.reveal(), /hunter2/)
 })
 
-test('the address of a device is found in the words of its link', () => {
+test('addressIn finds the address of a device in connection parameters', () => {
   const found = (parameters: unknown) => addressIn(parameters)
   assert.equal(found({ alNic: 'eth0', ipAddress: '192.168.0.12', subDeviceID: -1 }), '192.168.0.12')
   assert.equal(found({ router: '10.0.0.255', mask: '255.255.255.0', ip_address: '10.0.0.7' }), '10.0.0.7')

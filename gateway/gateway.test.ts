@@ -88,13 +88,13 @@ describe('a gateway', () => {
   }
   const discover = (more: object = {}) => cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, ...more })
 
-  test('made a key that only its owner can read, and enrolled', () => {
+  test('creates a key that only its owner can read, and enrols', () => {
     assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
     assert.equal(gateway.tenantName, 'plant')
     assert.doesNotMatch(readFileSync(join(home, 'identity.json'), 'utf8'), /secret-of-the-file/)
   })
 
-  test('asks a link that registers who it is, and tells the cloud', async () => {
+  test('inspects a link that registers, and reports it to the cloud', async () => {
     using link = await TestLink.start(discovering((call) => call.end()))
     await running(link)
     const [{ registration, ...report }] = lastReport()
@@ -117,16 +117,16 @@ describe('a gateway', () => {
     await until(() => cloud.callsOf('reportLinks').some(({ body }) => body.data.links[0]?.state === 'gone'))
   })
 
-  test('says that a link registered an address where nobody answers', async () => {
-    // Not the port of a link that was stopped, which somebody else may have by now.
+  test('reports a link that registered an unreachable address', async () => {
+    // Not the port of a stopped link, which another program may use now.
     await register({ vendor: 'siemens', port: 1 }, 'nowhere')
-    const report = await until(() => lastReport().find((one: Call) => /does not answer/.test(one.problem ?? '')))
+    const report = await until(() => lastReport().find((one: Call) => /is not reachable/.test(one.problem ?? '')))
     assert.equal(report.state, 'unreachable')
     assert.match(report.problem, /127\.0\.0\.1:1\b/)
   })
 
   for (const vendor of ['siemens', 'millwright']) {
-    test(`discovers with a link of ${vendor}, and hands in what it finds before the job ends`, async () => {
+    test(`scans with a link of ${vendor}, and delivers findings before the job ends`, async () => {
       let asked: Call
       using link = await TestLink.start(
         discovering((call) => {
@@ -160,7 +160,7 @@ describe('a gateway', () => {
     })
   }
 
-  test('splits what it finds into uploads that the cloud takes', async () => {
+  test('splits findings into uploads within the limits of the cloud', async () => {
     using link = await TestLink.start(
       discovering((call) => {
         call.write({ devices: Array.from({ length: 1_201 }, (_, number) => device(number)) })
@@ -181,14 +181,14 @@ describe('a gateway', () => {
     )
   })
 
-  test('ends a job of a link that nobody registered', async () => {
+  test('fails the job of a link that is not registered', async () => {
     const job = cloud.offer('discovery', { assetLinkId: 'unknown' })
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
     assert.match(cloud.endOf(job).message, /No service is registered as unknown/)
   })
 
-  test('waits for a link that is busy', async () => {
+  test('waits while a link is busy', async () => {
     let attempts = 0
     using link = await TestLink.start(
       discovering((call) => {
@@ -205,13 +205,13 @@ describe('a gateway', () => {
     assert.equal(attempts, 3)
   })
 
-  test('finds a link that was started again, wherever it is then', async () => {
+  test('uses the new address of a link after its restart', async () => {
     const first = await TestLink.start(discovering((call) => call.end()))
     await running(first)
     first.stop()
     const job = discover({ filters: [], options: [] })
     await until(() =>
-      cloud.callsOf('renewLease').some(({ body }) => /does not answer yet/.test(body.data.message ?? '')),
+      cloud.callsOf('renewLease').some(({ body }) => /is not reachable yet/.test(body.data.message ?? '')),
     )
     using second = await TestLink.start(
       discovering((call) => {
@@ -224,7 +224,7 @@ describe('a gateway', () => {
     assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length], ['FINISHED', 1])
   })
 
-  test('has a link do one scan at a time, however many jobs there are', async () => {
+  test('runs one scan per link at a time', async () => {
     let atOnce = 0
     let most = 0
     using link = await TestLink.start(
@@ -243,7 +243,7 @@ describe('a gateway', () => {
     assert.equal(most, 1)
   })
 
-  test('hands in what came when a link dies in the middle', async () => {
+  test('delivers the findings of a link that dies during a scan', async () => {
     const link = await TestLink.start(
       discovering((call) => {
         call.write({ devices: [device(1)] })
@@ -255,11 +255,11 @@ describe('a gateway', () => {
     link.stop()
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /^The link broke off: /)
+    assert.match(cloud.endOf(job).message, /^The link ended the scan with an error: /)
     assert.equal(cloud.found(job).length, 1)
   })
 
-  test('takes large messages of a link, and says which are too large instead of trying again', async () => {
+  test('accepts large messages of a link, and fails without retry when a message is too large', async () => {
     const talkative = (number: number) => ({
       identifiers: [...device(number).identifiers, field('description', 'x'.repeat(600_000))],
     })
@@ -283,7 +283,7 @@ describe('a gateway', () => {
     assert.deepEqual([cloud.endOf(another).state, scans], ['FAILED', 2])
   })
 
-  test('stops a scan that is canceled, and keeps what it found', async () => {
+  test('stops a canceled scan, and delivers its findings', async () => {
     let isCanceled = false
     using link = await TestLink.start(
       discovering((call) => {
@@ -303,7 +303,7 @@ describe('a gateway', () => {
     await until(() => isCanceled)
   })
 
-  test('discovers with a link of the first generation, and stops what it started', async () => {
+  test('scans with a link of the first generation, and stops the discovery', async () => {
     let stopped: Call
     const path = 'commondevicemanagement.devicediscovery.v1'
     using link = await TestLink.start({
@@ -344,7 +344,7 @@ describe('a gateway', () => {
     assert.deepEqual(stopped, { discovery_id: 7 })
   })
 
-  test('reads properties: one result for each key, what is missing is explained', async () => {
+  test('reads properties with one result for each key, and a reason for each missing key', async () => {
     let asked: Call
     using link = await TestLink.start(
       discovering((call) => call.end(), {
@@ -375,7 +375,7 @@ describe('a gateway', () => {
       certificate,
       { key: 'broken', error: error(14, 'UNAVAILABLE', 'no answer') },
       { key: 'silent', error: error(9, 'FAILED_PRECONDITION', 'The device did not provide the property') },
-      { key: 'nothing', error: error(3, 'INVALID_ARGUMENT', 'There is no such property') },
+      { key: 'nothing', error: error(3, 'INVALID_ARGUMENT', 'The device has no such property') },
       certificate,
     ])
     const { parameter_json } = asked.device.connection_parameter_set
@@ -386,7 +386,7 @@ describe('a gateway', () => {
     assert.deepEqual(supported.result.properties, [{ key: 'certificate', dataType: 'structure' }, { key: 'silent' }])
   })
 
-  test('says when the device cannot be reached, and when what it answers is too large for the cloud', async () => {
+  test('reports an unreachable device, and a response that is too large for the cloud', async () => {
     const refuse = (_: Call, answer: Call) => answer({ code: status.UNAVAILABLE, details: 'no route' })
     using link = await TestLink.start(
       discovering((call) => call.end(), {
@@ -409,7 +409,7 @@ describe('a gateway', () => {
     assert.deepEqual([ends()[1]?.body.data.state, ends()[1]?.body.data.result], ['FAILED', undefined])
   })
 
-  test('follows alarms and events of links that have them, wherever they are', async () => {
+  test('follows alarms and driver events of links, also after a change of address', async () => {
     const alarming = (alarm_id: string) => ({
       'connectivitysuite.drvinfo.v1': driverInfo,
       'connectivitysuite.alarmsevents.v1': {
@@ -442,15 +442,15 @@ describe('a gateway', () => {
           app_types: ['cs-alarms-events', 'cs-driver'],
         },
       })
-    const isTold = (text: string) => gateway.status().events.some((event) => event.text === text)
+    const hasEvent = (text: string) => gateway.status().events.some((event) => event.text === text)
     const first = await TestLink.start(alarming('A1'))
     await registerAlarming(first)
-    await until(() => isTold('A1 priority 12 active Too hot') && isTold('driver is bad'))
+    await until(() => hasEvent('A1 priority 12 active Too hot') && hasEvent('driver is bad'))
     const events = await until(() => lastReport().find((one: Call) => one.events?.length === 3)?.events as Call[])
     assert.deepEqual(events.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
       'alarm: A1 priority 12 active Too hot',
-      'driver: a state of the driver that cannot be read',
       'driver: driver is bad',
+      'driver: unreadable driver state',
     ])
     assert.deepEqual(
       events.map(({ sequence }) => sequence),
@@ -461,12 +461,12 @@ describe('a gateway', () => {
     first.stop()
     using second = await TestLink.start(alarming('A2'))
     await registerAlarming(second)
-    await until(() => isTold('A2 priority 12 active Too hot'))
+    await until(() => hasEvent('A2 priority 12 active Too hot'))
     await until(() => lastReport().some((one: Call) => one.events?.length === 6))
     assert.equal(streamOf(), stream, 'the gateway continues the count of the link')
   })
 
-  test('lets agents on this machine reach the cloud as the gateway', async () => {
+  test('forwards requests of agents on this machine with the identity of the gateway', async () => {
     const proxy = `http://127.0.0.1:${gateway.proxyPort}`
     const headers = { 'content-type': 'application/json', authorization: 'Bearer stolen' }
     const body = JSON.stringify({ data: { workflows: ['agents-own'], waitSeconds: 0 } })
@@ -477,7 +477,7 @@ describe('a gateway', () => {
     assert.equal(status.cloud.standing, 'online')
   })
 
-  test('passes events on to agents as they come', async () => {
+  test('forwards events to agents immediately', async () => {
     const ending = new AbortController()
     const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/events`
     const response = await fetch(url, { signal: ending.signal })
@@ -491,7 +491,7 @@ describe('a gateway', () => {
   })
 })
 
-describe('a gateway without a steady line', () => {
+describe('a gateway with an unreliable connection', () => {
   const given = async (context: TestContext, more: Partial<ReturnType<typeof settingsFor>> = {}) => {
     const cloud = await TestCloud.start()
     context.after(() => cloud.stop())
@@ -509,7 +509,7 @@ describe('a gateway without a steady line', () => {
       info: { app_instance_id: linkId, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port },
     })
 
-  test('finishes a scan while the cloud is away, and delivers it after a restart of both', async (context) => {
+  test('finishes a scan while the cloud is unreachable, and delivers it after a restart of both', async (context) => {
     const { cloud, settings } = await given(context)
     let scan: Call
     using link = await TestLink.start(
@@ -536,7 +536,7 @@ describe('a gateway without a steady line', () => {
     assert.equal(cloud.endOf(job).state, 'FINISHED')
   })
 
-  test('goes on with a scan whose job was offered again', async (context) => {
+  test('continues a scan whose job was offered again', async (context) => {
     const { cloud, settings } = await given(context)
     let scans = 0
     let scan: Call
@@ -561,7 +561,7 @@ describe('a gateway without a steady line', () => {
     assert.equal(cloud.callsOf('endJob').at(-1)?.params.id, cloud.leases.get(job))
   })
 
-  test('ends the job of a link that falls silent, delivers its devices, and lets the next job of the link start', async (context) => {
+  test('fails the job of a link that stops sending, delivers its devices, and starts the next job of the link', async (context) => {
     const { cloud, settings } = await given(context, { linkSilenceMs: 4_000 })
     let scans = 0
     let isCanceled = false
@@ -625,7 +625,7 @@ describe('a gateway without a steady line', () => {
     assert.equal(cloud.endOf(id).state, 'CANCELED')
   })
 
-  test('holds a link up that finds faster than the cloud takes', async (context) => {
+  test('applies back-pressure to a link that is faster than the cloud', async (context) => {
     const { cloud, settings } = await given(context, { spoolBytes: 300_000 })
     let isOpen = false
     cloud.answering = ({ operation }) =>
@@ -660,14 +660,14 @@ describe('a gateway without a steady line', () => {
     assert.equal(cloud.found(job).length, total)
   })
 
-  test('corrects its clock by that of the cloud', async (context) => {
+  test('corrects its clock to the time of the cloud', async (context) => {
     const { cloud, settings } = await given(context)
     cloud.clockAheadMs = 3 * 3_600_000
     await started(context, settings)
     await until(() => cloud.callsOf('reportLinks').length > 0)
   })
 
-  test('renews its token before it expires, and says once that it was revoked', async (context) => {
+  test('renews its token before it expires, and logs a revocation once', async (context) => {
     const { cloud, settings } = await given(context)
     const lines: string[] = []
     const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
@@ -676,13 +676,13 @@ describe('a gateway without a steady line', () => {
     await until(() => cloud.tokens >= 3)
     cloud.isRevoked = true
     await until(() => gateway.status().cloud.standing === 'refused')
-    const refusals = lines.filter((line) => /refuses this gateway/.test(line))
-    assert.equal(refusals.length, 1)
+    const rejections = lines.filter((line) => /rejects this gateway/.test(line))
+    assert.equal(rejections.length, 1)
     assert.ok(lines.every((line) => !/token-\d/.test(line)))
   })
 })
 
-test('what links say of themselves fits into one report: whoever says most is cut, and all are named', () => {
+test('fittingReport reduces the largest report first and contains all links', () => {
   const link = (appInstanceId: string, schemaCharacters: number): LinkReport => ({
     appInstanceId,
     vendorPrefix: 'siemens',
@@ -710,7 +710,7 @@ test('what links say of themselves fits into one report: whoever says most is cu
   )
 })
 
-describe('a start that cannot be', () => {
+describe('a start with an invalid configuration', () => {
   const refusedWith = async (settings: ReturnType<typeof settingsFor>, sentence: RegExp) => {
     await assert.rejects(startGateway(settings), (error) => {
       assert.ok(error instanceof SetupError, String(error))
@@ -719,19 +719,19 @@ describe('a start that cannot be', () => {
     })
   }
 
-  test('says what to put right', async () => {
+  test('fails with a message that names the next step', async () => {
     const cloud = await TestCloud.start()
     const home = temporaryFolder()
     const settings = settingsFor(home)
-    await refusedWith(settings, /gateway-config.json is not there: create a gateway/)
+    await refusedWith(settings, /gateway-config.json does not exist: register a gateway/)
     writeFileSync(settings.configFile, '{}')
-    await refusedWith(settings, /is not a gateway-config.json of this platform/)
+    await refusedWith(settings, /is not a valid gateway-config.json/)
     cloud.configure(home, { enrolmentToken: 'of yesterday' })
     await refusedWith(settings, /The file was used before/)
     cloud.configure(home, { enrolmentToken: 'old', expiresTimestamp: '2020-01-01T00:00:00.000Z' })
     await refusedWith(settings, /expired at 2020-01-01/)
     cloud.configure(home, { baseUrl: 'http://127.0.0.1:1' })
-    await refusedWith(settings, /cannot be reached at http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/)
+    await refusedWith(settings, /at http:\/\/127.0.0.1:1 is not reachable \(ECONNREFUSED\)/)
     cloud.configure(home)
     const gateway = await startGateway(settings)
     const spooled = join(home, 'spool', readdirSync(join(home, 'spool'))[0] ?? '')
@@ -740,13 +740,13 @@ describe('a start that cannot be', () => {
     assert.equal(readFileSync(spooled, 'utf8'), 'being written', 'a second start leaves the first one alone')
     await gateway.stop()
     cloud.configure(home, { gatewayId: crypto.randomUUID() })
-    await refusedWith(settings, /give each gateway a home of its own/)
+    await refusedWith(settings, /use a separate home for each gateway/)
     rmSync(settings.configFile)
     chmodSync(join(home, 'gateway-key.pem'), 0o644)
     await (await startGateway(settings)).stop()
     assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
     writeFileSync(join(home, 'gateway-key.pem'), 'rubbish')
-    await refusedWith(settings, /does not hold the gateway's key/)
+    await refusedWith(settings, /is not a valid gateway key/)
     await cloud.stop()
   })
 })

@@ -29,7 +29,7 @@ import {
 type Call = any
 type Device = { identifiers: object[]; connection_parameter_set?: object }
 
-/** Requests to the hub cost more than a look at an object. */
+/** The poll interval is longer than usual, because requests to the hub are expensive. */
 const pollMs = 100
 const linkId = 'cdm-device-class-driver-example.1'
 const deviceClass = 'example.drive'
@@ -220,7 +220,7 @@ describe('a gateway at a hub with a link of the public SDK', () => {
     assert.deepEqual([second.run.updated, second.run.unchanged], [0, 2])
   })
 
-  test('reports the pointer and the reason of each field that the schema or the inventory refuses', async () => {
+  test('reports the pointer and the reason of each field that the schema or the inventory rejects', async () => {
     const identifier = (type: string, fields: Record<string, string>) =>
       list(
         'asset_identifiers',

@@ -1,79 +1,79 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { type AddressCredentials, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { HeldJob } from './jobs/held-job.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { CloudConnection } from './cloud-connection.ts'
+import type { LeasedJob } from './jobs/leased-job.ts'
 import { Secret } from './secret.ts'
 
-/** One set of credentials for a device, as a link takes it. */
+/** One set of credentials for a device, in the form that links accept. */
 export type Credential = { instanceId: string; schemaUri: string; secret: Secret }
 
-/** What people read about a device that stays locked. Nothing of the credentials is in it. */
-export function lockedText(refused: number): string {
+/** The error text for a device that could not be opened. It contains no part of the credentials. */
+export function protectedText(refused: number): string {
   if (refused === 0) return 'The device is protected, and there are no credentials for its address'
-  return `The device is protected: ${refused === 1 ? '1 credential was' : `${refused} credentials were`} refused`
+  return `The device is protected: ${refused === 1 ? '1 credential was' : `${refused} credentials were`} rejected`
 }
 
-/** In place of what a link says about what it was told. */
-export const leftOut = 'What the link says about it is left out, because it names the credentials'
+/** The replacement for a text of a link that contains a part of the credentials. */
+export const redactedText = 'The message of the link is omitted, because it contains the credentials'
 
-/** More are not tried at one device: many lock an account after a few wrong ones. */
-const mostPerAddress = 5
+/** The number of credentials that are tried on one device. Many devices lock an account after a few failed attempts. */
+const maxPerAddress = 5
 
-type Options = { held: HeldJob; assetLinkId: string; outgoing: Outgoing; patienceMs?: number }
+type Options = { leased: LeasedJob; assetLinkId: string; cloud: CloudConnection; timeoutMs?: number }
 
 /**
- * The credentials that the cloud chooses for the devices of one job. They are asked for by address when a device turns
- * out to be protected, live in memory only, and are overwritten at the end.
+ * `JobCredentials` requests the credentials for the protected devices of one job, by address. They exist in memory only, and
+ * are overwritten at the end of the job.
  */
 export class JobCredentials implements Disposable {
   readonly #options: Required<Options>
-  readonly #given: Secret[] = []
+  readonly #secrets: Secret[] = []
 
-  constructor({ patienceMs = 60_000, ...options }: Options) {
-    this.#options = { ...options, patienceMs }
+  constructor({ timeoutMs = 60_000, ...options }: Options) {
+    this.#options = { ...options, timeoutMs }
   }
 
-  /** What is to be tried at each address, in order. Throws when the cloud does not give any answer. */
+  /** Returns the credentials to try at each address, in order. Throws when the cloud does not respond. */
   async ask(addresses: readonly string[]): Promise<Map<string, Credential[]>> {
     const distinct = [...new Set(addresses)]
     const chosen = new Map<string, Credential[]>()
     for (let from = 0; from < distinct.length; from += gatekeeperLimits.addressesPerRequest) {
       const some = distinct.slice(from, from + gatekeeperLimits.addressesPerRequest)
-      for (const { address, credentials } of await this.#request(some)) chosen.set(address, this.#keep(credentials))
+      for (const { address, credentials } of await this.#request(some)) chosen.set(address, this.#store(credentials))
     }
     return chosen
   }
 
-  #keep(credentials: AddressCredentials['credentials']): Credential[] {
-    return credentials.slice(0, mostPerAddress).map(({ instanceId, schemaUri, credentials: text }) => {
+  #store(credentials: AddressCredentials['credentials']): Credential[] {
+    return credentials.slice(0, maxPerAddress).map(({ instanceId, schemaUri, credentials: text }) => {
       const secret = new Secret(text)
-      this.#given.push(secret)
+      this.#secrets.push(secret)
       return { instanceId, schemaUri, secret }
     })
   }
 
-  /** A line that is down, or a lease that is about to be renewed, is waited for. */
+  /** Retries while the connection is down or the lease is being renewed. */
   async #request(addresses: string[]): Promise<AddressCredentials[]> {
-    const { held, assetLinkId, outgoing, patienceMs } = this.#options
+    const { leased, assetLinkId, cloud, timeoutMs } = this.#options
     const backOff = new BackOff({ firstMs: 250, longestMs: 10_000 })
-    const givenUpAtMs = performance.now() + patienceMs
+    const givenUpAtMs = performance.now() + timeoutMs
     for (;;) {
       try {
-        const { data } = await outgoing.gatekeeper.requestCredentials({
-          params: { id: held.job.id },
-          body: { data: { assetLinkId, addresses, lease: held.lease } },
+        const { data } = await cloud.gatekeeper.requestCredentials({
+          params: { id: leased.job.id },
+          body: { data: { assetLinkId, addresses, lease: leased.lease } },
         })
         return data
       } catch (error) {
-        if (held.signal.aborted || isFinal(error) || performance.now() > givenUpAtMs) throw error
-        await pause(backOff.nextMs(), held.signal)
+        if (leased.signal.aborted || isFinal(error) || performance.now() > givenUpAtMs) throw error
+        await pause(backOff.nextMs(), leased.signal)
       }
     }
   }
 
   [Symbol.dispose](): void {
-    for (const secret of this.#given.splice(0)) secret[Symbol.dispose]()
+    for (const secret of this.#secrets.splice(0)) secret[Symbol.dispose]()
   }
 }
 

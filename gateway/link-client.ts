@@ -9,18 +9,18 @@ import {
 } from '@millwright/api/link-protocol.ts'
 import { endpointOf, type Registration } from './registry/registration.ts'
 
-/** How long a question to a link may take that it can answer by itself. */
+/** The time limit of a call that the link answers without accessing a device. */
 const answerMs = 10_000
 
-/** What a link may say at once: a scan may put many devices into one message, but a small machine must be able to take it. */
+/** The largest message of a link. Messages of scans contain many devices, but must fit into the memory of a small machine. */
 const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
 
 const channelOptions = {
-  // Links are on this network: a proxy for the way to the cloud is not for them.
+  // Links are on the local network, so the proxy for the platform is not used.
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 250,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  // A machine that died without a word is noticed at last; links hang up on whoever asks more often than this.
+  // Keep-alive detects a machine that failed. Links close connections with a shorter interval.
   'grpc.keepalive_time_ms': 330_000,
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
@@ -32,7 +32,7 @@ type StreamOptions<Read> = {
 }
 type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
-/** The questions of the gateway to one link, under the prefix under which that link speaks. */
+/** `LinkClient` calls one link, with the vendor prefix of that link. */
 export class LinkClient {
   readonly #client: Client
   readonly #registration: Registration
@@ -46,8 +46,8 @@ export class LinkClient {
   }
 
   /**
-   * Calls a unary method. Throws a `ServiceError` with the status of the link's answer. `read` decodes the answer where
-   * the generated message is not wanted.
+   * Calls a unary method. Throws a `ServiceError` with the status of the link. `read` decodes the response instead
+   * of the generated message.
    */
   call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -67,7 +67,7 @@ export class LinkClient {
         (error, value) => {
           signal?.removeEventListener('abort', cancel)
           if (error !== null) reject(error)
-          else if (value === undefined) reject(new Error(`${wire.path} answered nothing`))
+          else if (value === undefined) reject(new Error(`${wire.path} returned an empty response`))
           else resolve(value)
         },
       )
@@ -78,8 +78,8 @@ export class LinkClient {
   }
 
   /**
-   * Messages as the link sends them; reading slowly makes the link send slowly. The signal ends the call. `read` says what
-   * the bytes of a message become, where that is not the message itself.
+   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. `read` decodes the bytes of a
+   * message instead of the generated message.
    */
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -120,7 +120,7 @@ export class LinkClient {
     signal.addEventListener('abort', cancel)
     if (signal.aborted) cancel()
     return new Promise<boolean>((resolve, reject) => {
-      call.on('error', (error) => (isAnswer(error) ? resolve(error.code !== status.UNIMPLEMENTED) : reject(error)))
+      call.on('error', (error) => (isLinkStatus(error) ? resolve(error.code !== status.UNIMPLEMENTED) : reject(error)))
       call.on('end', () => resolve(true))
       call.on('data', () => resolve(true))
       call.end()
@@ -139,7 +139,7 @@ export class LinkClient {
   }
 }
 
-/** The interface by the name that the link registered it under, else by the prefix under which the link speaks. */
+/** The registered name of the interface, or the name with the vendor prefix of the link. */
 function interfaceOf({ interfaces, vendor }: Registration, method: DescMethod): string {
   const service = serviceOf(method)
   const registered = interfaces.find((name) => parseInterfaceName(name)?.service === service)
@@ -151,7 +151,7 @@ function serviceOf(method: DescMethod): LinkService | undefined {
   return services.find(([, service]) => service.typeName === method.parent.typeName)?.[0]
 }
 
-/** Whether a link has an interface, under any vendor prefix. */
+/** True when a link has an interface, with any vendor prefix. */
 export function offers({ interfaces }: { interfaces: readonly string[] }, service: LinkService): boolean {
   return interfaces.some((name) => parseInterfaceName(name)?.service === service)
 }
@@ -160,21 +160,21 @@ export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
 }
 
-/** Whether the error is a status that the link itself answered. */
-export function isAnswer(error: unknown): error is ServiceError {
+/** True when the error is a status from the link, and not from the connection. */
+export function isLinkStatus(error: unknown): error is ServiceError {
   const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
   return isServiceError(error) && !away.includes(error.code)
 }
 
-/** Whether the link said that it is busy, and not our side that a message is too large, which has the same code. */
+/** True when the link reports that it is busy. A message that is too large has the same code, but comes from the client. */
 export function isBusy(error: unknown): boolean {
   return (
     isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED && !error.details.startsWith('Received message')
   )
 }
 
-/** What went wrong with a link, for people. */
-export function linkTrouble(error: unknown): string {
+/** The text of an error of a link, for people. */
+export function linkErrorText(error: unknown): string {
   if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)
   return `${status[error.code] ?? error.code}: ${error.details}`
 }

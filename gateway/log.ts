@@ -5,10 +5,10 @@ export type Log = Logger
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Names under which a secret could travel: never printed. */
+/** Fields that may contain a secret and are never logged. */
 const secretNames = ['authorization', 'dpop', 'enrolmentToken', 'access_token', 'client_assertion', 'credentials']
 
-/** One JSON object a line, on stderr unless told otherwise. What devices say is data and stays out of messages. */
+/** Creates a logger that writes one JSON object per line, by default to stderr. Texts of devices are fields, not messages. */
 export function createLog({ level, to }: { level: LogLevel; to?: DestinationStream }): Log {
   const options = {
     level,
@@ -21,7 +21,7 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
   return pino(options, to ?? standardError())
 }
 
-/** A terminal that was closed refuses output: then lines are lost, and the process goes on. */
+/** The stream for stderr. When the terminal is closed, lines are lost, and the process continues. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: false })
   destination.on('error', () => {})

@@ -55,7 +55,7 @@ const locked = {
   device: { connection_parameter_set: { parameter_json: lockedAddress } },
 }
 
-/** Whatever the request says, the whole network is scanned. */
+/** Scans the whole network, for any request. */
 const scanEverything = (call: Call) => {
   call.write({ devices: [open] })
   call.write({ errors: [locked] })
@@ -160,18 +160,18 @@ describe('a gateway with links of the public SDK', () => {
     assert.equal(scans, 1)
   })
 
-  test('reports the answer of the link, not a refusal, when no credentials open a device', async () => {
+  test('reports the error of the link, not a rejection, when no credentials open a device', async () => {
     using link = await TestLink.start({ ...versionInfo, ...deviceInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.connectivitysuite.deviceinfo.v1')
     cloud.credentials.set('10.0.0.2', [wrong])
     const { job, errors } = await discover(id)
     assert.match(String(errors[0]?.description), /could not read it with credentials: UNAVAILABLE: Could not retrieve/)
-    assert.doesNotMatch(String(errors[0]?.description), /refused/)
+    assert.doesNotMatch(String(errors[0]?.description), /rejected/)
     assert.deepEqual(uses(job), [])
   })
 
-  test('says that a link does not support credentials when it scans everything again', async () => {
+  test('reports that a link does not support credentials when it scans everything again', async () => {
     using link = await TestLink.start({ ...versionInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.industrialassethub.discover.v1')
@@ -341,7 +341,7 @@ describe('a gateway with links of the public SDK', () => {
     ])
   })
 
-  test('takes the app type of the first generation for its discovery interface', async () => {
+  test('treats the app type of the first generation as its discovery interface', async () => {
     const id = await register(1, { app_types: ['cdm-device-class-driver'] })
     const filter = { app_instance_ids: [id] }
     const { infos } = await askRegistry(gateway.registryPort, 'siemens')('QueryRegisteredServices', { filter })
@@ -362,7 +362,7 @@ test('reads a device after a restart by the connection that the link reported be
   let job: string | undefined
   using link = await TestLink.start({
     'connectivitysuite.drvinfo.v1': {
-      // After the restart the link says what it is only when the gateway has the job.
+      // After the restart the link answers only when the gateway has the job.
       GetVersionInfo: async (_: Call, answer: Call) => {
         await until(() => job === undefined || cloud.leases.has(job))
         answer(null, { version: { major: 3, minor: 7, patch: 4 } })

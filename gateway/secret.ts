@@ -1,29 +1,29 @@
 import { inspect } from 'node:util'
 
-/** The shortest text that gives something away where it turns up. */
-const tellingCharacters = 3
+/** The minimum length of a part of a secret that is searched in texts. */
+const minSecretCharacters = 3
 
 /**
- * Text that nobody may see. It is kept as bytes that are overwritten when it is needed no longer, and shows as stars
- * wherever something is printed. The text itself exists only while it is put on the wire.
+ * `Secret` holds a secret text as bytes, which are overwritten when it is disposed. It prints as stars. The text exists only
+ * while it is sent.
  */
 export class Secret implements Disposable {
   readonly #bytes: Buffer
 
   constructor(text: string) {
-    // Memory of its own: small buffers share theirs with others.
+    // A separate allocation, because small buffers share a pool.
     this.#bytes = Buffer.alloc(Buffer.byteLength(text))
     this.#bytes.write(text)
   }
 
-  /** For the wire alone. */
+  /** The secret text, only for sending. */
   reveal(): string {
     return this.#bytes.toString()
   }
 
-  /** Whether a text, which somebody else wrote, gives any of it away. */
+  /** True when a text contains a part of the secret. */
   isIn(text: string): boolean {
-    return textsIn(this.reveal()).some((one) => one.length >= tellingCharacters && text.includes(one))
+    return textsIn(this.reveal()).some((one) => one.length >= minSecretCharacters && text.includes(one))
   }
 
   toString(): string {
@@ -43,7 +43,7 @@ export class Secret implements Disposable {
   }
 }
 
-/** The whole text and, where it is JSON, each text and number in it. */
+/** The whole text and, if it is JSON, each text and number in it. */
 function textsIn(text: string): string[] {
   const texts = [text]
   try {
@@ -52,7 +52,7 @@ function textsIn(text: string): string[] {
       return value
     })
   } catch {
-    // Then it has no parts.
+    // A text that is not JSON has no parts.
   }
   return texts
 }

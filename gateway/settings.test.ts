@@ -4,14 +4,14 @@ import { readSettings } from './settings.ts'
 import { SetupError } from './setup-error.ts'
 
 describe('settings', () => {
-  test('have defaults for a gateway on this machine', () => {
+  test('readSettings returns defaults for a gateway on this machine', () => {
     const { registryHost, registryPort, linkVendors, configFile, home, spoolBytes } = readSettings({})
     assert.deepEqual([registryHost, registryPort, spoolBytes], ['127.0.0.1', 50_051, 256 * 1024 * 1024])
     assert.deepEqual(linkVendors, ['millwright', 'siemens'])
     assert.equal(configFile, `${home}/gateway-config.json`)
   })
 
-  test('come from the environment; what belongs to the cloud part is not looked at', () => {
+  test('readSettings reads the environment and ignores settings of the cloud', () => {
     const { registryPort, linkVendors } = readSettings({
       MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
       MILLWRIGHT_LINK_VENDORS: ' acme , siemens,acme',
@@ -23,8 +23,8 @@ describe('settings', () => {
 
   const wrong: [string, string, RegExp][] = [
     ['MILLWRIGHT_GATEWAY_REGISTRY_PORT', '70000', /whole number from 0 to 65535, but is "70000"/],
-    ['MILLWRIGHT_GATEWAY_PORT', '1', /There is no setting MILLWRIGHT_GATEWAY_PORT/],
-    ['MILLWRIGHT_LINK_VENDORS', 'Sie/mens', /prefixes of packages/],
+    ['MILLWRIGHT_GATEWAY_PORT', '1', /Unknown setting MILLWRIGHT_GATEWAY_PORT/],
+    ['MILLWRIGHT_LINK_VENDORS', 'Sie/mens', /package prefixes/],
     ['MILLWRIGHT_LINK_VENDORS', ',', /at least one prefix/],
     ['MILLWRIGHT_GATEWAY_HTTP_PROXY', 'proxy:3128', /must be a URL/],
     ['MILLWRIGHT_GATEWAY_LOG_LEVEL', 'loud', /must be one of/],
@@ -32,7 +32,7 @@ describe('settings', () => {
     ['MILLWRIGHT_GATEWAY_SPOOL_MIB', '0', /whole number from 4/],
   ]
   for (const [variable, value, sentence] of wrong) {
-    test(`${variable}=${value} ends the start with a sentence`, () => {
+    test(`readSettings rejects ${variable}=${value} with one sentence`, () => {
       assert.throws(
         () => readSettings({ [variable]: value }),
         (error) => error instanceof SetupError && sentence.test(error.message),

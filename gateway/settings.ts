@@ -3,29 +3,29 @@ import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import { SetupError } from './setup-error.ts'
 
-/** Everything about the gateway that can be set. Where the cloud is, the configuration file says. */
+/** The settings of the gateway. The address of the platform is in the configuration file. */
 export type GatewaySettings = {
   home: string
-  /** The gateway-config.json that brings a new gateway in; not needed any more once it has enrolled. */
+  /** The gateway-config.json for the enrolment. An enrolled gateway does not need it. */
   configFile: string
   registryHost: string
   registryPort: number
-  /** Where agents on this machine reach the cloud without a token of their own. */
+  /** The port where agents on this machine reach the platform without a token. */
   proxyPort: number
-  /** Prefixes of packages under which links speak: the same messages by other names. */
+  /** Package prefixes of links: the same messages with other names. */
   linkVendors: string[]
-  /** How much of what was found may wait on disk for the cloud. */
+  /** The size limit of the spool. */
   spoolBytes: number
-  /** How long a link may send nothing during a scan before the job fails. */
+  /** The time limit between two messages of a link during a scan. */
   linkSilenceMs: number
-  /** A proxy between this network and the cloud. */
+  /** The HTTP proxy for the platform. */
   outgoingProxy: string | undefined
   logLevel: LogLevel
 }
 
 type Setting<Value> = {
   variable: string
-  /** What is read when nobody sets it. */
+  /** The default value. */
   fallback: string
   help: string
   parse: (text: string, variable: string) => Value
@@ -111,9 +111,11 @@ function vendors(text: string, variable: string): string[] {
   const names = [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== '')
   const wrong = names.find((name) => !/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/.test(name))
   if (wrong !== undefined) {
-    throw new SetupError(`${variable} must be prefixes of packages such as millwright,siemens, but holds "${wrong}".`)
+    throw new SetupError(
+      `${variable} must be a list of package prefixes such as millwright,siemens, but contains "${wrong}".`,
+    )
   }
-  if (names.length === 0) throw new SetupError(`${variable} must name at least one prefix, such as millwright.`)
+  if (names.length === 0) throw new SetupError(`${variable} must contain at least one prefix, such as millwright.`)
   return names
 }
 
@@ -131,14 +133,15 @@ function logLevel(text: string, variable: string): LogLevel {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Variables of the cloud and of links may be set on the same machine. */
+/** Only these variables are checked, because variables of the cloud and of links may be set on the same machine. */
 const ours = /^MILLWRIGHT_GATEWAY_/
 
 /** Reads the settings; throws a `SetupError` for an invalid value and for an unknown name. */
 export function readSettings(environment: Environment): GatewaySettings {
   const known = Object.values(gatewaySettings).map(({ variable }) => variable)
   const unknown = Object.keys(environment).find((name) => ours.test(name) && !known.some((one) => one === name))
-  if (unknown !== undefined) throw new SetupError(`There is no setting ${unknown}. There are: ${known.join(', ')}.`)
+  if (unknown !== undefined)
+    throw new SetupError(`Unknown setting ${unknown}. Settings of the gateway: ${known.join(', ')}.`)
   const read = <Value>({ variable, fallback, parse }: Setting<Value>): Value => {
     const given = environment[variable]
     return parse(given === undefined || given === '' ? fallback : given, variable)

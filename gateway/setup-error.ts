@@ -1,4 +1,4 @@
-/** What a person has to put right before the gateway can start: one sentence, shown without a stack trace. */
+/** A problem that the user has to fix before the gateway can start. It is shown without a stack trace. */
 export class SetupError extends Error {
   override readonly name: string = 'SetupError'
 }

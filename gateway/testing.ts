@@ -14,14 +14,14 @@ import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK
 import Value from 'typebox/value'
 import type { GatewaySettings } from './settings.ts'
 
-/** What the tests of the gateway stand on: a cloud of one gateway, and links made with another library than ours. */
+/** Test support of the gateway: a cloud with one gateway, and links that use another gRPC library. */
 
 const folders: string[] = []
 process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Gone with the process. */
+/** A temporary folder that is deleted when the process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'))
   folders.push(folder)
@@ -58,21 +58,21 @@ export async function until<Result>(
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies are checked against the contracts before anybody looks at them
+// biome-ignore lint/suspicious/noExplicitAny: bodies are checked against the contracts before they are used
 type Body = any
 export type Call = { operation: string; params: Record<string, string>; body: Body }
 type Answer = { status: number; body?: unknown }
 
 const gatewayId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-/** A cloud that knows one gateway. Checks what the real one checks: contracts, tokens, proofs. */
+/** `TestCloud` is a cloud with one gateway. It checks contracts, tokens and proofs like the real one. */
 export class TestCloud {
   readonly calls: Call[] = []
   /** Every request as it arrived, also of operations that this cloud does not have. */
   readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
-  /** What may go wrong, for a test that wants it. */
+  /** Failures that a test can switch on. */
   answering: (call: Call) => Answer | undefined | Promise<Answer | undefined> = () => undefined
   isRevoked = false
   tokens = 0
@@ -80,7 +80,7 @@ export class TestCloud {
   clockAheadMs = 0
   key: JWK | undefined
   readonly canceled = new Set<string>()
-  /** What is to be tried at an address. */
+  /** The credentials for an address. */
   readonly credentials = new Map<string, AddressCredentials['credentials']>()
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
@@ -107,7 +107,7 @@ export class TestCloud {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Puts the file of a new gateway into its home. */
+  /** Writes the configuration file of a new gateway to its home. */
   configure(home: string, more: Record<string, unknown> = {}): void {
     const config = {
       schema: 'millwright.gateway-config.v1',
@@ -136,7 +136,7 @@ export class TestCloud {
     return this.calls.filter((call) => call.operation === operation)
   }
 
-  /** Assets that were handed in for a job, each upload once. */
+  /** The assets that were uploaded for a job, each upload once. */
   found(jobId: string): Record<string, unknown>[] {
     const uploads = this.callsOf('uploadFound').filter(({ params }) => params.id === jobId)
     const once = new Map(uploads.map(({ body }) => [`${body.data.lease}/${body.data.sequence}`, body.data.assets]))
@@ -317,7 +317,7 @@ function send(response: ServerResponse, { status, body }: Answer): void {
 
 const packages = new Map<string, GrpcObject>()
 
-/** The protocol as another library reads it, under the prefix of a vendor. */
+/** The protocol, loaded with another gRPC library and the prefix of a vendor. */
 // biome-ignore lint/suspicious/noExplicitAny: the library has no types for what it loads
 export function protocol(vendor: string): any {
   const known = packages.get(vendor)
@@ -339,7 +339,7 @@ export function protocol(vendor: string): any {
 type GrpcCall = any
 type Handlers = Record<string, Record<string, (call: GrpcCall, answer: GrpcCall) => void>>
 
-/** A link that another library serves: services by their path below the vendor, `industrialassethub.discover.v1`. */
+/** A link that another library serves. The keys of its services are paths below the vendor: `industrialassethub.discover.v1`. */
 export class TestLink {
   readonly port: number
   readonly vendor: string
@@ -382,7 +382,7 @@ function serviceAt(vendor: string, path: string) {
   return found[name].service
 }
 
-/** Asks a registry as another library does; answers, or throws with the code of the refusal. */
+/** Calls a registry with another library. Returns the response, or throws an error with the status code. */
 export function askRegistry(port: number, vendor: string) {
   const { RegistryApi } = packageAt(vendor, 'connectivitysuite.registry.v1')
   return (method: string, request: object): Promise<Body> => {
@@ -409,7 +409,7 @@ export const list = (path: string, ...value: object[]) => ({
   classifiers: [{ type: 'URI', value: `${classUri('Asset')}${path}` }],
 })
 
-/** A relationship between two devices, which newer links send in the place of a device. */
+/** A relationship between two devices, which newer links send in the list of devices. */
 export const relationship = (subject: string, predicate: string, object: string) => ({
   identifiers: Object.entries({ subject, predicate, object }).map(([name, text]) =>
     field(`asset_relationship/${name}`, text, 'DeviceRelationship'),
@@ -422,7 +422,7 @@ export const versionInfo: Handlers = {
   },
 }
 
-/** The discovery interface of a link of the public SDK: without filters, it answers the question for them with an error. */
+/** The discovery interface of a link of the public SDK: without filters, the call for them returns an error. */
 export const discoveryInterface = (discover: (call: GrpcCall) => void, filters?: object[]): Handlers => ({
   'industrialassethub.discover.v1': {
     GetFilterTypes: (_, answer) =>

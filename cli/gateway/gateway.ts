@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { requireKnownNames } from '@millwright/cloud/platform/configuration.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
-import { giveBackMemory } from '@millwright/gateway/memory.ts'
+import { releaseMemory } from '@millwright/gateway/memory.ts'
 import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import type { Command } from 'commander'
 import { table } from '../output/table.ts'
@@ -57,7 +57,7 @@ function printSettings(): void {
 async function run(options: Options): Promise<void> {
   const signals = stopSignals()
   const gateway = await start(options)
-  giveBackMemory(() => gateway.status().scans > 0)
+  releaseMemory(() => gateway.status().scans > 0)
   console.log(welcome(gateway))
   await signals
   await gateway.stop()

@@ -7,7 +7,7 @@ import { type RunningGateway, startGateway } from '../gateway.ts'
 import { settingsFor, TestCloud, temporaryFolder } from '../testing.ts'
 import { forwardedTarget } from './routes.ts'
 
-/** What the auth proxy forwards: every operation of the cloud is sent through it, spelled in every way that we know. */
+/** What the auth proxy forwards: every operation of the cloud is sent through it, in all known spellings. */
 
 const id = '01980000-0000-7000-8000-000000000001'
 
@@ -129,7 +129,7 @@ function attempt(method: string, target: string): string | undefined {
 const withoutQuery = (line: string) => line.replace(/\?.*$/s, '')
 
 describe('the routes of the auth proxy', () => {
-  test('forward exactly the agent operations of all operations of the cloud', () => {
+  test('forwardedTarget accepts exactly the agent operations of the cloud', () => {
     const passed = operations.flatMap((row) =>
       cloudPaths(row).flatMap((path) => attempt(row.operation.method, path) ?? []),
     )
@@ -142,7 +142,7 @@ describe('the routes of the auth proxy', () => {
   })
 
   for (const [title, spell] of Object.entries(spellings)) {
-    test(`refuse ${title}`, () => {
+    test(`forwardedTarget rejects ${title}`, () => {
       for (const [method, path] of plain) {
         for (const target of spell(path).filter((one) => !paths.has(one))) {
           assert.equal(attempt(method, target), undefined, `${method} ${target}`)
@@ -152,7 +152,7 @@ describe('the routes of the auth proxy', () => {
   }
 
   for (const [title, spell] of Object.entries(queries)) {
-    test(`do not reach another operation with ${title}`, () => {
+    test(`forwardedTarget does not reach another operation with ${title}`, () => {
       for (const [method, path] of plain) {
         const passed = spell(path).flatMap((target) => attempt(method, target) ?? [])
         assert.deepEqual(
@@ -163,7 +163,7 @@ describe('the routes of the auth proxy', () => {
     })
   }
 
-  test('refuse methods that the operation does not have', () => {
+  test('forwardedTarget rejects methods that the operation does not have', () => {
     for (const line of forwarded) {
       const [, path = ''] = line.split(' ')
       for (const method of ['HEAD', 'OPTIONS', 'PATCH', 'DELETE', 'QUERY', 'TRACE', 'CONNECT', 'get']) {
@@ -172,13 +172,13 @@ describe('the routes of the auth proxy', () => {
     }
   })
 
-  test('refuse a literal path that fits the template of an agent operation', () => {
+  test('forwardedTarget rejects a literal path that matches the template of an agent operation', () => {
     for (const path of ['/inventory/v2/assets/facets', '/inventory/v2/assets/..', '/inventory/v2/assets/.']) {
       assert.equal(attempt('GET', path), undefined, path)
     }
   })
 
-  test('write the query in one form', () => {
+  test('forwardedTarget normalises the query', () => {
     assert.equal(
       attempt('GET', '/gatekeeper/v1/jobs?state=A%42C&tag=a b&tag=%zz#x'),
       'GET /gatekeeper/v1/jobs?state=ABC&tag=a+b&tag=%25zz%23x',
@@ -200,7 +200,7 @@ describe('the auth proxy', () => {
     await cloud.stop()
   })
 
-  /** Sends a target exactly as written. The user agent tells its requests from those of the gateway. */
+  /** Sends a target exactly as written. The user agent distinguishes its requests from those of the gateway. */
   function send(method: string, target: string, headers: Record<string, string> = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const sent = request(
@@ -232,7 +232,7 @@ describe('the auth proxy', () => {
     assert.deepEqual([...new Set(lines)].toSorted(), [...forwarded].toSorted())
   })
 
-  test('never sends an operation of credentials to the cloud, however it is spelled', async () => {
+  test('never forwards a credentials operation, in any spelling', async () => {
     const before = arrived().length
     const path = `/gatekeeper/v1/jobs/${id}/credentials`
     const targets = Object.values(spellings).flatMap((spell) => spell(path).concat(spell(`/v1${path}`)))
@@ -264,7 +264,7 @@ describe('the auth proxy', () => {
     }
   })
 
-  test('refuses browsers and requests by another host name', async () => {
+  test('rejects browsers and requests with another host name', async () => {
     const before = arrived().length
     assert.equal(await send('GET', '/gatekeeper/v1/jobs', { origin: 'https://page.example' }), 403)
     assert.equal(await send('GET', '/gatekeeper/v1/jobs', { host: 'page.example' }), 403)

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { Problem } from '@millwright/api/problem.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import { reasonOf } from '../identity/enrolment.ts'
 import { RefusedError } from '../identity/token.ts'
 import type { Log } from '../log.ts'
-import type { Outgoing } from '../outgoing.ts'
 import { PortTakenError, SetupError } from '../setup-error.ts'
 import { forwardedRequestHeaders, forwardedResponseHeaders, forwardedTarget } from './routes.ts'
 
@@ -15,7 +15,7 @@ const loopback = '127.0.0.1'
 
 type Options = {
   port: number
-  outgoing: Outgoing
+  cloud: CloudConnection
   log: Log
   /** The body of `GET /gateway/status`. */
   status: () => unknown
@@ -31,7 +31,7 @@ export class AuthProxy {
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => this.#refuse(response, error))
     })
-    // Answers may last: server-sent events of jobs.
+    // Responses have no time limit, because event streams of jobs stay open.
     this.#server.requestTimeout = 0
   }
 
@@ -72,7 +72,7 @@ export class AuthProxy {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const hasBody = request.headers['content-length'] !== undefined || 'transfer-encoding' in request.headers
-    const answer = await this.#options.outgoing.send({
+    const answer = await this.#options.cloud.send({
       method,
       path,
       headers: forwardedRequestHeaders(request.headers),
@@ -84,31 +84,32 @@ export class AuthProxy {
     // An agent that reads an event stream gets its head before the first event.
     response.flushHeaders()
     await pipeline(answer.body, response).catch((error: unknown) => {
-      if (!gone.signal.aborted) this.#options.log.debug({ error, path }, 'an answer broke off on its way to an agent')
+      if (!gone.signal.aborted)
+        this.#options.log.debug({ error, path }, 'the connection to an agent ended before the response was complete')
     })
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
     if (response.headersSent) return void response.destroy()
     const problem = problemOf(error)
-    if (problem.code === 'internal') this.#options.log.error({ error }, 'a request of an agent failed')
+    if (problem.code === 'internal') this.#options.log.error({ error }, 'request of an agent failed')
     for (const [name, value] of Object.entries(problem.headers)) response.setHeader(name, value)
     answerJson(response, problem.status, problem.toDocument(), 'application/problem+json')
   }
 }
 
-/** A page in a browser on this machine must not use the proxy by a name that it made point here. */
+/** Protects against DNS rebinding: a page in a browser on this machine must not use the proxy through another host name. */
 function requireThisMachine({ headers }: IncomingMessage): void {
   const name = (headers.host ?? '').replace(/:\d+$/, '')
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(name)
   if (isLocal && headers.origin === undefined) return
-  throw new Problem('forbidden', 'The proxy is for agents on this machine')
+  throw new Problem('forbidden', 'The auth proxy accepts requests to localhost only')
 }
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof RefusedError) return new Problem('unavailable', error.message, { retryAfter: 300 })
-  return new Problem('unavailable', `The cloud cannot be reached (${reasonOf(error)})`, { retryAfter: 5 })
+  return new Problem('unavailable', `The platform is not reachable (${reasonOf(error)})`, { retryAfter: 5 })
 }
 
 function answerJson(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {

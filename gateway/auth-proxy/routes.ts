@@ -101,7 +101,7 @@ function matches(route: Route, segments: readonly string[]): boolean {
   return route.segments.every((segment, index) => isParameter(segment) || segment === segments[index])
 }
 
-/** As the cloud's router does: the first segment that differs decides, and a literal goes before a parameter. */
+/** Sorts like the router of the cloud: at the first segment that differs, a literal has priority over a parameter. */
 function bySpecificity(one: Route, other: Route): number {
   const at = one.segments.findIndex(
     (segment, index) => isParameter(segment) !== isParameter(other.segments[index] ?? ''),

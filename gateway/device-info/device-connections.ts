@@ -1,6 +1,6 @@
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { LruMap } from 'toad-cache'
-import { readIfThere, writeDurably } from '../durable-file.ts'
+import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 
 /** How a link reaches a device, in its own terms: for example with the name of a network interface of its host. */
@@ -11,7 +11,7 @@ type Stored = { assetLinkId: string; address: string; connection: DeviceConnecti
 
 const limits = { connections: 10_000, characters: 4_096 } as const
 
-/** A scan reports many devices in a short time: they are written together. */
+/** Connections are written together after this time, because a scan reports many devices in a short time. */
 const writeAfterMs = 2_000
 
 /**
@@ -32,7 +32,7 @@ export class DeviceConnections {
 
   static async open(options: Options): Promise<DeviceConnections> {
     const connections = new DeviceConnections(options)
-    for (const stored of storedIn(await readIfThere(options.file))) connections.#connections.set(keyOf(stored), stored)
+    for (const stored of storedIn(await readIfExists(options.file))) connections.#connections.set(keyOf(stored), stored)
     return connections
   }
 
@@ -87,12 +87,12 @@ function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>
   return `${address} ${assetLinkId}`
 }
 
-/** Whether a whole value of the parameters is the address, so that another address can replace it. */
+/** True when a complete value of the parameters is the address, so that another address can replace it. */
 function namesAddress({ address, connection }: Stored): boolean {
   return connection.parameterJson.includes(`"${address}"`)
 }
 
-/** How many parts two addresses have in common from their beginning: devices of one network have most. */
+/** The number of leading parts that two addresses have in common. Devices of one network share most parts. */
 function nearness(one: string, other: string): number {
   const [parts, others] = [one.split(/[.:]/), other.split(/[.:]/)]
   const different = parts.findIndex((part, index) => part !== others[index])

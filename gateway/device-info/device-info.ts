@@ -9,11 +9,11 @@ import type { SupportedProperty } from '@millwright/api/proto/generated/properti
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
 import type { Credential } from '../job-credentials.ts'
 import { isServiceError, type LinkClient, offers } from '../link-client.ts'
-import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
+import { assetOfDevice, assetOfDocument, type MappingResult } from '../mapping/asset.ts'
 import { decodeDevice } from '../mapping/decode.ts'
 import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
-import { hasMember } from '../mapping/fit.ts'
 import { readIdentifiers } from '../mapping/reading.ts'
+import { hasMember } from '../mapping/schema-fit.ts'
 import type { DeviceConnection } from './device-connections.ts'
 
 /**
@@ -28,7 +28,7 @@ export type PropertyResult =
 /** The interface through which a link reads one device. */
 export type ReadService = 'deviceInfo' | 'identifiers'
 
-/** A device as its link finds it, with credentials where it is protected. */
+/** The destination of a read: the connection of a device, with credentials if it is protected. */
 export type DeviceDestination = MessageInitShape<typeof DestinationSchema>
 
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
@@ -37,7 +37,7 @@ const { getIdentifiers } = linkServices.identifiers.method
 /** The cloud waits 25 seconds for an answer. */
 export const answerMs = 20_000
 
-/** Undefined when the link cannot read a single device. */
+/** The service with which a link reads a single device, or undefined if it has none. */
 export function readServiceOf(link: { interfaces: readonly string[] }): ReadService | undefined {
   if (offers(link, 'deviceInfo')) return 'deviceInfo'
   return offers(link, 'identifiers') ? 'identifiers' : undefined
@@ -97,7 +97,7 @@ export async function readProperties(
 }
 
 /** Everything that the link reports about one device, as an asset. */
-export async function readDevice(link: LinkClient, options: ReadOptions): Promise<Mapped> {
+export async function readDevice(link: LinkClient, options: ReadOptions): Promise<MappingResult> {
   if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
   let results = resultsByKey(await propertyValues(link, [], options))
   if (results.size === 0) {
@@ -143,7 +143,7 @@ function resultsByKey({ propertyResults }: GetPropertyValuesResponse): Map<strin
   return results
 }
 
-/** Empty when the link does not answer. */
+/** The supported keys. Empty when the link returns an error. */
 async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions): Promise<Set<string>> {
   try {
     const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs: answerMs / 4 })
@@ -156,7 +156,7 @@ async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions):
 function missing(key: string, supported: ReadonlySet<string>): PropertyResult {
   return supported.has(key)
     ? { key, error: problem(Code.FAILED_PRECONDITION, 'The device did not provide the property') }
-    : { key, error: problem(Code.INVALID_ARGUMENT, 'There is no such property') }
+    : { key, error: problem(Code.INVALID_ARGUMENT, 'The device has no such property') }
 }
 
 function problem(code: Code, description: string) {
@@ -193,17 +193,17 @@ function dataTypeOfValue(value: unknown): string {
   return typeof value === 'string' ? 'text' : 'structure'
 }
 
-/** Neither the link nor the device behind it answered. */
+/** True when the link or the device did not respond. */
 export function isUnreachable(error: unknown): boolean {
   return isServiceError(error) && [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code)
 }
 
-/** The link reported that the device refuses the caller. */
+/** True when the link reported that the device rejected the credentials. */
 export function isRefusal(error: unknown): boolean {
   return isServiceError(error) && [status.UNAUTHENTICATED, status.PERMISSION_DENIED].includes(error.code)
 }
 
-/** Many links hide a refusal behind one of these codes: credentials are worth trying. */
+/** True when the error may be a rejection. Many links report a rejection with a general code, so credentials are tried. */
 export function mayBeRefusal(error: unknown): boolean {
   const hiding = [status.UNAVAILABLE, status.INTERNAL, status.UNKNOWN]
   const isLinkAway = isServiceError(error) && error.details.startsWith('No connection established')

@@ -1,78 +1,78 @@
 import { printed } from '@millwright/api/client.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { isTransientCode } from '@millwright/api/transient.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
-import type { Outgoing } from '../outgoing.ts'
 import type { Batch } from './findings.ts'
 
-type Ending = { jobId: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
+type JobEnd = { jobId: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
 
-/** Which request of the gatekeeper a parcel is, and what it is about. */
-type Label = { kind: 'found' | 'end'; id: string; jobId: string }
+/** The header of a spool entry: the request of the gatekeeper API, and the job. */
+type EntryHeader = { kind: 'found' | 'end'; id: string; jobId: string }
 
 /**
- * What waits in the spool: findings of a job, and after them its end. A line says what it is; below it is the body of the
- * request, which nobody reads before the cloud does.
+ * An entry of the spool: findings of a job, or the end of a job. The first line is the header. The rest is the body of the
+ * request, which the gateway does not parse again.
  */
-export type Parcel = string
+export type SpoolEntry = string
 
-type Found = { jobId: string; lease: string; sequence: number; batch: Batch }
+type FindingsBatch = { jobId: string; lease: string; sequence: number; batch: Batch }
 
-export function foundParcel({ jobId, lease, sequence, batch }: Found): Parcel {
+export function findingsEntry({ jobId, lease, sequence, batch }: FindingsBatch): SpoolEntry {
   const { assets, errors, uses } = batch
   const found = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
   const tried = uses.length === 0 ? '' : `,"uses":[${uses.join(',')}]`
   const body = `{"data":{"lease":"${lease}","sequence":${sequence},${found}${tried}}}`
-  return parcelOf({ kind: 'found', id: jobId, jobId }, body)
+  return entryOf({ kind: 'found', id: jobId, jobId }, body)
 }
 
-export function endParcel(lease: string, ending: Ending): Parcel {
-  return parcelOf({ kind: 'end', id: lease, jobId: ending.jobId }, JSON.stringify({ data: ending }))
+export function endEntry(lease: string, ending: JobEnd): SpoolEntry {
+  return entryOf({ kind: 'end', id: lease, jobId: ending.jobId }, JSON.stringify({ data: ending }))
 }
 
-function parcelOf(label: Label, body: string): Parcel {
-  return `${JSON.stringify(label)}\n${body}`
+function entryOf(header: EntryHeader, body: string): SpoolEntry {
+  return `${JSON.stringify(header)}\n${body}`
 }
 
-/** The gateway may get a token or a right later, and the limit of requests is over soon. */
+/** Statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
 const temporary = new Set([401, 403, 408, 429])
 
-/** A cloud that answers and fails at the same parcel so many times, over half an hour, will not take it tomorrow. */
-const failuresTaken = 60
+/** An entry is dropped after so many server errors, which take about half an hour. */
+const maxFailures = 60
 
-type Delivering = { outgoing: Outgoing; log: Log; attempt: number }
+type DeliveryOptions = { cloud: CloudConnection; log: Log; attempt: number }
 
-/** Hands a parcel to the cloud. Throws when it is worth trying again; what the cloud will never take is let go. */
-export async function deliver(parcel: Parcel, { outgoing, log, attempt }: Delivering): Promise<void> {
-  const label = labelOf(parcel)
-  if (label === undefined) {
-    log.warn({ bytes: parcel.length }, 'what waits on the disk is nothing that the cloud could be told')
+/** Sends an entry to the cloud. Throws when a retry can succeed. An entry that the cloud rejects permanently is dropped. */
+export async function deliver(entry: SpoolEntry, { cloud, log, attempt }: DeliveryOptions): Promise<void> {
+  const header = headerOf(entry)
+  if (header === undefined) {
+    log.warn({ bytes: entry.length }, 'dropped an unreadable spool entry')
     return
   }
   try {
-    await send(label, parcel.slice(parcel.indexOf('\n') + 1), outgoing)
+    await send(header, entry.slice(entry.indexOf('\n') + 1), cloud)
   } catch (error) {
     if (!(error instanceof Problem) || temporary.has(error.status)) throw error
-    if (isTransientCode(error.code) || (error.status >= 500 && attempt < failuresTaken)) throw error
-    const { kind, jobId } = label
+    if (isTransientCode(error.code) || (error.status >= 500 && attempt < maxFailures)) throw error
+    const { kind, jobId } = header
     log.warn(
-      { job: jobId, kind, bytes: parcel.length, code: error.code, reason: error.message },
-      'the cloud does not want this any more',
+      { job: jobId, kind, bytes: entry.length, code: error.code, reason: error.message },
+      'dropped a spool entry that the platform rejected',
     )
   }
 }
 
-function labelOf(parcel: Parcel): Label | undefined {
+function headerOf(entry: SpoolEntry): EntryHeader | undefined {
   try {
-    const label: Partial<Label> = JSON.parse(parcel.slice(0, Math.max(0, parcel.indexOf('\n'))))
-    const isWhole = (label.kind === 'found' || label.kind === 'end') && typeof label.id === 'string'
-    return isWhole ? (label as Label) : undefined
+    const header: Partial<EntryHeader> = JSON.parse(entry.slice(0, Math.max(0, entry.indexOf('\n'))))
+    const isWhole = (header.kind === 'found' || header.kind === 'end') && typeof header.id === 'string'
+    return isWhole ? (header as EntryHeader) : undefined
   } catch {
     return undefined
   }
 }
 
-async function send({ kind, id }: Label, body: string, { gatekeeper }: Outgoing): Promise<void> {
+async function send({ kind, id }: EntryHeader, body: string, { gatekeeper }: CloudConnection): Promise<void> {
   if (kind === 'found') await gatekeeper.uploadFound({ params: { id }, body: printed(body) })
   else await gatekeeper.endJob({ params: { id }, body: printed(body) })
 }

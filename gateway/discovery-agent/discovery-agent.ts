@@ -1,48 +1,48 @@
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import type { DeviceConnections } from '../device-info/device-connections.ts'
 import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
 import { JobCredentials } from '../job-credentials.ts'
-import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
-import { LinkClient, linkTrouble } from '../link-client.ts'
+import type { JobOutcome, LeasedJob } from '../jobs/leased-job.ts'
+import { LinkClient, linkErrorText } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
-import type { Outgoing } from '../outgoing.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
-import { type Wanted, wantedOf } from './definition.ts'
-import { endParcel, foundParcel } from './delivery.ts'
+import { endEntry, findingsEntry } from './delivery.ts'
 import { addressesOf } from './device-address.ts'
 import { Findings } from './findings.ts'
-import { type Locked, lockedOf } from './locked.ts'
+import { type ProtectedDevice, protectedDeviceOf } from './protected-device.ts'
 import { SilentLinkError, scan } from './scan.ts'
 import { ScanRelations } from './scan-relations.ts'
+import { type ScanRequest, scanRequestOf } from './scan-request.ts'
 import { unlock } from './unlock.ts'
 
 type Options = {
-  outgoing: Outgoing
+  cloud: CloudConnection
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
   spool: Spool
   log: Log
-  /** The time limit without a message of the link during a scan. */
+  /** The time limit between two messages of the link during a scan. */
   linkSilenceMs: number
   renewEveryMs?: number | undefined
 }
 
-type Scanning = { held: HeldJob; registration: Registration; wanted: Wanted; findings: Findings }
+type ScanContext = { leased: LeasedJob; registration: Registration; scanRequest: ScanRequest; findings: Findings }
 
-/** Protected devices of one scan that are asked again; they are remembered until the scan is over. */
-const mostLocked = 100_000
+/** The number of protected devices of one scan that are read again with credentials. They are in memory until the end. */
+const maxProtectedDevices = 100_000
 
-/** Jobs at once; each link has one scan at a time, the others wait for it. */
-const atOnce = 32
+/** The number of concurrent jobs. Each link runs one scan at a time; further scans of the link wait. */
+const concurrentJobs = 32
 
-/** Does discovery jobs: has the link find devices and hands them in while the scan runs. */
+/** `DiscoveryAgent` runs discovery jobs: it starts a scan on the link and delivers findings while the scan runs. */
 export class DiscoveryAgent {
   readonly #options: Options
   readonly #agent: JobAgent
@@ -52,17 +52,17 @@ export class DiscoveryAgent {
 
   constructor(options: Options) {
     this.#options = options
-    const { outgoing, spool, log, renewEveryMs } = options
+    const { cloud, spool, log, renewEveryMs } = options
     this.#agent = new JobAgent({
       workflows: ['discovery'],
-      atOnce,
-      outgoing,
+      concurrentJobs,
+      cloud,
       log,
       renewEveryMs,
-      // The end of a job may still wait in the spool: it must not be offered to us once more before that is told.
+      // The end of a job may wait in the spool. New jobs are requested after its delivery, so that no job runs twice.
       ready: (signal) => spool.settled(signal),
-      work: (held) => this.#work(held),
-      end: (held, ending) => this.#end(held, ending),
+      work: (leased) => this.#work(leased),
+      end: (leased, ending) => this.#end(leased, ending),
     })
   }
 
@@ -79,79 +79,79 @@ export class DiscoveryAgent {
     return this.#agent.running
   }
 
-  async #work(held: HeldJob): Promise<Ending> {
+  async #work(leased: LeasedJob): Promise<JobOutcome> {
     const { registry, monitor } = this.#options
-    if (held.job.status.state === 'CANCELING') return { state: 'CANCELED' }
-    const link = textOf(held.job.definition.assetLinkId) ?? ''
-    held.note('Waiting for the link')
+    if (leased.job.status.state === 'CANCELING') return { state: 'CANCELED' }
+    const link = textOf(leased.job.definition.assetLinkId) ?? ''
+    leased.note('Waiting for the link')
     return this.#scans.run(link, async () => {
-      if (held.signal.aborted) return { state: 'CANCELED' }
+      if (leased.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
       if (registration === undefined) return failed(`No service is registered as ${link}`)
-      let wanted: Wanted
+      let scanRequest: ScanRequest
       try {
-        wanted = wantedOf(held.job.definition, monitor.reportOf(link))
+        scanRequest = scanRequestOf(leased.job.definition, monitor.reportOf(link))
       } catch (error) {
-        return failed(linkTrouble(error))
+        return failed(linkErrorText(error))
       }
-      return this.#scan(held, registration, wanted)
+      return this.#scan(leased, registration, scanRequest)
     })
   }
 
-  async #scan(held: HeldJob, registration: Registration, wanted: Wanted): Promise<Ending> {
+  async #scan(leased: LeasedJob, registration: Registration, scanRequest: ScanRequest): Promise<JobOutcome> {
     const { spool } = this.#options
     let sequence = 0
     const findings = new Findings((batch) => {
-      const parcel = foundParcel({ jobId: held.job.id, lease: held.lease, sequence: sequence++, batch })
-      return spool.append(parcel, this.#stopping.signal)
+      const entry = findingsEntry({ jobId: leased.job.id, lease: leased.lease, sequence: sequence++, batch })
+      return spool.append(entry, this.#stopping.signal)
     })
-    held.note('Scanning')
-    const scanning = { held, registration, wanted, findings }
+    leased.note('ScanContext')
+    const scanning = { leased, registration, scanRequest, findings }
     let trouble: unknown
     try {
-      await this.#unlock(scanning, await this.#look(scanning))
+      await this.#unlock(scanning, await this.#scanAll(scanning))
     } catch (error) {
       trouble = error
     }
-    // Whatever ended the scan: what was found is handed in.
+    // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
     // Messages have no counts of devices: they are shown to readers of the gateway who cannot read all of its devices.
-    if (held.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
+    if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
-    if (trouble !== undefined) return failed(`The link broke off: ${linkTrouble(trouble)}`)
+    if (trouble !== undefined) return failed(`The link ended the scan with an error: ${linkErrorText(trouble)}`)
     return { state: 'FINISHED', message: 'Scan complete' }
   }
 
-  /** Looks everywhere; answers the devices that want credentials. What a link that broke off found is told all the same. */
-  async #look({ held, registration, wanted, findings }: Scanning): Promise<Locked[]> {
-    const locked = new Map<string, Locked>()
+  /** Scans all devices and returns the protected ones. Findings before an error of the link are delivered too. */
+  async #scanAll({ leased, registration, scanRequest, findings }: ScanContext): Promise<ProtectedDevice[]> {
+    const locked = new Map<string, ProtectedDevice>()
     const relations = new ScanRelations()
     const { connections, linkSilenceMs: silenceMs } = this.#options
-    const { signal } = held
-    const onWaiting = (why: string) => held.note(why)
+    const { signal } = leased
+    const onWaiting = (why: string) => leased.note(why)
     try {
       const lookUp = () => this.#options.registry.find(registration.appInstanceId)
       for await (const { devices, errors, progress } of scan({
         registration,
         lookUp,
-        wanted,
+        scanRequest,
         silenceMs,
         signal,
         onWaiting,
       })) {
         const newErrors = errors.filter((error) => {
-          const one = locked.size < mostLocked ? lockedOf(error) : undefined
+          const one = locked.size < maxProtectedDevices ? protectedDeviceOf(error) : undefined
           if (one === undefined) return true
           locked.set(one.place.key, one)
-          connections.set(wanted.assetLinkId, one.place.address, one.place.connection)
+          connections.set(scanRequest.assetLinkId, one.place.address, one.place.connection)
           return false
         })
         for (const { mapped, connection } of devices) {
           if (connection === undefined) continue
-          for (const address of addressesOf(mapped.asset)) connections.set(wanted.assetLinkId, address, connection)
+          for (const address of addressesOf(mapped.asset)) connections.set(scanRequest.assetLinkId, address, connection)
         }
         await findings.add({ devices: relations.take(devices), errors: newErrors.map(({ error }) => error) })
-        held.note('Scanning', progress)
+        leased.note('ScanContext', progress)
       }
       await findings.add(relations.finding())
     } catch (error) {
@@ -161,10 +161,13 @@ export class DiscoveryAgent {
     return [...locked.values()]
   }
 
-  async #unlock({ held, registration, wanted, findings }: Scanning, locked: readonly Locked[]): Promise<void> {
+  async #unlock(
+    { leased, registration, scanRequest, findings }: ScanContext,
+    locked: readonly ProtectedDevice[],
+  ): Promise<void> {
     if (locked.length === 0) return
-    const { outgoing, monitor, linkSilenceMs: silenceMs } = this.#options
-    const service = readServiceOf(monitor.reportOf(wanted.assetLinkId) ?? registration)
+    const { cloud, monitor, linkSilenceMs: silenceMs } = this.#options
+    const service = readServiceOf(monitor.reportOf(scanRequest.assetLinkId) ?? registration)
     using link = new LinkClient(registration, 'scan')
     const unlocking = unlock(locked, {
       read:
@@ -172,22 +175,22 @@ export class DiscoveryAgent {
           ? undefined
           : (device: DeviceDestination, signal: AbortSignal) => readDevice(link, { device, service, signal }),
       isFound: (device) => findings.has(device),
-      newCredentials: () => new JobCredentials({ held, assetLinkId: wanted.assetLinkId, outgoing }),
-      discover: (targets, signal) => scan({ registration, wanted, targets, silenceMs, signal }),
-      signal: held.signal,
+      newCredentials: () => new JobCredentials({ leased, assetLinkId: scanRequest.assetLinkId, cloud }),
+      discover: (targets, signal) => scan({ registration, scanRequest, targets, silenceMs, signal }),
+      signal: leased.signal,
     })
-    held.note('Reading protected devices')
+    leased.note('Reading protected devices')
     for await (const finding of unlocking) await findings.add(finding)
   }
 
-  /** Behind its findings, so that they are there when the cloud hears of the end. */
-  async #end(held: HeldJob, { state, message }: Ending): Promise<void> {
+  /** Puts the end of the job behind its findings in the spool, so that the cloud receives the findings first. */
+  async #end(leased: LeasedJob, { state, message }: JobOutcome): Promise<void> {
     const said = message === undefined ? {} : { message: message.slice(0, workflowLimits.message) }
-    const parcel = endParcel(held.lease, { jobId: held.job.id, state, ...said })
-    await this.#options.spool.append(parcel, this.#stopping.signal)
+    const entry = endEntry(leased.lease, { jobId: leased.job.id, state, ...said })
+    await this.#options.spool.append(entry, this.#stopping.signal)
   }
 }
 
-function failed(message: string): Ending {
+function failed(message: string): JobOutcome {
   return { state: 'FAILED', message }
 }

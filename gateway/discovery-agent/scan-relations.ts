@@ -1,30 +1,30 @@
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
-import { assetOfDocument, type Mapped } from '../mapping/asset.ts'
+import { assetOfDocument, type MappingResult } from '../mapping/asset.ts'
 import type { Document } from '../mapping/document.ts'
 import type { Finding } from './findings.ts'
-import type { FoundDevice } from './scan.ts'
+import type { ReportedDevice } from './scan.ts'
 
-/** Devices and relationships of one scan that are remembered until its end. */
-const mostRemembered = 100_000
+/** The number of devices and relationships of one scan that are remembered until its end. */
+const maxRemembered = 100_000
 
-type Relation = NonNullable<Mapped['relation']>
+type Relation = NonNullable<MappingResult['relation']>
 
 /**
- * The relationships that a link reports beside its devices. They name devices by the ids of this scan. At the end of the
+ * The relationships that a link reports in addition to devices. They refer to devices by the ids of this scan. At the end of the
  * scan each one becomes a relation of its subject's asset.
  */
 export class ScanRelations {
   readonly #assets = new Map<string, Document>()
   readonly #relations: Relation[] = []
 
-  /** Remembers the ids of devices and takes the relationships out. */
-  take(found: readonly FoundDevice[]): FoundDevice[] {
+  /** Stores the ids of devices, and removes the relationships from the list of devices. */
+  take(found: readonly ReportedDevice[]): ReportedDevice[] {
     return found.filter(({ mapped: { id, asset, relation } }) => {
       if (relation !== undefined) {
-        if (this.#relations.length < mostRemembered) this.#relations.push(relation)
+        if (this.#relations.length < maxRemembered) this.#relations.push(relation)
         return false
       }
-      if (id !== undefined && asset !== undefined && this.#assets.size < mostRemembered) {
+      if (id !== undefined && asset !== undefined && this.#assets.size < maxRemembered) {
         this.#assets.set(id, identityOf(asset))
       }
       return true

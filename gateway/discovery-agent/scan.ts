@@ -4,33 +4,33 @@ import { linkServices, progressMetadataKey } from '@millwright/api/link-protocol
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import type { DeviceDestination } from '../device-info/device-info.ts'
 import { isBusy, isServiceError, LinkClient, offers } from '../link-client.ts'
-import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
+import { assetOfDevice, assetOfDocument, type MappingResult } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
 import { type DeviceReadings, readDiscovered } from '../mapping/reading.ts'
 import type { Registration } from '../registry/registration.ts'
 import { silenceVariable } from '../settings.ts'
-import type { Wanted } from './definition.ts'
-import { errorOfLink, type FoundError } from './device-error.ts'
+import { errorOfLink, type ReportedError } from './device-error.ts'
+import type { ScanRequest } from './scan-request.ts'
 
-/** The content of one message of a link; `progress` is a percentage, where the link knows the range that it scans. */
-export type Found = { devices: FoundDevice[]; errors: FoundError[]; progress?: number }
+/** The content of one message of a link. `progress` is a percentage, if the link reports it. */
+export type ScanMessage = { devices: ReportedDevice[]; errors: ReportedError[]; progress?: number }
 
-export type FoundDevice = { mapped: Mapped; connection?: ConnectionParameterSet }
+export type ReportedDevice = { mapped: MappingResult; connection?: ConnectionParameterSet }
 
-/** How long it is tried again when a link cannot begin: busy with somebody else's scan, or just starting. */
+/** How long the start of a scan is retried: while the link runs another scan, or while it starts. */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
 type Scan = {
   registration: Registration
-  /** Where the link is by now. */
+  /** Returns the current registration of the link. */
   lookUp?: () => Registration | undefined
-  wanted: Wanted
+  scanRequest: ScanRequest
   /** The only devices to scan; none means all devices. */
   targets?: DeviceDestination[]
-  /** How long the link may send nothing. */
+  /** The time limit between two messages of the link. */
   silenceMs: number
   signal: AbortSignal
-  /** The link cannot begin yet. */
+  /** Called while the link cannot start the scan. */
   onWaiting?: (why: string) => void
 }
 
@@ -42,16 +42,16 @@ export class SilentLinkError extends Error {
 }
 
 /**
- * Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal is aborted.
+ * Runs a scan on a link, with the discovery interface that it has. Ends early, without an error, when the signal is aborted.
  * Throws a `SilentLinkError` when the link sends nothing for `silenceMs`.
  */
-export async function* scan(options: Scan): AsyncGenerator<Found> {
+export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
   const { signal, silenceMs, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
   for (;;) {
     let hasBegun = false
-    // A link that was started again may be at another address.
+    // A link may have another address after a restart.
     const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration, 'scan')
     const silence = new AbortController()
@@ -67,14 +67,14 @@ export async function* scan(options: Scan): AsyncGenerator<Found> {
       if (silence.signal.aborted) throw new SilentLinkError(registration, silenceMs)
       const patience = hasBegun ? 0 : patienceFor(error)
       if (performance.now() - beganAtMs > patience) throw error
-      onWaiting?.(patience === patienceMs.busy ? 'The link is busy' : 'The link does not answer yet')
+      onWaiting?.(patience === patienceMs.busy ? 'The link is busy' : 'The link is not reachable yet')
       await pause(backOff.nextMs(), signal)
       if (signal.aborted) return
     }
   }
 }
 
-/** Aborts `silence` when the next message does not come in time. The time that the reader takes for a message is not counted. */
+/** Aborts `silence` when the next message does not arrive in time. The time to process a message is not counted. */
 async function* limitSilence<Message>(
   messages: AsyncGenerator<Message>,
   { silenceMs, silence }: { silenceMs: number; silence: AbortController },
@@ -97,7 +97,7 @@ function patienceFor(error: unknown): number {
   return error.code === status.UNAVAILABLE ? patienceMs.away : 0
 }
 
-async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found> {
+async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<ScanMessage> {
   const { registration } = scanning
   const isOfFirstGeneration = offers(registration, 'firstDiscovery') && !offers(registration, 'discover')
   if (!isOfFirstGeneration) return yield* discoverNow(link, scanning)
@@ -110,30 +110,33 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found
   }
 }
 
-async function* discoverNow(link: LinkClient, { wanted, targets = [], signal }: Scan): AsyncGenerator<Found> {
-  const parameter = ({ key, operator, value }: Wanted['filters'][number]) => ({ key, operator, value })
+async function* discoverNow(
+  link: LinkClient,
+  { scanRequest, targets = [], signal }: Scan,
+): AsyncGenerator<ScanMessage> {
+  const parameter = ({ key, operator, value }: ScanRequest['filters'][number]) => ({ key, operator, value })
   const request = {
-    filters: wanted.filters.map(parameter),
-    options: wanted.options.map(parameter),
+    filters: scanRequest.filters.map(parameter),
+    options: scanRequest.options.map(parameter),
     target: targets,
   }
   const { discoverDevices } = linkServices.discover.method
   const metadata = { [progressMetadataKey]: '1' }
   const stream = link.stream(discoverDevices, request, { signal, metadata, read: readDiscovered })
   for await (const { devices, errors, ...rest } of stream) {
-    yield { devices: devices.map(foundDevice), errors: errors.map(errorOfLink), ...rest }
+    yield { devices: devices.map(reportedDevice), errors: errors.map(errorOfLink), ...rest }
   }
 }
 
-function foundDevice({ readings, connectionParameterSet: connection }: DeviceReadings): FoundDevice {
+function reportedDevice({ readings, connectionParameterSet: connection }: DeviceReadings): ReportedDevice {
   return { mapped: assetOfDevice(readings), ...(connection === undefined ? {} : { connection }) }
 }
 
-/** The first generation began a discovery, subscribed to what it found, and stopped it. */
-async function* discoverFirst(link: LinkClient, { wanted, signal }: Scan): AsyncGenerator<Found> {
+/** The interface of the first generation: start a discovery, subscribe to its results, stop it. */
+async function* discoverFirst(link: LinkClient, { scanRequest, signal }: Scan): AsyncGenerator<ScanMessage> {
   const { startDeviceDiscovery, subscribeDiscoveryResults, stopDeviceDiscovery } = linkServices.firstDiscovery.method
-  const parameter = ({ key, operator, text }: Wanted['filters'][number]) => ({ key, operator, value: text })
-  const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
+  const parameter = ({ key, operator, text }: ScanRequest['filters'][number]) => ({ key, operator, value: text })
+  const request = { filters: scanRequest.filters.map(parameter), options: scanRequest.options.map(parameter) }
   const { discoveryId } = await link.call(startDeviceDiscovery, request, { signal })
   try {
     for await (const { devices } of link.stream(subscribeDiscoveryResults, { discoveryId }, { signal })) {
@@ -141,7 +144,7 @@ async function* discoverFirst(link: LinkClient, { wanted, signal }: Scan): Async
       yield { devices: found, errors: [] }
     }
   } finally {
-    // Whether it still ran or not: the link need not keep it any longer.
+    // The discovery is stopped in every case, so that the link releases it.
     await link.call(stopDeviceDiscovery, { discoveryId }).catch(() => undefined)
   }
 }

@@ -5,53 +5,53 @@ import { GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import Value from 'typebox/value'
 import type { Clock } from '../clock.ts'
-import { readIfThere, writeDurably } from '../durable-file.ts'
+import { readIfExists, writeDurably } from '../durable-file.ts'
 import { SetupError } from '../setup-error.ts'
 import { gatewayVersion } from '../version.ts'
 import type { OwnKey } from './key.ts'
 import { enrolmentProof } from './signatures.ts'
 
-/** Who this gateway is in the cloud, once it has enrolled. */
+/** The identity of an enrolled gateway. */
 export type Identity = {
   gatewayId: string
   clientId: string
   tenantName: string
   name: string
   baseUrl: string
-  /** Which file brought it in: another one for the same gateway enrols anew. */
+  /** The hash of the enrolment token. A config file with another token enrols the gateway again. */
   enrolledWith: string
 }
 
 type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; fetch: typeof fetch }
 
-/** The identity that was enrolled before, or a new one by the configuration file. */
+/** Returns the stored identity, or enrols with the configuration file. */
 export async function enrolledIdentity(options: Options): Promise<Identity> {
   const file = join(options.home, 'identity.json')
-  const written = await readIfThere(file)
+  const written = await readIfExists(file)
   const known: Identity | undefined = written === undefined ? undefined : JSON.parse(written)
   const config = await readConfig(options.configFile)
   if (config === undefined) {
     if (known !== undefined) return known
     throw new SetupError(
-      `${options.configFile} is not there: create a gateway on the platform, download its gateway-config.json and put it there, or name it with --config.`,
+      `${options.configFile} does not exist: register a gateway on the platform, download its gateway-config.json, and copy it there or pass it with --config.`,
     )
   }
   if (known !== undefined && known.gatewayId !== config.gatewayId) {
     throw new SetupError(
-      `${options.home} belongs to the gateway "${known.name}" (${known.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): give each gateway a home of its own.`,
+      `${options.home} belongs to the gateway "${known.name}" (${known.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): use a separate home for each gateway.`,
     )
   }
   const isSameFile = known?.enrolledWith === hashOf(config.enrolmentToken)
-  // The platform may have moved: the file beside the gateway says where to.
+  // The address of the platform may have changed, so it is read from the configuration file.
   const identity = isSameFile
     ? { ...known, baseUrl: config.baseUrl }
-    : await enrol(config, options).catch(orElse(known))
+    : await enrol(config, options).catch(fallBackTo(known))
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
   return identity
 }
 
-/** A file that does not work beside a gateway that does is no reason to stop working. */
-function orElse(known: Identity | undefined): (error: unknown) => Identity {
+/** Keeps the stored identity when an enrolment with a new file fails, because the gateway still works with it. */
+function fallBackTo(known: Identity | undefined): (error: unknown) => Identity {
   return (error) => {
     if (known !== undefined) return known
     throw error
@@ -59,18 +59,20 @@ function orElse(known: Identity | undefined): (error: unknown) => Identity {
 }
 
 async function readConfig(file: string): Promise<GatewayConfig | undefined> {
-  const text = await readIfThere(file).catch((error: NodeJS.ErrnoException) => {
+  const text = await readIfExists(file).catch((error: NodeJS.ErrnoException) => {
     throw new SetupError(`${file} cannot be read: ${error.code ?? error.message}.`)
   })
   if (text === undefined) return undefined
-  const config = parsed(text)
+  const config = parseJson(text)
   if (!Value.Check(GatewayConfig, config) || !/^https?:\/\//.test(config.baseUrl) || !URL.canParse(config.baseUrl)) {
-    throw new SetupError(`${file} is not a gateway-config.json of this platform: create it anew and download it again.`)
+    throw new SetupError(
+      `${file} is not a valid gateway-config.json: create a new one on the platform and download it.`,
+    )
   }
   return config
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -93,17 +95,17 @@ async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Pro
     return send({ body: { data } })
   }
   const answer = await attempt()
-    // Signed with a clock that was wrong: by now it is right.
+    // The first attempt was signed with a wrong clock, which its response has corrected.
     .catch((error: unknown) => (corrected ? attempt() : Promise.reject(error)))
     .catch((error: unknown) => {
-      throw explained(error, config, clock)
+      throw enrolmentError(error, config, clock)
     })
   const { tenantName, clientId } = answer.data
   return { gatewayId, clientId, tenantName, name, baseUrl, enrolledWith: hashOf(enrolmentToken) }
 }
 
-/** Why it did not work, and what to do. */
-function explained(error: unknown, { baseUrl, expiresTimestamp, name }: GatewayConfig, clock: Clock): SetupError {
+/** The error for a failed enrolment: the reason and the next step. */
+function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: GatewayConfig, clock: Clock): SetupError {
   if (error instanceof Problem && error.code === 'enrolment_refused') {
     if (Date.parse(expiresTimestamp) <= clock.now()) {
       return new SetupError(
@@ -118,17 +120,17 @@ function explained(error: unknown, { baseUrl, expiresTimestamp, name }: GatewayC
   }
   if (error instanceof Problem) {
     return new SetupError(
-      `${baseUrl} answered ${error.status} to the enrolment: ${error.message || error.title}. Is it the platform that made the gateway-config.json?`,
+      `${baseUrl} answered ${error.status} to the enrolment: ${error.message || error.title}. Check that it is the platform that created the gateway-config.json.`,
       { cause: error },
     )
   }
   return new SetupError(
-    `The platform cannot be reached at ${baseUrl} (${reasonOf(error)}): check the address, the network and proxies, then start again.`,
+    `The platform at ${baseUrl} is not reachable (${reasonOf(error)}): check the address, the network and proxies, then start again.`,
     { cause: error },
   )
 }
 
-/** What is at the bottom of a failed request. */
+/** The root cause of a failed request. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return reasonOf(error.cause)

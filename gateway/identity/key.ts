@@ -2,18 +2,18 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { chmod, stat } from 'node:fs/promises'
 import type { GatewayKey } from '@millwright/api/onboarding.ts'
 import { calculateJwkThumbprint } from 'jose'
-import { readIfThere, writeDurably } from '../durable-file.ts'
+import { readIfExists, writeDurably } from '../durable-file.ts'
 import { SetupError } from '../setup-error.ts'
 
-/** The gateway's own key pair. The private half is made here and never leaves this machine. */
+/** The key pair of the gateway. The private key is created here and never leaves this machine. */
 export type OwnKey = { privateKey: KeyObject; publicKey: GatewayKey; thumbprint: string }
 
-/** Only its owner may read the file of a private key. */
+/** File mode of the private key: readable only by its owner. */
 const ownerOnly = 0o600
 
-/** Reads the key, or makes one at the first start. */
+/** Reads the key, or creates it at the first start. */
 export async function ownKey(file: string): Promise<OwnKey> {
-  const written = await readIfThere(file)
+  const written = await readIfExists(file)
   if (written === undefined) {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     await writeDurably(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), { mode: ownerOnly })
@@ -24,7 +24,7 @@ export async function ownKey(file: string): Promise<OwnKey> {
     return await describeKey(createPrivateKey(written))
   } catch (error) {
     throw new SetupError(
-      `${file} does not hold the gateway's key: restore it, or delete it and enrol anew with a new gateway-config.json.`,
+      `${file} is not a valid gateway key: restore the file, or delete it and enrol again with a new gateway-config.json.`,
       { cause: error },
     )
   }

@@ -4,7 +4,7 @@ import { SignJWT } from 'jose'
 import type { Clock } from '../clock.ts'
 import type { OwnKey } from './key.ts'
 
-/** How long a client assertion may be used: the cloud takes up to five minutes. */
+/** The lifetime of a client assertion. The cloud accepts up to five minutes. */
 const assertionSeconds = 60
 
 type Signer = { key: OwnKey; clock: Clock }
@@ -13,7 +13,7 @@ function secondsOf(clock: Clock): number {
   return Math.floor(clock.now() / 1000)
 }
 
-/** Shows that whoever enrols with the file also holds the private key. */
+/** Proves that the enrolling gateway has the private key. */
 export function enrolmentProof({ key, clock }: Signer, claims: { gatewayId: string; enrolmentToken: string }) {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: tokenAlgorithm })
@@ -21,7 +21,7 @@ export function enrolmentProof({ key, clock }: Signer, claims: { gatewayId: stri
     .sign(key.privateKey)
 }
 
-/** Who we are, to the token endpoint (RFC 7523). */
+/** The client assertion for the token endpoint (RFC 7523). */
 export function clientAssertion(
   { key, clock }: Signer,
   { clientId, audience }: { clientId: string; audience: string },
@@ -38,7 +38,7 @@ export function clientAssertion(
     .sign(key.privateKey)
 }
 
-/** Shows for one request that the token is ours (RFC 9449): a stolen token is of no use without the key. */
+/** The proof of possession for one request (RFC 9449). A stolen token is useless without the key. */
 export function requestProof({ key, clock }: Signer, request: { method: string; url: URL; token: string }) {
   const { method, url, token } = request
   return new SignJWT({

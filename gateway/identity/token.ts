@@ -6,26 +6,26 @@ import { reasonOf } from './enrolment.ts'
 import type { OwnKey } from './key.ts'
 import { clientAssertion } from './signatures.ts'
 
-/** The cloud does not know this gateway any more: nothing that the gateway can do changes that. */
+/** The gateway was revoked or deleted on the platform. The gateway cannot recover without a new enrolment. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
 }
 
-/** A token is renewed when this part of its life is left, and at least so many seconds before its end. */
+/** A token is renewed when this part of its lifetime is left, and at least this long before it expires. */
 const renewal = { part: 0.2, leastMs: 30_000 } as const
 
-/** After a refusal it is asked again ever more rarely: it may be let in again, but it does not knock all the time. */
+/** Back-off after a rejection. The gateway retries, because the rejection may be temporary. */
 const refusalPauses = { firstMs: 5_000, longestMs: 5 * 60_000 } as const
 
 type Token = { text: string; renewAtMs: number; expiresAtMs: number }
 type Failure = { error: Error; untilMs: number }
 
-/** How the gateway stands with the cloud, as far as it knows. */
-export type Standing = 'unknown' | 'online' | 'offline' | 'refused'
+/** The state of the connection to the platform. */
+export type ConnectionState = 'unknown' | 'online' | 'offline' | 'refused'
 
 type Options = { identity: Identity; key: OwnKey; clock: Clock; log: Log; fetch: typeof fetch }
 
-/** The gateway's access token: got with its key, renewed before it expires, asked for once by however many. */
+/** `TokenSource` provides the access token of the gateway. It renews the token before expiry; concurrent callers share one request. */
 export class TokenSource {
   readonly #options: Options
   readonly #url: string
@@ -34,40 +34,40 @@ export class TokenSource {
   #token: Token | undefined
   #failure: Failure | undefined
   #pending: Promise<Token> | undefined
-  #standing: Standing = 'unknown'
+  #connectionState: ConnectionState = 'unknown'
 
   constructor(options: Options) {
     this.#options = options
     this.#url = new URL('/oauth/token', options.identity.baseUrl).href
   }
 
-  get standing(): Standing {
-    return this.#standing
+  get connectionState(): ConnectionState {
+    return this.#connectionState
   }
 
   async get(): Promise<string> {
     const now = this.#options.clock.now()
     if (this.#token !== undefined && now < this.#token.renewAtMs) return this.#token.text
     try {
-      return (await this.#renewed()).text
+      return (await this.#renew()).text
     } catch (error) {
       if (this.#token !== undefined && now < this.#token.expiresAtMs) return this.#token.text
       throw error
     }
   }
 
-  /** The cloud did not take it: the next request gets a new one. */
+  /** Discards a token that the cloud rejected. The next request gets a new one. */
   forget(text: string): void {
     if (this.#token?.text === text) this.#token = undefined
   }
 
-  /** A request was answered, or could not be sent at all. */
-  noteReached(reached: boolean): void {
-    if (this.#standing === 'refused') return
-    this.#becomes(reached ? 'online' : 'offline')
+  /** Updates the connection state after a request. */
+  reportReachability(reached: boolean): void {
+    if (this.#connectionState === 'refused') return
+    this.#setState(reached ? 'online' : 'offline')
   }
 
-  #renewed(): Promise<Token> {
+  #renew(): Promise<Token> {
     const failure = this.#failure
     if (failure !== undefined && performance.now() < failure.untilMs) return Promise.reject(failure.error)
     this.#pending ??= this.#request().finally(() => {
@@ -78,23 +78,23 @@ export class TokenSource {
 
   async #request(): Promise<Token> {
     try {
-      const token = await this.#ask()
+      const token = await this.#requestToken()
       this.#failure = undefined
       this.#refusals.reset()
       this.#failures.reset()
       this.#token = token
-      this.#becomes('online')
+      this.#setState('online')
       return token
     } catch (error) {
       const refused = error instanceof RefusedError
       const pauseMs = (refused ? this.#refusals : this.#failures).nextMs()
       this.#failure = { error: error as Error, untilMs: performance.now() + pauseMs }
-      this.#becomes(refused ? 'refused' : 'offline', error as Error)
+      this.#setState(refused ? 'refused' : 'offline', error as Error)
       throw error
     }
   }
 
-  async #ask(): Promise<Token> {
+  async #requestToken(): Promise<Token> {
     const { clock } = this.#options
     const first = await this.#send()
     const corrected = clock.observe(first.headers.get('date') ?? undefined)
@@ -110,7 +110,7 @@ export class TokenSource {
       .filter((part) => typeof part === 'string')
       .join(': ')
     if (response.status < 500 && response.status !== 429 && response.status !== 408) {
-      throw new RefusedError(`The cloud refuses this gateway (${why || response.status})`)
+      throw new RefusedError(`The platform rejects this gateway (${why || response.status})`)
     }
     throw new Error(`The token endpoint answered ${response.status}${why === '' ? '' : ` (${why})`}`)
   }
@@ -130,19 +130,19 @@ export class TokenSource {
     })
   }
 
-  #becomes(standing: Standing, error?: Error): void {
-    if (standing === this.#standing) return
-    this.#standing = standing
+  #setState(connectionState: ConnectionState, error?: Error): void {
+    if (connectionState === this.#connectionState) return
+    this.#connectionState = connectionState
     const { log, identity } = this.#options
-    if (standing === 'online') log.info({ cloud: identity.baseUrl }, 'the cloud is reached')
-    if (standing === 'offline') {
+    if (connectionState === 'online') log.info({ cloud: identity.baseUrl }, 'connected to the platform')
+    if (connectionState === 'offline') {
       const reason = error === undefined ? {} : { reason: reasonOf(error) }
-      log.warn({ cloud: identity.baseUrl, ...reason }, 'the cloud cannot be reached; trying again')
+      log.warn({ cloud: identity.baseUrl, ...reason }, 'the platform is not reachable; retrying')
     }
-    if (standing === 'refused') {
+    if (connectionState === 'refused') {
       log.error(
         { cloud: identity.baseUrl, reason: error?.message },
-        'the cloud refuses this gateway: it was revoked or deleted. Enrol it anew with a new gateway-config.json',
+        'the platform rejects this gateway: it was revoked or deleted. Enrol it again with a new gateway-config.json',
       )
     }
   }

@@ -1,28 +1,28 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
-import type { Outgoing } from '../outgoing.ts'
-import { type Ending, HeldJob } from './held-job.ts'
+import { type JobOutcome, LeasedJob } from './leased-job.ts'
 
 type Options = {
   workflows: string[]
-  /** Jobs that are worked on at the same time. */
-  atOnce: number
-  outgoing: Outgoing
+  /** The number of concurrent jobs. */
+  concurrentJobs: number
+  cloud: CloudConnection
   log: Log
   renewEveryMs?: number | undefined
-  /** What must be over before more work is asked for. */
+  /** Resolves when the agent can request the next job. */
   ready: (signal: AbortSignal) => Promise<void>
-  work: (held: HeldJob) => Promise<Ending>
-  end: (held: HeldJob, ending: Ending) => Promise<void>
+  work: (leased: LeasedJob) => Promise<JobOutcome>
+  end: (leased: LeasedJob, ending: JobOutcome) => Promise<void>
 }
 
-/** An answer without a job that came sooner than this did not wait for one: then we do. */
-const leastWaitMs = 1_000
+/** The minimum time between two requests without a job, in case the cloud does not hold the response. */
+const minPollMs = 1_000
 
-/** Asks the cloud for jobs and has them done, several at once. */
+/** `JobAgent` polls the cloud for jobs and runs several concurrently. */
 export class JobAgent {
   readonly #options: Options
-  readonly #held = new Map<string, HeldJob>()
+  readonly #leased = new Map<string, LeasedJob>()
   readonly #work = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #asking: Promise<void> = Promise.resolve()
@@ -32,74 +32,74 @@ export class JobAgent {
   }
 
   start(): void {
-    this.#asking = this.#ask()
+    this.#asking = this.#poll()
   }
 
-  /** Lets go of all jobs: the cloud offers them again. Whoever waits for the cloud must be ended elsewhere. */
+  /** Releases all jobs, which the cloud then offers again. Pending requests to the cloud are ended by `CloudConnection.close`. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    for (const held of this.#held.values()) held.stop('stopping')
+    for (const leased of this.#leased.values()) leased.stop('stopping')
     await Promise.all([this.#asking, ...this.#work])
   }
 
-  /** How many jobs are being worked on. */
+  /** The number of running jobs. */
   get running(): number {
-    return this.#held.size
+    return this.#leased.size
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     const { signal } = this.#stopping
-    const { outgoing, workflows, atOnce, ready, log } = this.#options
+    const { cloud, workflows, concurrentJobs, ready, log } = this.#options
     const backOff = new BackOff()
     while (!signal.aborted) {
-      if (this.#work.size >= atOnce) await Promise.race([...this.#work, aborted(signal)])
+      if (this.#work.size >= concurrentJobs) await Promise.race([...this.#work, aborted(signal)])
       await ready(signal)
       if (signal.aborted) return
       const askedAtMs = performance.now()
       try {
-        const taken = await outgoing.gatekeeper.leaseJob({ body: { data: { workflows } } })
+        const taken = await cloud.gatekeeper.leaseJob({ body: { data: { workflows } } })
         backOff.reset()
-        if (taken !== undefined) this.#take(taken.data)
-        else await pause(Math.max(0, leastWaitMs - (performance.now() - askedAtMs)), signal)
+        if (taken !== undefined) this.#start(taken.data)
+        else await pause(Math.max(0, minPollMs - (performance.now() - askedAtMs)), signal)
       } catch (error) {
-        log.debug({ error, workflows }, 'no job could be asked for')
+        log.debug({ error, workflows }, 'request for a job failed')
         await pause(backOff.nextMs(), signal)
       }
     }
   }
 
-  #take({ job, lease }: { job: HeldJob['job']; lease: { id: string } }): void {
-    const known = this.#held.get(job.id)
+  #start({ job, lease }: { job: LeasedJob['job']; lease: { id: string } }): void {
+    const known = this.#leased.get(job.id)
     if (known !== undefined) {
       known.adopt(lease.id)
       return
     }
-    const { outgoing, renewEveryMs } = this.#options
-    const held = new HeldJob({ job, lease: lease.id, outgoing, renewEveryMs })
-    this.#held.set(job.id, held)
-    if (this.#stopping.signal.aborted) held.stop('stopping')
-    const work = this.#do(held).finally(() => {
-      this.#held.delete(job.id)
+    const { cloud, renewEveryMs } = this.#options
+    const leased = new LeasedJob({ job, lease: lease.id, cloud, renewEveryMs })
+    this.#leased.set(job.id, leased)
+    if (this.#stopping.signal.aborted) leased.stop('stopping')
+    const work = this.#run(leased).finally(() => {
+      this.#leased.delete(job.id)
       this.#work.delete(work)
     })
     this.#work.add(work)
   }
 
-  async #do(held: HeldJob): Promise<void> {
+  async #run(leased: LeasedJob): Promise<void> {
     const { work, end, log } = this.#options
-    const about = { job: held.job.id, workflow: held.job.workflow.name }
-    log.info(about, 'a job begins')
+    const about = { job: leased.job.id, workflow: leased.job.workflow.name }
+    log.info(about, 'job started')
     try {
-      const ending = await held.keepDuring(() => work(held))
-      if (held.stopReason === 'stopping' || held.stopReason === 'abandoned') {
-        log.info({ ...about, reason: held.stopReason }, 'a job is let go')
+      const ending = await leased.keepDuring(() => work(leased))
+      if (leased.stopReason === 'stopping' || leased.stopReason === 'abandoned') {
+        log.info({ ...about, reason: leased.stopReason }, 'job released')
         return
       }
-      await end(held, ending)
-      log.info({ ...about, state: ending.state, message: ending.message }, 'a job ended')
+      await end(leased, ending)
+      log.info({ ...about, state: ending.state, message: ending.message }, 'job ended')
     } catch (error) {
-      // Its lease runs out, and the cloud offers it again.
-      log.error({ ...about, error }, 'a job could not be brought to its end')
+      // The lease expires, and the cloud offers the job again.
+      log.error({ ...about, error }, 'the end of a job could not be reported')
     }
   }
 }

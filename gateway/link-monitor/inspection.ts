@@ -4,34 +4,34 @@ import { interfaceName, type LinkService, linkServices } from '@millwright/api/l
 import type { GetConfigSchemaResponse, VersionInfo } from '@millwright/api/proto/generated/driver-info_pb.js'
 import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
-import { isAnswer, isServiceError, LinkClient, linkTrouble, offers } from '../link-client.ts'
+import { isLinkStatus, isServiceError, LinkClient, linkErrorText, offers } from '../link-client.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 
-/** What a link says about itself when it is asked. */
+/** The result of an inspection: what a link reports about itself. */
 export type Inspection = Pick<LinkReport, 'filters' | 'options' | 'credentialSchemas' | 'interfaces' | 'state'> &
   Partial<Pick<LinkReport, 'product' | 'problem'>>
 
-export const unasked: Inspection = {
+export const notInspected: Inspection = {
   filters: [],
   options: [],
   credentialSchemas: [],
   interfaces: [],
   state: 'unreachable',
-  problem: 'It has not been asked yet',
+  problem: 'The link has not been inspected yet',
 }
 
 const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
 
 const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate } = linkServices
 
-/** Asks a link who it is and what it understands. A link that has not even got an address that works is unreachable. */
+/** Reads product, filters, options and credential schemas of a link. A link without a working address is unreachable. */
 export async function inspect(registration: Registration, signal: AbortSignal): Promise<Inspection> {
   using link = new LinkClient(registration)
   let version: VersionInfo | undefined
   try {
     version = (await link.call(driverInfo.method.getVersionInfo, {}, { signal })).version
   } catch (error) {
-    if (!isAnswer(error)) return { ...unasked, ...unreachable(registration, error) }
+    if (!isLinkStatus(error)) return { ...notInspected, ...unreachable(registration, error) }
   }
   const filters = await optional(link.call(discover.method.getFilterTypes, {}, { signal }))
   const options = await optional(link.call(discover.method.getFilterOptions, {}, { signal }))
@@ -51,7 +51,7 @@ export async function inspect(registration: Registration, signal: AbortSignal): 
   }
 }
 
-/** Whether the link is still there: the cheapest question that every link can answer. */
+/** Checks whether the link is still reachable, with the cheapest call that every link supports. */
 export async function probe(
   registration: Registration,
   signal: AbortSignal,
@@ -61,16 +61,16 @@ export async function probe(
     await link.call(driverInfo.method.getVersionInfo, {}, { signal })
     return { state: 'running' }
   } catch (error) {
-    return isAnswer(error) ? { state: 'running' } : unreachable(registration, error)
+    return isLinkStatus(error) ? { state: 'running' } : unreachable(registration, error)
   }
 }
 
 function unreachable(registration: Registration, error: unknown): { state: 'unreachable'; problem: string } {
-  const problem = `The link registered ${endpointOf(registration)}, where it does not answer (${linkTrouble(error)}): the address must be one at which this gateway reaches it`
+  const problem = `The link registered the address ${endpointOf(registration)}, which is not reachable from this gateway (${linkErrorText(error)}). Register an address that this gateway can reach`
   return { state: 'unreachable', problem: problem.slice(0, 1_000) }
 }
 
-/** Links without filters say so by an error; one that does not know the question does not have the interface. */
+/** The result of an optional call. Links without filters return an error; UNIMPLEMENTED means that the interface is missing. */
 async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
   try {
     return { answer: await asked, isOffered: true }
@@ -100,13 +100,13 @@ async function unnamedServices(
   return found
 }
 
-/** Whether the link knows the method: any answer but UNIMPLEMENTED. */
+/** True when the link implements the method, so that the status is not UNIMPLEMENTED. */
 async function isKnown(call: Promise<unknown>): Promise<boolean> {
   try {
     await call
     return true
   } catch (error) {
-    return isAnswer(error) && error.code !== status.UNIMPLEMENTED
+    return isLinkStatus(error) && error.code !== status.UNIMPLEMENTED
   }
 }
 

@@ -25,7 +25,7 @@ const statusEvents = 200
 /** The latest events of one link, numbered, so that the cloud publishes each of them once. */
 type EventStream = { id: string; sequence: number; events: ReportedLinkEvent[] }
 
-/** A stream that stood for so long did not fail when it ends. */
+/** A stream that was open for so long resets the back-off when it ends. */
 const lastingMs = 60_000
 
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
@@ -51,7 +51,7 @@ export class LinkEvents {
     return stream === undefined ? {} : { events: stream.events, eventStream: stream.id }
   }
 
-  /** Drops the events of a link that the report does not name any more. */
+  /** Drops the events of a link that is no longer in the report. */
   drop(appInstanceId: string): void {
     this.#streams.delete(appInstanceId)
   }
@@ -75,7 +75,7 @@ export class LinkEvents {
     this.#followed.delete(appInstanceId)
   }
 
-  /** A stream that ends is opened again, unless the link does not know the question. */
+  /** Opens a stream again when it ends, unless the link does not implement the method. */
   async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
     const backOff = new BackOff({ firstMs: 1_000 })
     while (!signal.aborted) {
@@ -103,7 +103,7 @@ export class LinkEvents {
     const stream = link.stream(linkServices.driverEvents.method.subscribeEvents, {}, { signal })
     for await (const { notifications } of stream) {
       for (const { typeUrl, value } of notifications) {
-        // Whatever the vendor in front: the last word of the address tells the message.
+        // The last part of the type URL identifies the message, for all vendor prefixes.
         const name = typeUrl.split('.').at(-1) ?? ''
         this.#note(registration, 'driver', name === 'DriverStateNotification' ? textOfState(value) : name)
       }
@@ -139,14 +139,14 @@ function textOfAlarm(alarm: AlarmNotification): string {
 
 function textOfState(value: Uint8Array): string {
   const notification = stateIn(value)
-  if (notification === undefined) return 'a state of the driver that cannot be read'
+  if (notification === undefined) return 'unreadable driver state'
   const { driverState, connectionStates } = notification
   const bad = connectionStates.filter(({ connectionState }) => connectionState !== 1).map((one) => one.connectionName)
   const state = driverStates[driverState] ?? String(driverState)
   return `driver is ${state}${bad.length === 0 ? '' : `; not connected: ${bad.join(', ')}`}`
 }
 
-/** One that is no message must not end the stream, which brings others. */
+/** Parses a driver state. Returns undefined for invalid bytes, so that the stream continues. */
 function stateIn(value: Uint8Array): DriverStateNotification | undefined {
   try {
     return fromBinary(DriverStateNotificationSchema, value)

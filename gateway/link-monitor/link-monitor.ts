@@ -1,29 +1,29 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
-import type { Outgoing } from '../outgoing.ts'
 import { type Registration, sameRegistration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import { gatewayVersion } from '../version.ts'
-import { type Inspection, inspect, probe, unasked } from './inspection.ts'
+import { type Inspection, inspect, notInspected, probe } from './inspection.ts'
 import { LinkEvents } from './link-events.ts'
 import { fittingReport, reportOf } from './report.ts'
 
 type Options = {
   registry: Registry
-  outgoing: Outgoing
+  cloud: CloudConnection
   log: Log
-  /** How often links are looked after and the cloud is told, also when nothing changed. */
+  /** How often links are checked and reported to the cloud, even without a change. */
   everyMs?: number
 }
 
-type Known = {
+type MonitoredLink = {
   registration: Registration
-  /** Until it has been asked, what was known of its former registration. */
+  /** The latest inspection. Until the first one, the inspection of the previous registration. */
   inspection: Inspection
   isGone: boolean
-  isAsked: boolean
+  isInspecting: boolean
   hasAnswered: boolean
   firstInspection: PromiseWithResolvers<void>
 }
@@ -32,15 +32,15 @@ type Known = {
  * A link that registered is inspected again, with growing pauses, until two inspections agree: many links register before
  * they serve all their interfaces.
  */
-const settling = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
+const reinspection = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
 
-/** Links that are asked at the same time. */
-const asking = 16
+/** The number of concurrent inspections. */
+const concurrentInspections = 16
 
-/** Changes that come together are told together: the more links there are, the longer the report, the longer the wait. */
+/** How long changes are collected for one report. The time grows with the number of links, because the report does too. */
 const gatherMs = { least: 200, perLink: 2 } as const
 
-/** Some links say a lot: what they say is gathered for longer. */
+/** Events are collected for longer, because some links send many. */
 const eventsGatherMs = 2_000
 
 /**
@@ -49,11 +49,11 @@ const eventsGatherMs = 2_000
  */
 const refreshGatherMs = { least: 2_000, perLink: 100 } as const
 
-/** Knows how each registered link is, and tells the cloud. */
+/** `LinkMonitor` inspects the registered links, checks them periodically, and reports them to the cloud. */
 export class LinkMonitor {
   readonly #options: Required<Options>
-  readonly #known = new Map<string, Known>()
-  readonly #calls = new Semaphore({ capacity: asking })
+  readonly #links = new Map<string, MonitoredLink>()
+  readonly #calls = new Semaphore({ capacity: concurrentInspections })
   readonly #events: LinkEvents
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -68,7 +68,7 @@ export class LinkMonitor {
       log: options.log,
       signal: this.#stopping.signal,
       onNews: () => {
-        this.#soon ??= setTimeout(() => this.#announce(), eventsGatherMs).unref()
+        this.#soon ??= setTimeout(() => this.#scheduleReport(), eventsGatherMs).unref()
       },
     })
   }
@@ -76,11 +76,11 @@ export class LinkMonitor {
   start(): void {
     const { registry } = this.#options
     registry.onChange((change) => {
-      if (change.kind === 'gone') this.#lose(change.registration)
-      else this.#meet(change.registration)
+      if (change.kind === 'gone') this.#onRemoved(change.registration)
+      else this.#onRegistered(change.registration)
     })
-    for (const registration of registry.list()) this.#meet(registration)
-    this.#running = Promise.all([this.#lookAfter(), this.#tellCloud()])
+    for (const registration of registry.list()) this.#onRegistered(registration)
+    this.#running = Promise.all([this.#checkAll(), this.#reportToCloud()])
   }
 
   async stop(): Promise<void> {
@@ -91,9 +91,9 @@ export class LinkMonitor {
     await this.#running
   }
 
-  /** How the links are, as far as it is known. */
+  /** The current reports of all links. */
   reports(): LinkReport[] {
-    return [...this.#known.values()].map(({ registration, inspection, isGone }) => {
+    return [...this.#links.values()].map(({ registration, inspection, isGone }) => {
       const validity = this.#options.registry.validityOf(registration.appInstanceId)
       return {
         ...reportOf(registration, inspection),
@@ -105,7 +105,7 @@ export class LinkMonitor {
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
-    const known = this.#known.get(appInstanceId)
+    const known = this.#links.get(appInstanceId)
     return known === undefined ? undefined : reportOf(known.registration, known.inspection)
   }
 
@@ -114,91 +114,91 @@ export class LinkMonitor {
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
   ): Promise<void> {
-    const known = this.#known.get(appInstanceId)
-    if (known === undefined || known.inspection !== unasked) return
+    const known = this.#links.get(appInstanceId)
+    if (known === undefined || known.inspection !== notInspected) return
     const over = new AbortController()
     await Promise.race([known.firstInspection.promise, pause(withinMs, AbortSignal.any([signal, over.signal]))])
     over.abort()
   }
 
-  /** What links said of their own accord, the latest last. */
+  /** The latest alarms and driver events of links, oldest first. */
   get recentEvents() {
     return this.#events.recent
   }
 
-  /** A link that is new, has changed or could not be reached is asked everything; a refresh of one that works is not. */
-  #meet(registration: Registration): void {
-    const before = this.#known.get(registration.appInstanceId)
+  /** Inspects a link that is new, changed or was unreachable. A refresh of a working link needs no inspection. */
+  #onRegistered(registration: Registration): void {
+    const before = this.#links.get(registration.appInstanceId)
     if (before !== undefined && !before.isGone && sameRegistration(before.registration, registration)) {
-      if (before.inspection.state !== 'running' && !before.isAsked) void this.#ask(before)
+      if (before.inspection.state !== 'running' && !before.isInspecting) void this.#inspect(before)
       const { least, perLink } = refreshGatherMs
-      this.#refreshReport ??= setTimeout(() => this.#announce(), least + perLink * this.#known.size).unref()
+      this.#refreshReport ??= setTimeout(() => this.#scheduleReport(), least + perLink * this.#links.size).unref()
       return
     }
-    const inspection = before?.inspection ?? unasked
-    const known: Known = {
+    const inspection = before?.inspection ?? notInspected
+    const known: MonitoredLink = {
       registration,
       inspection,
       isGone: false,
-      isAsked: false,
+      isInspecting: false,
       hasAnswered: false,
       firstInspection: Promise.withResolvers(),
     }
-    this.#known.set(registration.appInstanceId, known)
-    void this.#ask(known)
+    this.#links.set(registration.appInstanceId, known)
+    void this.#inspect(known)
   }
 
-  #lose(registration: Registration): void {
-    const known = this.#known.get(registration.appInstanceId)
+  #onRemoved(registration: Registration): void {
+    const known = this.#links.get(registration.appInstanceId)
     if (known !== undefined) known.isGone = true
     this.#events.forget(registration.appInstanceId)
-    this.#announce()
+    this.#scheduleReport()
   }
 
-  async #ask(known: Known): Promise<void> {
+  async #inspect(known: MonitoredLink): Promise<void> {
     const { registration } = known
     const { signal } = this.#stopping
-    const { firstMs, longestMs, mostMs } = settling
+    const { firstMs, longestMs, mostMs } = reinspection
     const backOff = new BackOff({ firstMs, longestMs })
     const beganAtMs = performance.now()
     let before = ''
-    known.isAsked = true
+    known.isInspecting = true
     for (;;) {
       const inspection = await this.#calls
         .run(registration.appInstanceId, () => inspect(registration, signal))
-        .catch((error: unknown): Inspection => ({ ...unasked, problem: String(error).slice(0, 1_000) }))
-      this.#learn(known, inspection)
+        .catch((error: unknown): Inspection => ({ ...notInspected, problem: String(error).slice(0, 1_000) }))
+      this.#setInspection(known, inspection)
       const printed = JSON.stringify(inspection)
       const isSettled = inspection.state === 'running' && printed === before
       before = printed
       if (isSettled || performance.now() - beganAtMs > mostMs) break
       await pause(backOff.nextMs(), signal)
-      if (signal.aborted || known.isGone || this.#known.get(registration.appInstanceId) !== known) break
+      if (signal.aborted || known.isGone || this.#links.get(registration.appInstanceId) !== known) break
     }
-    known.isAsked = false
+    known.isInspecting = false
   }
 
-  #learn(known: Known, inspection: Inspection): void {
+  #setInspection(known: MonitoredLink, inspection: Inspection): void {
     const { registration } = known
-    // Meanwhile it may have registered anew: then what was learned is of yesterday.
-    if (this.#known.get(registration.appInstanceId) !== known || this.#stopping.signal.aborted) return
+    // A result is outdated if the link has registered again in the meantime.
+    if (this.#links.get(registration.appInstanceId) !== known || this.#stopping.signal.aborted) return
     const { log } = this.#options
     const { inspection: before, hasAnswered } = known
     known.inspection = inspection
     known.hasAnswered = true
     known.firstInspection.resolve()
-    // One that says the same as before may say it elsewhere.
+    // A link with an equal inspection may have another address.
     if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
     const link = registration.appInstanceId
-    if (inspection.state === 'running' && before.state !== 'running') log.info({ link }, 'a link answers')
+    if (inspection.state === 'running' && before.state !== 'running') log.info({ link }, 'link is reachable')
     if (inspection.state !== 'running' && before.problem !== inspection.problem) {
-      log.warn({ link, problem: inspection.problem }, 'a link does not answer')
+      log.warn({ link, problem: inspection.problem }, 'link is not reachable')
     }
     if (inspection.state === 'running') this.#events.follow(registration)
-    this.#announce()
+    this.#scheduleReport()
   }
 
-  #announce(): void {
+  #scheduleReport(): void {
     clearTimeout(this.#soon)
     clearTimeout(this.#refreshReport)
     this.#soon = undefined
@@ -207,54 +207,54 @@ export class LinkMonitor {
     this.#wake()
   }
 
-  async #lookAfter(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const { registry, everyMs } = this.#options
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await pause(everyMs, signal)
       registry.purge()
-      const present = [...this.#known.values()].filter(({ isGone }) => !isGone)
-      await Promise.all(present.map((known) => this.#look(known)))
+      const present = [...this.#links.values()].filter(({ isGone }) => !isGone)
+      await Promise.all(present.map((known) => this.#check(known)))
     }
   }
 
-  async #look(known: Known): Promise<void> {
+  async #check(known: MonitoredLink): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    if (known.isAsked) return
-    if (known.inspection.state !== 'running') return void this.#ask(known)
+    if (known.isInspecting) return
+    if (known.inspection.state !== 'running') return void this.#inspect(known)
     const seen = await this.#calls.run(known.registration.appInstanceId, () =>
       probe(known.registration, this.#stopping.signal),
     )
     const { problem: _, ...inspection } = known.inspection
-    this.#learn(known, { ...inspection, ...seen })
+    this.#setInspection(known, { ...inspection, ...seen })
   }
 
-  /** The whole list, when it changed and every so often: the cloud then has it right whatever was lost on the way. */
-  async #tellCloud(): Promise<void> {
-    const { outgoing, everyMs, log } = this.#options
+  /** Reports the complete list after a change and periodically, so that a lost report is corrected. */
+  async #reportToCloud(): Promise<void> {
+    const { cloud, everyMs, log } = this.#options
     const { signal } = this.#stopping
     const backOff = new BackOff()
     while (!signal.aborted) {
-      if (!this.#isNews) await this.#newsWithin(everyMs)
-      await pause(gatherMs.least + gatherMs.perLink * this.#known.size, signal)
+      if (!this.#isNews) await this.#changeWithin(everyMs)
+      await pause(gatherMs.least + gatherMs.perLink * this.#links.size, signal)
       if (signal.aborted) return
       this.#options.registry.purge()
       this.#isNews = false
       const links = this.reports()
       try {
         const data = { gatewayVersion, links: fittingReport(links) }
-        await outgoing.gatekeeper.reportLinks({ body: { data } })
+        await cloud.gatekeeper.reportLinks({ body: { data } })
         backOff.reset()
         this.#dropGone(links)
       } catch (error) {
-        log.debug({ error }, 'the cloud could not be told about the links')
+        log.debug({ error }, 'report of the links failed')
         this.#isNews = true
         await pause(backOff.nextMs(), signal)
       }
     }
   }
 
-  #newsWithin(ms: number): Promise<void> {
+  #changeWithin(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.#wake = () => {
@@ -264,11 +264,11 @@ export class LinkMonitor {
     })
   }
 
-  /** The cloud knows that they are gone: from now on they are not named any more, which says the same. */
+  /** Removes links that were reported as gone. Later reports do not contain them. */
   #dropGone(told: readonly LinkReport[]): void {
     for (const { appInstanceId, state } of told) {
-      if (state !== 'gone' || this.#known.get(appInstanceId)?.isGone !== true) continue
-      this.#known.delete(appInstanceId)
+      if (state !== 'gone' || this.#links.get(appInstanceId)?.isGone !== true) continue
+      this.#links.delete(appInstanceId)
       this.#events.drop(appInstanceId)
     }
   }

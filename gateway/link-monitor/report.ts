@@ -2,10 +2,10 @@ import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts
 import { endpointOf, type Registration } from '../registry/registration.ts'
 import type { Inspection } from './inspection.ts'
 
-/** The cloud takes so much in one request; its envelope needs a little. */
+/** The size limit of a report: the limit of a request without its envelope. */
 export const reportBytes = gatekeeperLimits.linkReportBytes - 64 * 1024
 
-/** One link, as the cloud is told about it. */
+/** The report of one link. */
 export function reportOf(registration: Registration, inspection: Inspection): LinkReport {
   const [deviceClass] = registration.driverSchemaUris
   return {
@@ -21,7 +21,7 @@ export function reportOf(registration: Registration, inspection: Inspection): Li
 const withoutEvents = ({ events: _, eventStream: __, ...link }: LinkReport): LinkReport => link
 const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
 
-/** Less of a link rather than none of it: one that a report does not name counts as gone. */
+/** Steps that make the report of a link smaller. A link is never left out, because the cloud would treat it as gone. */
 const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   withoutEvents,
   withoutSchemas,
@@ -33,7 +33,7 @@ const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   (link) => ({ ...withoutSchemas(link), filters: [], options: [] }),
 ]
 
-/** The report that fits into one request: whoever says most is cut first, so that nobody suffers from the words of others. */
+/** Reduces the reports until they fit into one request. The largest report is reduced first. */
 export function fittingReport(links: readonly LinkReport[], bytes: number = reportBytes): LinkReport[] {
   const parts = links.slice(0, gatekeeperLimits.linksPerGateway).map((link) => partOf(link, 0))
   let total = parts.reduce((sum, { size }) => sum + size, 0)
@@ -49,15 +49,15 @@ export function fittingReport(links: readonly LinkReport[], bytes: number = repo
   return parts.map(({ link }) => link)
 }
 
-type Part = { link: LinkReport; size: number; level: number }
+type ReportPart = { link: LinkReport; size: number; level: number }
 
-/** With the comma behind it. */
-function partOf(link: LinkReport, level: number): Part {
+/** The size includes the comma after the report. */
+function partOf(link: LinkReport, level: number): ReportPart {
   return { link, size: Buffer.byteLength(JSON.stringify(link)) + 1, level }
 }
 
-/** Of those of which something can still be left out; -1 when there are none. */
-function placeOfLargest(parts: readonly Part[]): number {
+/** The index of the largest report that can be reduced further; -1 when there is none. */
+function placeOfLargest(parts: readonly ReportPart[]): number {
   let largest = -1
   for (const [place, { size, level }] of parts.entries()) {
     if (level < reductions.length && size > (parts[largest]?.size ?? 0)) largest = place

@@ -26,7 +26,7 @@ const container = (uri: string, ...value: Init[]): Init => ({
 })
 const mapped = (...identifiers: Init[]) => assetOfDevice(readingsOf(create(DiscoveredDeviceSchema, { identifiers })))
 
-/** As they come from the wire. */
+/** The readings of a device, decoded from its bytes. */
 function readingsOf(device: DiscoveredDevice): Reading[] {
   const bytes = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { devices: [device] }))
   return readDiscovered(Buffer.from(bytes)).devices[0]?.readings ?? []
@@ -41,8 +41,8 @@ const macIdentifier = { asset_identifier_type: 'MacIdentifier', mac_address: '00
 
 const isAsset = new Ajv2020({ strictTypes: false, allErrors: true }).compile(assetSchema)
 
-describe('a device of today', () => {
-  test('becomes the asset that it describes', () => {
+describe('a device in the current schema', () => {
+  test('maps a device to its asset', () => {
     const { asset, faults } = mapped(
       text(`${now}name`, 'Simulated Device A0'),
       text(`${now}product_instance_information/serial_number`, 'SN123450000'),
@@ -92,7 +92,7 @@ describe('a device of today', () => {
     })
   })
 
-  test('may number the elements of its lists: in any order, with gaps, at every level, escaped', () => {
+  test('accepts indexed lists in any order, with gaps, at every level, escaped', () => {
     const points = `${now}connection_points`
     const related = '/related_connection_points'
     const { asset, faults } = mapped(
@@ -126,7 +126,7 @@ describe('a device of today', () => {
     ])
   })
 
-  test('says whole numbers of 64 bits, bytes and codes of dictionaries', () => {
+  test('maps 64-bit integers, bytes and dictionary codes', () => {
     const slot = `${now}location`
     const { asset, faults } = mapped(
       mac,
@@ -147,7 +147,7 @@ describe('a device of today', () => {
     assert.deepEqual(asset?.product_instance_information, { serial_number: 'S-1' })
   })
 
-  test('loses a bad field, not itself, and the field is named', () => {
+  test('leaves out an invalid field, and reports its pointer', () => {
     const { asset, faults } = mapped(
       mac,
       text(`${now}name`, 'Pump'),
@@ -177,7 +177,7 @@ describe('a device of today', () => {
     assert.ok(isAsset(asset))
   })
 
-  test('keeps fields of a schema that builds on the base as annotations, and drops meta', () => {
+  test('stores fields of an extended schema as annotations, and drops meta', () => {
     const sat = 'https://schema.industrial-assets.io/sat/v0.8.2/SatController#'
     const { asset, faults } = mapped(
       text(`${sat}password_protected`, 'true'),
@@ -195,7 +195,7 @@ describe('a device of today', () => {
   })
 })
 
-describe('who a device is', () => {
+describe('the identifiers of a device', () => {
   const port = container(
     `${now}connection_points`,
     text(`${now}connection_points/connection_point_type`, 'EthernetPort'),
@@ -203,14 +203,14 @@ describe('who a device is', () => {
   )
   const product = `${now}product_instance_information/`
 
-  test('follows from its ports when it does not say', () => {
+  test('derives identifiers from the ports', () => {
     const { asset } = mapped(port)
     assert.deepEqual(asset?.asset_identifiers, [
       { asset_identifier_type: 'MacIdentifier', mac_address: '00:16:3E:00:00:01' },
     ])
   })
 
-  test('follows from a link with its serial number, not from that of all devices of the product', () => {
+  test('derives an identifier from an id link only if it contains the serial number', () => {
     const serial = text(`${product}serial_number`, 'SN 12345')
     const link = (url: string) => text(`${product}manufacturer_product/product_link`, url)
     assert.deepEqual(mapped(serial, link('https://x.example/?1P=A&S=SN%2012345')).asset?.asset_identifiers, [
@@ -219,18 +219,18 @@ describe('who a device is', () => {
     assert.equal(mapped(serial, link('https://x.example/products/A')).asset, undefined)
   })
 
-  test('must be known: a device that nothing identifies is told, not taken', () => {
+  test('reports a device without an identifier instead of importing it', () => {
     const { asset, faults } = mapped(text(`${now}name`, 'Somebody'))
     assert.equal(asset, undefined)
     assert.deepEqual(faults, [{ pointer: '/asset_identifiers', detail: 'is missing' }])
   })
 })
 
-describe('a device of the former generation', () => {
+describe('a device in the legacy schema', () => {
   const software = `${former}software_components`
   const points = `${former}connection_points`
 
-  test('is told in the words of today', () => {
+  test('is converted to the current schema', () => {
     const { asset, faults } = mapped(
       text(`${former}@type`, 'EthernetDevice'),
       text(`${former}@context/base`, 'https://schema.industrial-assets.io/base/v0.12.0/'),
@@ -300,7 +300,7 @@ describe('a device of the former generation', () => {
     })
   })
 
-  test('has identifiers under their former names', () => {
+  test('identifiers with legacy names are converted', () => {
     const { asset } = assetOfDocument({
       asset_identifiers: [
         { asset_identifier_type: 'IdLink', id_link: 'https://i.example/1P1+SA' },
@@ -321,7 +321,7 @@ describe('a device of the former generation', () => {
   })
 })
 
-test('reads the bytes of a device as they are on the wire', () => {
+test('maps a device from its bytes on the wire', () => {
   const field = (number: number, bytes: Buffer) =>
     Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
   const uri = 'https://industrial-assets.io/x/Device#name'
@@ -335,7 +335,7 @@ test('reads the bytes of a device as they are on the wire', () => {
   assert.equal(device.identifiers[0]?.value.value, 'Pump')
 })
 
-describe('whatever comes', () => {
+describe('any input', () => {
   const names = [
     'name',
     'connection_points',
@@ -365,7 +365,7 @@ describe('whatever comes', () => {
     ),
   }))
 
-  test('what is taken fits the schema of the inventory', () => {
+  test('mapped assets are valid in the schema of the inventory', () => {
     fc.assert(
       fc.property(fc.array(identifier, { maxLength: 12 }), (identifiers) => {
         const { asset } = mapped(mac, ...identifiers)
@@ -375,7 +375,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('any document at all is taken as far as it fits', () => {
+  test('any document is imported as far as it fits the schema', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...names, 'software_components', 'is_firmware'), fc.jsonValue()),
@@ -388,7 +388,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('an asset that the link SDK sends arrives as it was', () => {
+  test('an asset from the link SDK is imported unchanged', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', '7', '-', 'ü'), minLength: 1, maxLength: 12 })
     const hex = fc.stringMatching(/^[0-9a-f]{2}$/)
     const macs = fc.array(hex, { minLength: 6, maxLength: 6 }).map((pairs) => pairs.join(':'))

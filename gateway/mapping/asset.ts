@@ -1,22 +1,22 @@
 import { assetLimits, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { decodeDevice } from './decode.ts'
 import { type Document, documentOf, documentsOf, textOf } from './document.ts'
-import { type Fault, fitMembers, hasMember } from './fit.ts'
-import { modernised } from './modernise.ts'
+import { toCurrentSchema } from './legacy-schema.ts'
+import { normaliseDocument } from './normalise.ts'
 import type { Reading } from './reading.ts'
-import { respell } from './spelling.ts'
+import { type Fault, fitMembers, hasMember } from './schema-fit.ts'
 
-/** What a discovered entry became: an asset, a relation between two devices, or nothing when nothing identifies it. */
-export type Mapped = {
+/** The result of mapping a discovered entry: an asset, a relation between two devices, or only faults without an identifier. */
+export type MappingResult = {
   asset?: Document
-  /** The id under which relations of the same scan name the device. */
+  /** The id of the device in relations of the same scan. */
   id?: string
   relation?: { subject: string; predicate: string; object: string }
   faults: Fault[]
 }
 
 /** The asset that a device of the current interface describes. */
-export function assetOfDevice(readings: readonly Reading[]): Mapped {
+export function assetOfDevice(readings: readonly Reading[]): MappingResult {
   const { document, className } = decodeDevice(readings)
   if (className === relationClass) return relationOf(document)
   const id = textOf(document.id)
@@ -24,23 +24,23 @@ export function assetOfDevice(readings: readonly Reading[]): Mapped {
   return id === undefined ? mapped : { ...mapped, id }
 }
 
-/** Some links send a relationship between two devices in the place of a device. */
+/** The class of an entry that is a relationship between two devices. Some links send it in the list of devices. */
 const relationClass = 'DeviceRelationship'
 
-function relationOf({ asset_relationship: given }: Document): Mapped {
+function relationOf({ asset_relationship: given }: Document): MappingResult {
   const { subject, predicate, object } = documentOf(given)
   const texts = { subject: textOf(subject), predicate: textOf(predicate), object: textOf(object) }
   const missing = Object.entries(texts).find(([, text]) => text === undefined)
   if (missing !== undefined) {
     return { faults: [{ pointer: `/asset_relationship/${missing[0]}`, detail: 'is missing' }] }
   }
-  return { relation: texts as NonNullable<Mapped['relation']>, faults: [] }
+  return { relation: texts as NonNullable<MappingResult['relation']>, faults: [] }
 }
 
 /** The asset that a document of either generation describes. */
-export function assetOfDocument(document: Document, className?: string): Mapped {
-  const modern = modernised(document, className)
-  respell(modern)
+export function assetOfDocument(document: Document, className?: string): MappingResult {
+  const modern = toCurrentSchema(document, className)
+  normaliseDocument(modern)
   const type = String(modern.functional_object_type)
   const { known, others } = divided(modern, type)
   const faults: Fault[] = []
@@ -65,7 +65,7 @@ function divided(document: Document, type: string): { known: Document; others: D
   return { known: Object.fromEntries(members(true)), others: Object.fromEntries(members(false)) }
 }
 
-/** Fields of a schema that builds on the base are kept as annotations: the base schema has no other place for them. */
+/** Stores fields of an extended schema as annotations, because the base schema has no other field for them. */
 function annotationsFrom(others: Document, faults: Fault[]): Document[] {
   return Object.entries(others).flatMap(([key, value]) => {
     const text = textOf(value)
@@ -73,24 +73,25 @@ function annotationsFrom(others: Document, faults: Fault[]): Document[] {
       text !== undefined && text.length <= assetLimits.textCharacters && key.length <= assetLimits.nameCharacters
     if (fits) return [{ key, value: text }]
     if (text !== undefined || typeof value === 'object') {
-      faults.push({ pointer: `/${key}`, detail: 'is not known to the base schema' })
+      faults.push({ pointer: `/${key}`, detail: 'is not defined in the base schema' })
     }
     return []
   })
 }
 
-/** The shortest serial number that tells devices apart when it is found inside an address. */
-const tellingCharacters = 4
+/** The minimum length of a serial number that identifies a device when an id link contains it. */
+const minSerialCharacters = 4
 
-/** Who a device is by what else it tells: its link, its product and serial number, its ports. */
+/** Identifiers that are derived from other fields: id link, product and serial number, MAC addresses of ports. */
 function derivedIdentifiers(asset: Document): Document[] {
   const { serial_number: serial, manufacturer_product: product } = documentOf(asset.product_instance_information)
   const { product_link: link, product_id: article, manufacturer } = documentOf(product)
   const vendor = textOf(documentOf(manufacturer).name)
   const number = textOf(serial)
   const candidates: Document[] = []
-  // A link without the serial number is that of all devices of the product.
-  const isOfInstance = number !== undefined && number.length >= tellingCharacters && decodedText(link).includes(number)
+  // An id link without the serial number is the same for all devices of the product.
+  const isOfInstance =
+    number !== undefined && number.length >= minSerialCharacters && decodedText(link).includes(number)
   if (isOfInstance) candidates.push({ asset_identifier_type: 'IdLinkIdentifier', id_link: link })
   if (number !== undefined && vendor !== undefined && textOf(article) !== undefined) {
     candidates.push({
@@ -103,7 +104,7 @@ function derivedIdentifiers(asset: Document): Document[] {
   for (const { mac_address: mac } of documentsOf(asset.connection_points)) {
     if (mac !== undefined) candidates.push({ asset_identifier_type: 'MacIdentifier', mac_address: mac })
   }
-  // What was derived is no field that the device sent: when it does not fit, nobody has to hear of it.
+  // An invalid derived identifier is not reported, because the device did not send it.
   return documentsOf(fitMembers({ asset_identifiers: candidates }, 'RelatedAsset', []).asset_identifiers)
 }
 

@@ -3,15 +3,15 @@ import { below, type Step } from './path.ts'
 import type { Reading, Scalar } from './reading.ts'
 
 /**
- * From a flat list of values that say where they belong to the document that they describe. Lists come in two forms:
- * one container for each element, or one container whose children carry an index.
+ * Builds a document from a flat list of values with their paths. Lists have two forms: one container for each element, or
+ * one container whose children have an index.
  */
 
 type Node = Branch | List | Scalar
 type Branch = { kind: 'branch'; members: Map<string, Node> }
 type List = { kind: 'list'; elements: Map<number, Branch | Scalar>; next: number; isIndexed: boolean }
 
-/** What stays a list when there is one element only. */
+/** Fields that are lists even with one element. */
 const lists = new Set([
   'asset_identifiers',
   'asset_links',
@@ -53,7 +53,7 @@ function newBranch(): Branch {
   return { kind: 'branch', members: new Map() }
 }
 
-/** Puts a value, or a container with all that is in it, into a branch that stands at `parent`. */
+/** Puts a value, or a container with its children, into a branch whose path is `parent`. */
 function put(branch: Branch, parent: readonly Step[], { place, content }: Reading): void {
   if (typeof content === 'object') {
     putContainer(branch, parent, { path: place?.path, children: content })
@@ -93,7 +93,7 @@ function isNode(node: Node | undefined): node is Branch | List {
   return typeof node === 'object'
 }
 
-/** The branch that holds what the last step names. */
+/** The branch that contains the last step of a path. */
 function reach(branch: Branch, steps: readonly Step[]): Branch {
   let at = branch
   for (let depth = 0; depth < steps.length - 1; depth++) {
@@ -139,7 +139,7 @@ function plainBranch({ members }: Branch): Document {
   return document
 }
 
-/** Gaps between indices close. A single container of something that is no list is the thing itself. */
+/** Converts a node to a plain value. Gaps between indices are removed. A single container of a field that is not a list is an object. */
 function plain(name: string, node: Node): unknown {
   if (!isNode(node)) return node
   if (node.kind === 'branch') return plainBranch(node)

@@ -1,4 +1,4 @@
-/** Data of any shape, as devices tell it. */
+/** A JSON object of any structure. */
 
 export type Document = { [name: string]: unknown }
 
@@ -6,32 +6,32 @@ export function isDocument(value: unknown): value is Document {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The documents in a list, or the one that stands where a list should. */
+/** The documents of a list; a single document counts as a list with one element. */
 export function documentsOf(value: unknown): Document[] {
   return Array.isArray(value) ? value.filter(isDocument) : isDocument(value) ? [value] : []
 }
 
-/** The one document that is meant; several that stand for one are laid over each other. */
+/** The value as one document. The documents of a list are merged. */
 export function documentOf(value: unknown): Document {
   if (isDocument(value)) return value
-  // Made anew rather than assigned: a member may have any name.
+  // Defined instead of assigned, because a member may be named `__proto__`.
   return Object.fromEntries(documentsOf(value).flatMap((one) => Object.entries(one)))
 }
 
-/** Text that says something. */
+/** The value as text; undefined for empty text and other types. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
-/** Without the members that say nothing. */
+/** Removes empty members. */
 export function compact(document: Document): Document {
   const kept: Document = {}
   for (const name in document) if (document[name] !== undefined) setMember(kept, name, document[name])
   return kept
 }
 
-/** A member may have any name, also the one that stands for what an object inherits. */
+/** Sets a member with any name, also `__proto__`. */
 export function setMember(document: Document, name: string, value: unknown): void {
   if (name !== '__proto__') document[name] = value
   else Object.defineProperty(document, name, { value, enumerable: true, configurable: true, writable: true })

@@ -1,22 +1,22 @@
 import type { SemanticClassifier } from '@millwright/api/proto/generated/identifiers_pb.js'
 
-/** Where a value belongs in an asset, as its classifier says. */
+/** Determines the path of a value in an asset from its classifiers. */
 
 export type Step = { name: string; index?: number }
 
 export type Place = {
   readonly path: readonly Step[]
-  /** The class that the address of the schema ends with. */
+  /** The class at the end of the schema address. */
   readonly className?: string
 }
 
-/** Deeper is no asset. */
-const deepest = 16
+/** The maximum depth of a path in an asset. */
+const maxDepth = 16
 
 const serial = ['product_instance_information', 'serial_number']
 const product = (name: string) => ['product_instance_information', 'manufacturer_product', name]
 
-/** What dictionaries of the industry call the same: with any version behind the second #. */
+/** The paths of dictionary entries (IRDI), for any version after the second #. */
 const irdis: Readonly<Record<string, readonly string[]>> = {
   '0173-1#02-AAM556': serial,
   '0112/2///61987#ABA951': serial,
@@ -33,7 +33,7 @@ const irdis: Readonly<Record<string, readonly string[]>> = {
 
 const knownHosts = /^https?:\/\/(schema\.)?industrial-assets\.io\//i
 
-/** The first address of a known schema, then any address, then a dictionary; undefined when nothing says where. */
+/** Prefers an address of a known schema, then any address, then a dictionary entry. Undefined without a usable classifier. */
 export function placeOf(classifiers: readonly SemanticClassifier[]): Place | undefined {
   const addresses = classifiers.filter(({ type, value }) => type.toUpperCase() === 'URI' && value.includes('#'))
   const address = addresses.find(({ value }) => knownHosts.test(value)) ?? addresses[0]
@@ -49,7 +49,7 @@ function placeAt(address: string): Place | undefined {
   const [base = '', ...fragment] = address.split('#')
   const path = pathOf(fragment.join('#'))
   const className = base.replace(/\/$/, '').split('/').at(-1)
-  if (path.length === 0 || path.length > deepest) return undefined
+  if (path.length === 0 || path.length > maxDepth) return undefined
   return className === undefined || className === '' ? { path } : { path, className }
 }
 
@@ -68,7 +68,7 @@ function decoded(fragment: string): string {
   }
 }
 
-/** `name[3]`: of several brackets the last one counts. */
+/** Parses `name[3]`. With several brackets the last one is the index. */
 function stepOf(part: string): Step {
   const [, name, index] = /^(.*?)(?:\[\d*\])*\[(\d{1,9})\]$/.exec(part) ?? []
   return name === undefined || name === '' ? { name: part } : { name, index: Number(index) }
@@ -76,7 +76,7 @@ function stepOf(part: string): Step {
 
 const belows = new WeakMap<readonly Step[], WeakMap<readonly Step[], readonly Step[]>>()
 
-/** What is left of a path below another; one that does not lie below it counts from there. */
+/** The rest of a path below a parent. A path that is not below the parent is relative to it. */
 export function below(path: readonly Step[], parent: readonly Step[]): readonly Step[] {
   if (parent.length === 0) return path
   const ofParent = belows.get(parent) ?? new WeakMap<readonly Step[], readonly Step[]>()

@@ -14,7 +14,7 @@ type Init = MessageInitShape<typeof DeviceIdentifierSchema>
 const encoded = (response: MessageInitShape<typeof DiscoverResponseSchema>) =>
   Buffer.from(toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, response)))
 
-/** The same by way of the generated messages. */
+/** The same content, decoded with the generated messages. */
 function readingOf({ classifiers, value }: DeviceIdentifier): Reading {
   return { place: placeOf(classifiers), content: contentOf(value) }
 }
@@ -60,7 +60,7 @@ const value = fc.letrec<{ value: NonNullable<Init['value']> }>((tie) => ({
 })).value
 const identifier: fc.Arbitrary<Init> = fc.record({ classifiers: fc.array(classifier, { maxLength: 2 }), value })
 
-test('what is read from the bytes is what the messages say', () => {
+test('readDiscovered returns the same values as the generated messages', () => {
   fc.assert(
     fc.property(fc.array(fc.array(identifier, { maxLength: 4 }), { maxLength: 3 }), (devices) => {
       const bytes = encoded({
@@ -86,7 +86,7 @@ test('what is read from the bytes is what the messages say', () => {
   )
 })
 
-test('what a later version of the protocol adds is passed over', () => {
+test('readDiscovered skips fields of a later protocol version', () => {
   const known = encoded({ devices: [{ identifiers: [{ value: { case: 'text', value: 'known' } }] }] })
   const added = new BinaryWriter().tag(99, WireType.LengthDelimited).string('new').tag(98, WireType.Varint).uint32(1)
   const identifierBytes = new BinaryWriter().tag(97, WireType.Bit64).fixed64(1n).tag(5, WireType.LengthDelimited)
@@ -101,7 +101,7 @@ test('what a later version of the protocol adds is passed over', () => {
   )
 })
 
-test('text that is no text becomes what can be read of it, and the scan goes on', () => {
+test('readDiscovered replaces invalid UTF-8 and continues', () => {
   const text = new BinaryWriter()
     .tag(5, WireType.LengthDelimited)
     .bytes(Uint8Array.of(0x41, 0xff, 0x42))
@@ -111,7 +111,7 @@ test('text that is no text becomes what can be read of it, and the scan goes on'
   assert.equal(readDiscovered(Buffer.from(response)).devices[0]?.readings[0]?.content, 'A\ufffdB')
 })
 
-test('bytes that are no message are refused, however deep they go', () => {
+test('readDiscovered rejects invalid bytes at any depth', () => {
   const bytes = encoded({ devices: [{ identifiers: [{ value: { case: 'text', value: 'whole' } }] }] })
   for (let length = 1; length < bytes.length; length++) {
     assert.throws(() => readDiscovered(bytes.subarray(0, length)), RangeError)

@@ -11,20 +11,20 @@ import { LruMap } from 'toad-cache'
 import { type Place, placeOf } from './path.ts'
 
 /**
- * What a link found, straight from the bytes of a `DiscoverResponse`. Messages of the generated code would cost more than
- * everything else that is done with a device: most of their text is addresses, which are the same for every device.
+ * Decodes devices directly from the bytes of a `DiscoverResponse`. Generated messages would take more time than all other
+ * work for a device: most of their text is schema addresses, which are the same for every device.
  */
 
 export type Scalar = string | number | boolean
 
-/** A value and where it belongs, or what belongs there together. */
+/** A value with its path, or a container with its children. */
 export type Reading = { place: Place | undefined; content: Scalar | Reading[] | undefined }
 
-/** What was found of one device, and how its link reaches it. */
+/** The values of one device, and the connection of its link. */
 export type DeviceReadings = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
 
-/** Deeper is no device. */
-const deepest = 64
+/** The maximum nesting depth of a device. */
+const maxDepth = 64
 
 const wire = { varint: 0, fixed64: 1, bytes: 2 } as const
 const tag = (field: number, type: number) => (field << 3) | type
@@ -82,7 +82,7 @@ function readDevice(source: Source, end: number): DeviceReadings {
   return { readings, connectionParameterSet }
 }
 
-/** What a container holds; whatever else is there is passed over. */
+/** Reads the children of a container and skips other fields. */
 function readChildren(source: Source, end: number, depth: number): Reading[] {
   const { reader } = source
   const readings: Reading[] = []
@@ -95,7 +95,7 @@ function readChildren(source: Source, end: number, depth: number): Reading[] {
 }
 
 function readIdentifier(source: Source, end: number, depth: number): Reading {
-  if (depth > deepest) throw new RangeError(`A device is nested deeper than ${deepest} levels`)
+  if (depth > maxDepth) throw new RangeError(`A device is nested deeper than ${maxDepth} levels`)
   const { reader, bytes } = source
   let content: Reading['content']
   let classifiers = ''
@@ -139,7 +139,7 @@ function readIdentifier(source: Source, end: number, depth: number): Reading {
   return { place: placeOfBytes(classifiers), content }
 }
 
-/** Text without what no document may hold; undefined when nothing is said. */
+/** Reads text without null characters; undefined when it is empty. */
 function readText({ reader, bytes }: Source, end: number): string | undefined {
   const whole = bytes.toString('utf8', reader.pos, end)
   reader.pos = end
@@ -158,12 +158,12 @@ function skip(reader: BinaryReader, at: number): void {
   reader.skip((at & 7) as WireType, at >>> 3)
 }
 
-/** The devices of one scan have the same classifiers again and again. */
+/** The size of the cache of classifiers, because the devices of one scan have the same classifiers. */
 const remembered = { places: 5_000, characters: 1_000 } as const
 /** `null` for classifiers without a place. */
 const known = new LruMap<Place | null>(remembered.places)
 
-/** Encoded classifiers one after the other are an encoded identifier that has nothing else. */
+/** The path for encoded classifiers. Concatenated classifiers are an encoded identifier without other fields. */
 function placeOfBytes(classifiers: string): Place | undefined {
   const before = known.get(classifiers)
   if (before !== undefined) return before ?? undefined

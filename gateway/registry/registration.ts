@@ -3,17 +3,17 @@ import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, parseInterfaceName } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfo, ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
 
-/** What a link registered about itself. */
+/** The registration of a link. */
 export type Registration = {
   appInstanceId: string
   host: string
-  /** A name or a number: told to others as it was told to us. */
+  /** Host name or IP address, returned to clients as it was registered. */
   addressedBy: 'name' | 'number'
   port: number
   appTypes: string[]
   interfaces: string[]
   driverSchemaUris: string[]
-  /** The prefix under which it speaks. */
+  /** The vendor prefix of the link. */
   vendor: string
 }
 
@@ -29,7 +29,7 @@ type Info = Pick<
   'appInstanceId' | 'grpcIp' | 'grpcIpPortNumber' | 'appTypes' | 'interfaces' | 'driverSchemaUris'
 >
 
-/** The registration, or why it cannot be one. */
+/** Validates a registration. Returns the fault if it is invalid. */
 export function registrationFrom(info: Info | undefined, vendor: string): Registration | { fault: string } {
   if (info === undefined) return { fault: 'info is missing' }
   const { appInstanceId, grpcIp, grpcIpPortNumber: port, appTypes, interfaces, driverSchemaUris } = info
@@ -63,7 +63,7 @@ function tooLong({ appInstanceId, host, lists }: { appInstanceId: string; host: 
 const { driverInfo, driverEvents, discover, alarms, firstDiscovery } = linkServices
 const suffixOf = (service: Parameters<typeof interfaceName>[0]) => interfaceName(service, '').slice(1)
 
-/** Which interfaces a kind of application has, without the prefix. */
+/** The interfaces of each application type, without the vendor prefix. */
 const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
   'cs-driver': [
     suffixOf(driverInfo),
@@ -77,11 +77,11 @@ const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
   'cs-tagbrowser': [suffixOf(driverInfo), 'connectivitysuite.browsing.v2'],
   'cs-alarms-events': [suffixOf(driverInfo), suffixOf(alarms)],
   'iah-discover': [suffixOf(driverInfo), suffixOf(discover)],
-  // The first generation knew this one type for links, and had one discovery interface.
+  // Links of the first generation have this type and one discovery interface.
   'cdm-device-class-driver': [suffixOf(firstDiscovery)],
 }
 
-/** What a link that names no interfaces must have; some write the interfaces where the kind belongs. */
+/** The interfaces of a link that registers none, by its application types. Some links write interface names as types. */
 export function interfacesOf(appTypes: readonly string[], vendor: string): string[] {
   const named = appTypes.flatMap((type) => {
     const suffixes = Object.hasOwn(suffixesByAppType, type) ? suffixesByAppType[type] : undefined
@@ -91,7 +91,7 @@ export function interfacesOf(appTypes: readonly string[], vendor: string): strin
   return [...new Set(named)]
 }
 
-/** As others see it. */
+/** The registration as a message for clients of the registry. */
 export function infoOf(registration: Registration): Omit<ServiceInfo, '$typeName' | '$unknown'> {
   const { appInstanceId, host, addressedBy, port, appTypes, interfaces, driverSchemaUris } = registration
   return {
@@ -106,7 +106,7 @@ export function infoOf(registration: Registration): Omit<ServiceInfo, '$typeName
 
 type Filter = Pick<ServiceInfoFilter, 'appInstanceIds' | 'appTypes' | 'driverSchemaUris' | 'interfaces'>
 
-/** Values of one property are alternatives; all properties that are given must fit. */
+/** True when a registration matches all properties of the filter. The values of one property are alternatives. */
 export function matches(registration: Registration, filter: Filter | undefined): boolean {
   if (filter === undefined) return true
   const fits = (wanted: readonly string[], has: readonly string[]) =>
@@ -119,7 +119,7 @@ export function matches(registration: Registration, filter: Filter | undefined):
   )
 }
 
-/** Where the link answers. Some links put the literal of an IPv6 address where an IPv4 address belongs. */
+/** The address of the link for gRPC. Some links register an IPv6 address as IPv4 address. */
 export function endpointOf({ host, port }: Pick<Registration, 'host' | 'port'>): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }

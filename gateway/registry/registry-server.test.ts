@@ -40,7 +40,7 @@ const refused = (code: number) => (error: { code: number }) => error.code === co
 
 describe('the registry', () => {
   for (const vendor of ['millwright', 'siemens']) {
-    test(`takes and shows links under the prefix ${vendor}`, async () => {
+    test(`registers and lists links with the prefix ${vendor}`, async () => {
       assert.deepEqual(await register({ app_instance_id: vendor }, vendor), { expire_time: 900 })
       const [shown] = await query({ app_instance_ids: [vendor] }, 'siemens')
       const { app_types, interfaces, driver_schema_uris, dns_domainname, grpc_ip_port_number } = shown
@@ -53,7 +53,7 @@ describe('the registry', () => {
     })
   }
 
-  test('answers nothing under another prefix', async () => {
+  test('does not respond to another prefix', async () => {
     await assert.rejects(
       new Promise((resolve, reject) => {
         const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure())
@@ -69,7 +69,7 @@ describe('the registry', () => {
     )
   })
 
-  test('refuses what is no registration', async () => {
+  test('rejects invalid registrations', async () => {
     const wrong = refused(status.INVALID_ARGUMENT)
     await assert.rejects(ask()('RegisterService', {}), wrong)
     await assert.rejects(register({ app_instance_id: '  ' }), wrong)
@@ -80,20 +80,20 @@ describe('the registry', () => {
     await assert.rejects(ask()('UnregisterService', {}), wrong)
   })
 
-  test('says that it does not know who unregisters without having registered', async () => {
+  test('returns NOT_FOUND when an unknown link unregisters', async () => {
     await assert.rejects(
       ask()('UnregisterService', { info: info({ app_instance_id: 'nobody' }) }),
       refused(status.NOT_FOUND),
     )
   })
 
-  test('needs neither types nor addresses of schemas', async () => {
+  test('accepts a registration without types and schema addresses', async () => {
     await register({ app_instance_id: 'bare', app_types: [], interfaces: [], driver_schema_uris: [] })
     assert.deepEqual(registry.find('bare')?.interfaces, [])
     registry.unregister('bare')
   })
 
-  test('fills in the interfaces of a kind of application, each once and in order', async () => {
+  test('adds the interfaces of an application type, each once and in order', async () => {
     await register({ app_instance_id: 'kinds', app_types: ['iah-discover', 'cs-alarms-events'], interfaces: [] })
     assert.deepEqual(registry.find('kinds')?.interfaces, [
       'siemens.connectivitysuite.drvinfo.v1',
@@ -109,7 +109,7 @@ describe('the registry', () => {
     registry.unregister('kinds')
   })
 
-  test('takes the whole list that comes after a first one that came too early', async () => {
+  test('replaces an incomplete first registration', async () => {
     await register({ app_instance_id: 'early', app_types: [], interfaces: [] })
     await register({ app_instance_id: 'early' })
     assert.equal(registry.find('early')?.interfaces.length, 2)
@@ -117,7 +117,7 @@ describe('the registry', () => {
     registry.unregister('early')
   })
 
-  test('takes the literal of an IPv6 address where an IPv4 address belongs', async () => {
+  test('accepts an IPv6 address in the IPv4 field', async () => {
     await register({ app_instance_id: 'six', dns_domainname: undefined, ipv4_address: 'fe80::1' })
     const six = registry.find('six')
     assert.ok(six)
@@ -126,7 +126,7 @@ describe('the registry', () => {
     registry.unregister('six')
   })
 
-  test('finds by every property: alternatives within one, all of them together', async () => {
+  test('filters by every property: alternatives within one, all properties combined', async () => {
     await register({ app_instance_id: 'a', driver_schema_uris: ['one'], app_types: ['cs-driver'] })
     await register({ app_instance_id: 'b', driver_schema_uris: ['two'], app_types: ['iah-discover'] })
     assert.deepEqual(idsOf(await query()), ['a', 'b'])
@@ -140,7 +140,7 @@ describe('the registry', () => {
     for (const id of ['a', 'b']) registry.unregister(id)
   })
 
-  test('forgets whoever is not heard of for 900 seconds, and not a second sooner', async () => {
+  test('removes a link after 900 seconds without a refresh, and not earlier', async () => {
     await register({ app_instance_id: 'quiet' })
     await register({ app_instance_id: 'loud' })
     now += 800_000
@@ -156,7 +156,7 @@ describe('the registry', () => {
     registry.unregister('loud')
   })
 
-  test('takes a thousand links, each over a connection of its own', async () => {
+  test('registers a thousand links, each over its own connection', async () => {
     for (let hundred = 0; hundred < 10; hundred++) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) => register({ app_instance_id: `link-${hundred * 100 + index}` })),
@@ -167,7 +167,7 @@ describe('the registry', () => {
   })
 })
 
-test('a registry knows its links after a restart, but for those whose time ran out', async () => {
+test('Registry restores its links after a restart, except expired ones', async () => {
   const path = join(temporaryFolder(), 'registry.json')
   let clock = 5_000_000
   const registration = {
@@ -193,7 +193,7 @@ test('a registry knows its links after a restart, but for those whose time ran o
   await second.close()
 })
 
-test('a port that is taken ends the start with a sentence', async () => {
+test('RegistryServer.start fails with one sentence when the port is taken', async () => {
   const options = { registry, host: '127.0.0.1', port: server.port, vendors: ['millwright'] }
   await assert.rejects(RegistryServer.start(options), SetupError)
 })

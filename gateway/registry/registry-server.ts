@@ -1,4 +1,5 @@
 import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js'
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, wireService } from '@millwright/api/link-protocol.ts'
 import type {
   QueryRegisteredServicesRequest,
@@ -16,7 +17,7 @@ type Unary<Request> = (
   answer: (error: Partial<ServiceError> | null, value?: object) => void,
 ) => void
 
-/** The registry as links reach it: one set of handlers, under the prefix of every vendor. */
+/** `RegistryServer` serves the registry over gRPC, with the service names of every vendor prefix. */
 export class RegistryServer {
   readonly #server: Server
   readonly port: number
@@ -27,7 +28,7 @@ export class RegistryServer {
   }
 
   static async start({ registry, host, port, vendors }: Options): Promise<RegistryServer> {
-    // Without it a second gateway on the same port would get half of the registrations.
+    // Otherwise a second gateway could listen on the same port and get half of the registrations.
     const server = new Server({ 'grpc.so_reuseport': 0 })
     for (const vendor of vendors) {
       const service = wireService(linkServices.registry, interfaceName(linkServices.registry, vendor))
@@ -62,7 +63,10 @@ function handlersFor(registry: Registry, vendor: string) {
     const registration = registrationFrom(request.info, vendor)
     if ('fault' in registration) return answer({ code: status.INVALID_ARGUMENT, details: registration.fault })
     if (!registry.register(registration)) {
-      return answer({ code: status.RESOURCE_EXHAUSTED, details: 'The gateway has as many links as it can have' })
+      return answer({
+        code: status.RESOURCE_EXHAUSTED,
+        details: `The gateway has reached its limit of ${gatekeeperLimits.linksPerGateway} links`,
+      })
     }
     answer(null, { expireTime: registrationLimits.lifeSeconds })
   }
@@ -71,7 +75,7 @@ function handlersFor(registry: Registry, vendor: string) {
     if (request.info === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'info is missing' })
     const { appInstanceId } = request.info
     if (registry.unregister(appInstanceId)) return answer(null, {})
-    // As the interface promises it; clients treat every refusal alike.
+    // The interface defines this status. Clients treat all errors alike.
     answer({ code: status.NOT_FOUND, details: `${appInstanceId} is not registered` })
   }
 

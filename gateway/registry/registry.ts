@@ -1,6 +1,6 @@
 import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts'
 import type { ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
-import { readIfThere, writeDurably } from '../durable-file.ts'
+import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { matches, type Registration, registrationLimits, sameRegistration } from './registration.ts'
 
@@ -14,10 +14,10 @@ type Options = { file: string; log: Log; now?: () => number }
 
 const lifeMs = registrationLimits.lifeSeconds * 1000
 
-/** A change is written at once, together with those that come with it; a mere refresh only now and then. */
+/** How long changes and refreshes are collected before the file is written. */
 const writeAfterMs = { change: 100, refresh: 60_000 } as const
 
-/** Which links are there. Survives a restart of the gateway; what is not refreshed goes. */
+/** `Registry` holds the registered links, also across restarts. A registration that is not refreshed expires. */
 export class Registry {
   readonly #options: Required<Options>
   readonly #entries = new Map<string, Entry>()
@@ -31,8 +31,8 @@ export class Registry {
 
   static async open(options: Options): Promise<Registry> {
     const registry = new Registry(options)
-    for (const entry of entriesFrom(await readIfThere(options.file))) {
-      // A clock that was set back must not make a registration last.
+    for (const entry of entriesFrom(await readIfExists(options.file))) {
+      // After a clock was set back, a registration must not live longer.
       const registeredAtMs = Math.min(entry.registeredAtMs, registry.#options.now())
       registry.#entries.set(entry.registration.appInstanceId, { ...entry, registeredAtMs })
     }
@@ -44,7 +44,7 @@ export class Registry {
     this.#listeners.push(listener)
   }
 
-  /** False when there is no room for one more. */
+  /** Registers a link. Returns false when the limit of links is reached. */
   register(registration: Registration): boolean {
     const before = this.#entries.get(registration.appInstanceId)
     if (before === undefined) this.purge()
@@ -52,14 +52,14 @@ export class Registry {
     const isChanged = before === undefined || !sameRegistration(before.registration, registration)
     this.#entries.set(registration.appInstanceId, { registration, registeredAtMs: this.#options.now() })
     if (before !== undefined && isChanged) {
-      this.#options.log.info({ link: registration.appInstanceId }, 'a link changed its registration')
+      this.#options.log.info({ link: registration.appInstanceId }, 'link changed its registration')
     }
-    this.#tell({ kind: 'registered', registration, isChanged })
+    this.#notify({ kind: 'registered', registration, isChanged })
     this.#writeIn(isChanged ? writeAfterMs.change : writeAfterMs.refresh)
     return true
   }
 
-  /** False when there is no such link. */
+  /** Removes a link. Returns false when it is not registered. */
   unregister(appInstanceId: string): boolean {
     const entry = this.#entries.get(appInstanceId)
     if (entry === undefined || this.#isExpired(entry)) return false
@@ -107,12 +107,12 @@ export class Registry {
 
   #remove({ registration }: Entry, why: 'unregistered' | 'expired'): void {
     this.#entries.delete(registration.appInstanceId)
-    this.#options.log.info({ link: registration.appInstanceId, why }, 'a link is gone')
-    this.#tell({ kind: 'gone', registration, why })
+    this.#options.log.info({ link: registration.appInstanceId, why }, 'link removed')
+    this.#notify({ kind: 'gone', registration, why })
     this.#writeIn(writeAfterMs.change)
   }
 
-  #tell(change: RegistryChange): void {
+  #notify(change: RegistryChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 
@@ -128,12 +128,12 @@ export class Registry {
     const { file, log } = this.#options
     this.#writing = this.#writing
       .then(() => writeDurably(file, JSON.stringify([...this.#entries.values()])))
-      .catch((error: unknown) => log.error({ error }, 'the registry could not be written; it goes on in memory'))
+      .catch((error: unknown) => log.error({ error }, 'the registry could not be written; it continues in memory'))
     return this.#writing
   }
 }
 
-/** What was written; a file that cannot be read is as good as none: links register again within a minute. */
+/** The stored entries. An unreadable file counts as empty, because links register again within a minute. */
 function entriesFrom(text: string | undefined): Entry[] {
   try {
     const entries: unknown = JSON.parse(text ?? '[]')

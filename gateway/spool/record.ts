@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 
-/** How an entry lies in a file: its length, a checksum, its text. */
+/** The format of an entry in a file: length, checksum, text. */
 
 const headerBytes = 8
 
-/** No entry is larger: what says so is not one of ours. */
+/** The largest entry. A larger length in a file means that the file is damaged. */
 export const largestEntryBytes = 16 * 1024 * 1024
 
 export function recordOf(entry: string): Buffer {
@@ -19,10 +19,7 @@ export function recordOf(entry: string): Buffer {
 
 export type Read = (position: number, length: number) => Promise<Buffer>
 
-/**
- * The entry at a position and where the next one begins; undefined when there is none: at the end, and where a crash
- * tore the last one.
- */
+/** The entry at a position, and the position of the next one. Undefined at the end, and at an incomplete entry after a crash. */
 export async function entryAt(read: Read, position: number): Promise<{ entry: string; next: number } | undefined> {
   const header = await read(position, headerBytes)
   if (header.length < headerBytes) return undefined

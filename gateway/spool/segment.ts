@@ -13,7 +13,7 @@ export function segmentNumber(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** One file of the spool: entries one after the other. */
+/** `Segment` is one file of the spool with consecutive entries. */
 export class Segment {
   readonly number: number
   readonly #folder: string
@@ -33,7 +33,7 @@ export class Segment {
     return new Segment(folder, { number, file, size: 0 })
   }
 
-  /** Takes what was written whole; what a crash tore off behind that is cut away. */
+  /** Opens a file, and removes an incomplete entry at its end. */
   static async open(folder: string, number: number): Promise<Segment> {
     const file = await open(join(folder, segmentName(number)), 'r+')
     const { size } = await file.stat()
@@ -51,7 +51,7 @@ export class Segment {
     return this.#size
   }
 
-  /** Back when it is on the disk. A write that failed leaves nothing behind that could be taken for an entry. */
+  /** Resolves when the record is on disk. A failed write leaves no incomplete entry. */
   async append(record: Buffer): Promise<void> {
     try {
       await this.#writeWhole(record)
@@ -63,7 +63,7 @@ export class Segment {
     this.#size += record.length
   }
 
-  /** A disk that is almost full takes a part and says so without an error; the rest is refused then. */
+  /** Writes the whole record. An almost full disk accepts a part without an error, and rejects the rest. */
   async #writeWhole(record: Buffer): Promise<void> {
     for (let done = 0; done < record.length; ) {
       const { bytesWritten } = await this.#file.write(record, done, record.length - done, this.#size + done)

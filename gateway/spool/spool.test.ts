@@ -41,7 +41,7 @@ function segmentsIn(folder: string): string[] {
 }
 
 describe('the spool', () => {
-  test('delivers in order, also what another start appended', async () => {
+  test('delivers entries in order, also those of an earlier start', async () => {
     const folder = temporaryFolder()
     const first = await opened(folder)
     await Promise.all([1, 2, 3].map((number) => first.append(printed({ number }))))
@@ -57,7 +57,7 @@ describe('the spool', () => {
     await third.close()
   })
 
-  test('tries an entry again until it is taken, and the others wait behind it', async () => {
+  test('retries an entry until it is delivered, while later entries wait', async () => {
     const spool = await opened(temporaryFolder())
     const tried: number[] = []
     const stopping = new AbortController()
@@ -74,7 +74,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('holds up whoever fills it, and lets go of files that were delivered', async () => {
+  test('makes append wait while the spool is full, and deletes delivered files', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 2_500_000)
     const text = 'x'.repeat(1_000_000)
@@ -99,7 +99,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('ends the wait of whoever must not wait any longer', async () => {
+  test('ends the wait of append at its signal', async () => {
     const spool = await opened(temporaryFolder(), 2_000)
     await spool.append(printed({ number: 1, text: 'x'.repeat(1_900) }))
     const stopping = new AbortController()
@@ -113,7 +113,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('goes on over many files', async () => {
+  test('continues over many files', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 100_000_000)
     for (let number = 0; number < 12; number++) await spool.append(printed({ number, text: 'x'.repeat(1_500_000) }))
@@ -127,7 +127,7 @@ describe('the spool', () => {
     await again.close()
   })
 
-  test('whatever a crash left of the last entry, all that were appended before it are there', async () => {
+  test('keeps all complete entries after a crash during the last one', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ maxLength: 60, unit: 'grapheme' }), { minLength: 1, maxLength: 8 }),
@@ -158,7 +158,7 @@ describe('the spool', () => {
     )
   })
 
-  test('a cursor that was lost means delivering again, never forgetting', async () => {
+  test('delivers all entries again after the cursor is lost', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder)
     await spool.append(printed({ number: 1 }))
@@ -171,7 +171,7 @@ describe('the spool', () => {
     await again.close()
   })
 
-  test('goes on delivering where it cannot write down how far it came', async () => {
+  test('continues delivery when the cursor cannot be written', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder)
     mkdirSync(join(folder, 'delivered.json.new'))
@@ -183,7 +183,9 @@ describe('the spool', () => {
     await again.close()
   })
 
-  test('holds up whoever fills the disk, and delivers what it has', { skip: !existsSync('/dev/full') }, async () => {
+  test('makes append wait while the disk is full, and delivers the stored entries', {
+    skip: !existsSync('/dev/full'),
+  }, async () => {
     const folder = temporaryFolder()
     const first = await opened(folder)
     await first.append(printed({ number: 1 }))
@@ -199,7 +201,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('takes nothing for appended of which the disk took a part', { skip: process.platform === 'win32' }, async () => {
+  test('does not treat a partly written entry as appended', { skip: process.platform === 'win32' }, async () => {
     const folder = temporaryFolder()
     const program = `
       import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
@@ -216,7 +218,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('what was appended is there after the process was killed', async () => {
+  test('keeps appended entries after the process is killed', async () => {
     const folder = temporaryFolder()
     const program = `
       import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}

@@ -1,28 +1,28 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
-import { readIfThere } from '../durable-file.ts'
+import { readIfExists } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { recordOf } from './record.ts'
 import { Segment, segmentNumber } from './segment.ts'
 
 type Options = { folder: string; limitBytes: number; log?: Log }
 
-/** A new file is begun after so many bytes: what was delivered is deleted by whole files. */
+/** The size of a file after which a new one is started. Delivered entries are deleted with their whole file. */
 const segmentBytes = 8 * 1024 * 1024
 
-/** Where nothing waits, a large file is not written on: it goes with the next entry. */
-const keptWhenEmptyBytes = 256 * 1024
+/** The largest file that is reused when the spool is empty. A larger one is deleted with the next entry. */
+const reusedWhenEmptyBytes = 256 * 1024
 
 type Waiter = { until: () => boolean; resolve: () => void }
 
 /**
- * What waits for the cloud: on disk, in order, bounded. An entry is any text; one that was appended survives a crash; it may be delivered
- * a second time after one, so whoever takes it must not mind.
+ * `Spool` is a bounded first-in-first-out queue on disk for data that waits for the cloud. An appended entry survives a
+ * crash. After a crash, entries may be delivered a second time, so the receiver must be idempotent.
  */
 export class Spool {
   readonly #options: Options
-  /** The oldest first; the last one is written to. */
+  /** Oldest first. New entries are appended to the last one. */
   readonly #segments: Segment[]
   #cursor: { segment: number; offset: number }
   #appended = 0
@@ -44,34 +44,34 @@ export class Spool {
     const numbers = (await readdir(options.folder))
       .flatMap((name) => segmentNumber(name) ?? [])
       .toSorted((a, b) => a - b)
-    const written = await readIfThere(join(options.folder, 'delivered.json'))
+    const written = await readIfExists(join(options.folder, 'delivered.json'))
     const cursor = cursorFrom(written)
     const segments: Segment[] = []
     for (const number of numbers) segments.push(await Segment.open(options.folder, number))
     if (segments.length === 0) segments.push(await Segment.create(options.folder, cursor.segment + 1))
     const spool = new Spool(options, { segments, cursor })
-    await spool.#takeUp()
+    await spool.#recover()
     return spool
   }
 
-  /** Bytes that wait for the cloud. */
+  /** The size of the entries that are not delivered. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }
 
-  /** Entries that wait for the cloud. */
+  /** The number of entries that are not delivered. */
   get waiting(): number {
     return this.#appended - this.#delivered
   }
 
-  /** Whether something could not be written, and waits for room on the disk. */
+  /** True while an entry waits for free disk space. */
   get isDiskFull(): boolean {
     return this.#isDiskFull
   }
 
   /**
-   * Back when the entry is on the disk; waits while the spool or the disk is full, so whoever fills it is held up. The
-   * signal ends that wait, with an error.
+   * Resolves when the entry is on disk. Waits while the spool or the disk is full, which slows down the producer. The signal
+   * ends the wait with an error.
    */
   append(entry: string, signal?: AbortSignal): Promise<void> {
     const record = recordOf(entry)
@@ -85,15 +85,15 @@ export class Spool {
     return appended
   }
 
-  /** Back when everything that waits now was delivered. */
+  /** Resolves when all current entries are delivered. */
   async settled(signal: AbortSignal): Promise<void> {
     const end = this.#appended
     await this.#when(() => this.#delivered >= end, signal)
   }
 
   /**
-   * Hands entries over, one after the other, until the signal ends it. An entry for which `deliver` throws is tried
-   * again, with growing pauses and the number of the attempt; the others wait behind it.
+   * Delivers the entries in order until the signal. When `deliver` throws, the entry is retried with back-off and the number
+   * of the attempt; later entries wait.
    */
   async deliver(deliver: (entry: string, attempt: number) => Promise<void>, signal: AbortSignal): Promise<void> {
     let attempt = 1
@@ -103,7 +103,7 @@ export class Spool {
       if (signal.aborted || this.#closing.signal.aborted) return
       const found = await this.#next()
       if (found === undefined) {
-        // The files were changed from outside: what cannot be read any more does not wait.
+        // Another program changed the files: unreadable entries are skipped.
         this.#delivered = this.#appended
         this.#waitingBytes = 0
         continue
@@ -132,7 +132,7 @@ export class Spool {
     return this.#waitingBytes === 0 || this.#waitingBytes + bytes <= this.#options.limitBytes
   }
 
-  /** What is delivered meanwhile, and whatever else is deleted, makes room again. */
+  /** Retries while the disk is full. Delivered entries and other deleted files free space. */
   async #writeWhenPossible(record: Buffer, signal?: AbortSignal): Promise<void> {
     const backOff = new BackOff({ longestMs: 15_000 })
     const ending = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
@@ -143,7 +143,7 @@ export class Spool {
         return
       } catch (error) {
         if (!isOutOfSpace(error) || ending.aborted) throw error
-        if (!this.#isDiskFull) this.#options.log?.error('the disk is full: scans pause until there is room')
+        if (!this.#isDiskFull) this.#options.log?.error('the disk is full: scans pause until space is free')
         this.#isDiskFull = true
         await pause(backOff.nextMs(), ending)
       }
@@ -153,7 +153,7 @@ export class Spool {
   async #write(record: Buffer): Promise<void> {
     let last = this.#last()
     const isFull = last.size > 0 && last.size + record.length > segmentBytes
-    if (isFull || (this.waiting === 0 && last.size > keptWhenEmptyBytes)) {
+    if (isFull || (this.waiting === 0 && last.size > reusedWhenEmptyBytes)) {
       last = await Segment.create(this.#options.folder, last.number + 1)
       this.#segments.push(last)
     }
@@ -165,11 +165,11 @@ export class Spool {
 
   #last(): Segment {
     const last = this.#segments.at(-1)
-    if (last === undefined) throw new Error('The spool has no file')
+    if (last === undefined) throw new Error('The spool has no segment')
     return last
   }
 
-  /** The entry at the cursor, moving to the next file where one has ended. */
+  /** The entry at the cursor. Moves to the next file at the end of a file. */
   async #next(): Promise<{ entry: string; next: number } | undefined> {
     for (;;) {
       const [segment, after] = this.#segments
@@ -187,26 +187,26 @@ export class Spool {
     this.#waitingBytes -= next - this.#cursor.offset
     this.#cursor.offset = next
     this.#delivered += 1
-    await this.#keepCursor()
+    await this.#writeCursor()
     this.#wake()
   }
 
   /**
-   * Lost with the power, or not written to a disk that is full: then the last entries are delivered a second time. That is
-   * no reason to deliver no more, which is what makes room.
+   * Writes the cursor. A failure is only logged: the last entries are then delivered a second time, but the delivery continues
+   * and frees space.
    */
-  async #keepCursor(): Promise<void> {
+  async #writeCursor(): Promise<void> {
     const file = join(this.#options.folder, 'delivered.json')
     try {
       await writeFile(`${file}.new`, JSON.stringify(this.#cursor), { mode: 0o600 })
       await rename(`${file}.new`, file)
     } catch (error) {
-      this.#options.log?.warn({ error }, 'how far was delivered could not be written down')
+      this.#options.log?.warn({ error }, 'the cursor of the spool could not be written')
     }
   }
 
-  /** After a start: forgets files that were delivered, and counts what waits. */
-  async #takeUp(): Promise<void> {
+  /** After a start: deletes delivered files, and counts the entries that wait. */
+  async #recover(): Promise<void> {
     while (this.#segments.length > 1 && (this.#segments[0]?.number ?? 0) < this.#cursor.segment) {
       await this.#segments.shift()?.remove()
     }
@@ -250,7 +250,7 @@ function cursorFrom(written: string | undefined): { segment: number; offset: num
     const { segment, offset } = JSON.parse(written ?? '{}')
     if (Number.isSafeInteger(segment) && Number.isSafeInteger(offset) && offset >= 0) return { segment, offset }
   } catch {
-    // A torn cursor means that all that is still there is delivered, some of it a second time.
+    // With a damaged cursor all remaining entries are delivered, some of them a second time.
   }
   return { segment: 0, offset: 0 }
 }

@@ -114,7 +114,6 @@ export const notYet: readonly string[] = [
   'cloud/platform/*',
   'cloud/platform/testing',
   'cloud/platform/uploaded-schemas',
-  'gateway',
   'link-sdk',
   'links',
 ]

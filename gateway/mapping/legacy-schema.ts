@@ -1,9 +1,9 @@
 import { assetTypeOf } from '@millwright/api/asset-schema.ts'
 import { compact, type Document, documentOf, documentsOf, isDocument, textOf } from './document.ts'
 
-/** From what links of the former generation send to the names of today. What is named as today stays as it is. */
+/** Converts documents of the legacy schema to the current schema. Fields with current names stay as they are. */
 
-/** What links tell about states and keeping is for the platform to say; addresses of the document itself are of no use. */
+/** Fields that are not imported: states and management fields, which the platform sets, and addresses of the document. */
 const notTaken = new Set([
   '@context',
   '@type',
@@ -32,7 +32,7 @@ const notTaken = new Set([
   'zone',
 ])
 
-export function modernised(document: Document, className?: string): Document {
+export function toCurrentSchema(document: Document, className?: string): Document {
   const kept = Object.entries(document).filter(([name]) => !notTaken.has(name))
   const { product_instance_identifier: product, product_instance_information: information } = document
   const identifiers = identifiersOf(document)
@@ -58,7 +58,7 @@ export function modernised(document: Document, className?: string): Document {
 
 const software = new Set(['SoftwareAsset', 'RunningSoftware', 'AssetLink', 'Dcd'])
 
-/** What it says it is, then what its schema is called. What is called by no name of ours was found, so it is a device. */
+/** The asset type: from the document, otherwise from the name of its schema. An unknown type becomes a device. */
 function typeOf(document: Document, className: string | undefined): string {
   const own = textOf(document.functional_object_type) ?? textOf(document['@type'])
   const named = own ?? className ?? 'Asset'
@@ -71,7 +71,7 @@ const identifierNames: Readonly<Record<string, string>> = {
   GatewayIdentifier: 'CertificateIdentifier',
 }
 
-/** Values that have no type of their own any more. */
+/** Legacy identifier types that the current schema stores as custom identifiers. */
 const customNames: Readonly<Record<string, string>> = {
   Ipv4Identifier: 'ipv4_address',
   Ipv6Identifier: 'ipv6_address',
@@ -102,7 +102,7 @@ function identifierOf(identifier: Document): Document[] {
   return [{ ...identifier, asset_identifier_type: identifierNames[type] ?? type }]
 }
 
-/** Links of the former generation leave the type out where the fields tell it. */
+/** The type of an identifier by its fields. Legacy links omit the type if the fields determine it. */
 function typeByFields(identifier: Document): string {
   if ('mac_address' in identifier) return 'MacIdentifier'
   if ('id_link' in identifier) return 'IdLinkIdentifier'
@@ -124,7 +124,7 @@ function serialIdentifierOf({ manufacturer_product: product, ...rest }: Document
   ]
 }
 
-/** A product was known by an address, and its maker by a hash of the name. */
+/** Converts product information. In the legacy schema, the id of a product is its link, and the id of a manufacturer is a hash. */
 function productOf(information: unknown): Document | undefined {
   const { serial_number: serial, manufacturer_product: product } = documentOf(information)
   if (serial === undefined && product === undefined) return undefined
@@ -158,7 +158,7 @@ function relatedOf({ connection_point: former, ...own }: Document): Document {
   return compact({ ...own, connection_point_id: own.connection_point_id ?? former })
 }
 
-/** A component was the software itself; running software had its artifact inside. */
+/** Converts a software component. In the legacy schema, a component is the software itself, or running software with an artifact. */
 function componentOf(component: Document): Document {
   const { software_component_type: type, artifact, running_sw_id: formerId, running_software_id: id } = component
   if (type !== undefined) {
@@ -174,7 +174,7 @@ function componentOf(component: Document): Document {
 }
 
 function artifactOf(artifact: Document): Document {
-  const modern = modernised(artifact)
+  const modern = toCurrentSchema(artifact)
   const isGateway = assetTypeOf(artifact.functional_object_type) === 'Gateway'
   return { ...modern, functional_object_type: isGateway ? 'Gateway' : 'SoftwareArtifact' }
 }

@@ -2,10 +2,10 @@ import { assetSchema } from '@millwright/api/asset-schema.ts'
 import { type Document, documentOf, isDocument } from './document.ts'
 
 /**
- * What of a document the inventory takes. Values are brought to the type that the schema wants; what does not fit is left
- * out and told by its JSON pointer, so that one bad field does not cost the whole device.
+ * Fits a document to the asset schema. Values are converted to the type of the schema. A value that does not fit is left out
+ * and reported with its JSON pointer, so that one invalid field does not reject the whole device.
  *
- * The schema is made into functions once: each looks at one kind of value and nothing else.
+ * The schema is compiled to functions once, one for each kind of value.
  */
 
 export type Fault = { pointer: string; detail: string }
@@ -28,25 +28,25 @@ type Schema = {
   maxItems?: number
 }
 
-/** Where something stands, and the list of what was wrong so far. */
-type At = { path: (string | number)[]; faults: Fault[] }
+/** The current path, and the faults so far. */
+type Position = { path: (string | number)[]; faults: Fault[] }
 
-/** The value as the schema wants it; undefined when it does not fit, or says nothing. */
-type Fit = (value: unknown, at: At) => unknown
+/** Converts a value to the type of the schema. Returns undefined when the value does not fit or is empty. */
+type Fit = (value: unknown, at: Position) => unknown
 
 type Class = {
   members: ReadonlyMap<string, Fit>
   required: readonly string[]
-  /** Where several classes may stand: the member that tells which one it is, and which there are. */
-  teller: { name: string; classes: readonly string[] } | undefined
+  /** The member that selects the class where several are allowed, and the allowed classes. */
+  discriminator: { name: string; classes: readonly string[] } | undefined
 }
 
-/** Of a class, the members that fit. Whether what it requires is there is for the caller to see. */
+/** The members of a document that fit a class. The caller checks required members. */
 export function fitMembers(document: Document, className: string, faults: Fault[]): Document {
   return membersOf(document, classNamed(className), { path: [], faults })
 }
 
-/** Whether a class has a member of that name. */
+/** True when a class has a member with this name. */
 export function hasMember(className: string, name: string): boolean {
   return classNamed(className).members.has(name)
 }
@@ -59,13 +59,17 @@ function classNamed(name: string): Class {
   if (known !== undefined) return known
   const { properties = {}, required = [], allOf } = definitions[name] ?? {}
   const members = new Map(Object.entries(properties).map(([member, schema]) => [member, fitterOf(schema)]))
-  const [teller] = allOf === undefined ? [] : Object.entries(properties)
-  const made = { members, required, teller: teller && { name: teller[0], classes: teller[1].enum ?? [] } }
+  const [discriminator] = allOf === undefined ? [] : Object.entries(properties)
+  const made = {
+    members,
+    required,
+    discriminator: discriminator && { name: discriminator[0], classes: discriminator[1].enum ?? [] },
+  }
   classes.set(name, made)
   return made
 }
 
-/** Classes refer to each other in circles: one is looked up when it is met. */
+/** Compiles a schema. A referenced class is looked up when a value is fitted, because classes have circular references. */
 function fitterOf(schema: Schema): Fit {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace('#/$defs/', '')
@@ -93,7 +97,7 @@ function listFitter(fit: Fit, limit = Number.POSITIVE_INFINITY): Fit {
   }
 }
 
-function fitObject(value: unknown, definition: Class, at: At): Document | undefined {
+function fitObject(value: unknown, definition: Class, at: Position): Document | undefined {
   const document = Array.isArray(value) && value.every(isDocument) ? documentOf(value) : value
   if (!isDocument(document)) return refuse(at, 'must be an object')
   const own = classOf(document, definition, at)
@@ -103,22 +107,22 @@ function fitObject(value: unknown, definition: Class, at: At): Document | undefi
   if (missing === undefined) return Object.keys(fitted).length === 0 ? undefined : fitted
   return below(at, missing, () => {
     const pointer = pointerTo(at.path)
-    // What is missing because it did not fit has been told.
-    const isTold = at.faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
-    return isTold ? undefined : refuse(at, 'is missing')
+    // A required member that did not fit has already been reported.
+    const isReported = at.faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
+    return isReported ? undefined : refuse(at, 'is missing')
   })
 }
 
-/** The class that an object says it is, where several may stand. */
-function classOf(document: Document, definition: Class, at: At): Class | undefined {
-  const { teller } = definition
-  if (teller === undefined) return definition
-  const told = document[teller.name]
-  if (typeof told === 'string' && teller.classes.includes(told)) return classNamed(told)
-  return below(at, teller.name, () => refuse(at, `must be one of ${teller.classes.join(', ')}`))
+/** The class of an object, by its discriminator if several classes are allowed. */
+function classOf(document: Document, definition: Class, at: Position): Class | undefined {
+  const { discriminator } = definition
+  if (discriminator === undefined) return definition
+  const told = document[discriminator.name]
+  if (typeof told === 'string' && discriminator.classes.includes(told)) return classNamed(told)
+  return below(at, discriminator.name, () => refuse(at, `must be one of ${discriminator.classes.join(', ')}`))
 }
 
-function membersOf(document: Document, { members }: Class, at: At): Document {
+function membersOf(document: Document, { members }: Class, at: Position): Document {
   const fitted: Document = {}
   for (const name of Object.keys(document)) {
     const fit = members.get(name) ?? notKnown
@@ -128,21 +132,21 @@ function membersOf(document: Document, { members }: Class, at: At): Document {
   return fitted
 }
 
-function below<Result>(at: At, step: string | number, work: () => Result): Result {
+function below<Result>(at: Position, step: string | number, work: () => Result): Result {
   at.path.push(step)
   const result = work()
   at.path.pop()
   return result
 }
 
-const notKnown: Fit = (_, at) => refuse(at, 'is not known here')
+const notKnown: Fit = (_, at) => refuse(at, 'is not defined here')
 
-function refuse({ path, faults }: At, detail: string): undefined {
+function refuse({ path, faults }: Position, detail: string): undefined {
   faults.push({ pointer: pointerTo(path), detail })
   return undefined
 }
 
-function pointerTo(path: At['path']): string {
+function pointerTo(path: Position['path']): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
@@ -161,8 +165,8 @@ function scalarFitter(schema: Schema): Fit {
   }
 }
 
-/** Links have no word for yes and no but text. */
-function fitBoolean(value: unknown, at: At): boolean | undefined {
+/** Converts text to a boolean, because links send booleans as text. */
+function fitBoolean(value: unknown, at: Position): boolean | undefined {
   const text = String(value).trim().toLowerCase()
   if (text === 'true' || text === '1') return true
   if (text === 'false' || text === '0') return false
@@ -182,23 +186,23 @@ function numberFitter(schema: Schema, type: 'integer' | 'number'): Fit {
   }
 }
 
-function textFitter(schema: Schema): (text: string, at: At) => string | undefined {
+function textFitter(schema: Schema): (text: string, at: Position) => string | undefined {
   const { const: only, enum: names, description, maxLength = Number.POSITIVE_INFINITY } = schema
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
   return (text, at) => {
-    // Only where the schema says so is an empty text a value.
+    // Empty text is a value only if the schema allows it.
     if (text === '') return schema.minLength === 0 ? text : undefined
     if (only !== undefined && text !== only) return refuse(at, `must be ${only}`)
     if (names?.includes(text) === false) return refuse(at, `must be one of ${names.join(', ')}`)
     if (pattern?.test(text) === false) return refuse(at, `must be: ${description ?? schema.pattern}`)
     if (!isLonger(text, maxLength)) return text
     if (pattern !== undefined) return refuse(at, `has more than ${maxLength} characters`)
-    refuse(at, `was cut to ${maxLength} characters`)
+    refuse(at, `was truncated to ${maxLength} characters`)
     return [...text].slice(0, maxLength).join('').trim()
   }
 }
 
-/** Characters as JSON Schema counts them: an emoji is one. */
+/** True when a text has more code points than the limit, as JSON Schema counts characters. */
 function isLonger(text: string, characters: number): boolean {
   return text.length > characters && [...text].length > characters
 }

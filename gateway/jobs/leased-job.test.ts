@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
-import type { Outgoing } from '../outgoing.ts'
-import { HeldJob } from './held-job.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
+import { LeasedJob } from './leased-job.ts'
 
 test('renews the lease after one second, then after two, so that a short scan reports its progress', async () => {
   const renewals: { waitSeconds?: number; progress?: number }[] = []
@@ -12,11 +12,11 @@ test('renews the lease after one second, then after two, so that a short scan re
     if (renewals.length === 2) second.resolve()
     return { data: { cancelRequested: false } }
   }
-  const outgoing = { gatekeeper: { renewLease } } as unknown as Outgoing
-  const held = new HeldJob({ job: { id: 'job' } as WorkflowJob, lease: 'lease', outgoing })
+  const cloud = { gatekeeper: { renewLease } } as unknown as CloudConnection
+  const leased = new LeasedJob({ job: { id: 'job' } as WorkflowJob, lease: 'lease', cloud })
 
-  await held.keepDuring(async () => {
-    held.note('Scanning', 40)
+  await leased.keepDuring(async () => {
+    leased.note('Scanning', 40)
     await second.promise
   })
 

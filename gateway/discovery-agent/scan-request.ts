@@ -7,12 +7,12 @@ import { documentsOf, textOf } from '../mapping/document.ts'
 /** A filter or an option of a job, ready for the link. */
 export type Parameter = { key: string; operator: number; value: Variant; text: string }
 
-export type Wanted = { assetLinkId: string; filters: Parameter[]; options: Parameter[] }
+export type ScanRequest = { assetLinkId: string; filters: Parameter[]; options: Parameter[] }
 
-type Knowledge = Pick<LinkReport, 'filters' | 'options'> | undefined
+type DeclaredParameters = Pick<LinkReport, 'filters' | 'options'> | undefined
 
-/** What a job asks for; throws a sentence when it asks for what cannot be. */
-export function wantedOf(definition: Record<string, unknown>, link: Knowledge): Wanted {
+/** Parses the definition of a discovery job. Throws an error with a readable message for an invalid definition. */
+export function scanRequestOf(definition: Record<string, unknown>, link: DeclaredParameters): ScanRequest {
   return {
     assetLinkId: textOf(definition.assetLinkId) ?? '',
     filters: parametersOf('filter', definition.filters ?? definition.discoveryFilters, link?.filters ?? []),
@@ -23,14 +23,13 @@ export function wantedOf(definition: Record<string, unknown>, link: Knowledge): 
 function parametersOf(kind: string, given: unknown, declared: readonly LinkParameter[]): Parameter[] {
   return documentsOf(given).map(({ key, value, comparisonOperator = 'EQUAL', dataType }) => {
     const name = String(key)
-    // The link's own word counts: it refuses a value of any other type.
+    // The type that the link declares has priority, because the link rejects values of other types.
     const type = declared.find((parameter) => parameter.key === name)?.dataType ?? dataTypeNamed(dataType)
     const variant = variantOfType(variantTypeOf(type), value as JsonValue)
-    if (variant === undefined)
-      throw new Error(`The ${kind} ${name} must be of type ${type}, which the given value is not`)
+    if (variant === undefined) throw new Error(`The ${kind} ${name} must have the type ${type}`)
     const operator = (comparisonOperators as readonly unknown[]).indexOf(comparisonOperator)
     if (operator === -1)
-      throw new Error(`The ${kind} ${name} has the comparison ${comparisonOperator}, which links do not know`)
+      throw new Error(`The ${kind} ${name} has the unknown comparison operator ${comparisonOperator}`)
     return { key: name, operator, value: variant, text: typeof value === 'string' ? value : JSON.stringify(value) }
   })
 }

@@ -7,19 +7,19 @@ import type { OwnKey } from './identity/key.ts'
 import { requestProof } from './identity/signatures.ts'
 import type { TokenSource } from './identity/token.ts'
 
-/** The cloud holds an answer up to 30 seconds when there is nothing to say. */
+/** The time limit of a response. The cloud holds a response up to 30 seconds while there is no news. */
 const answerMs = 75_000
 
-/** How long one connection attempt may take. */
+/** The time limit of one connection attempt. */
 const connectMs = 10_000
 
-/** The way from this network to the cloud. */
-export function networkTo(proxy: string | undefined): Dispatcher {
+/** The HTTP dispatcher for the platform, with the proxy if one is configured. */
+export function dispatcherFor(proxy: string | undefined): Dispatcher {
   const limits = { connect: { timeout: connectMs }, headersTimeout: answerMs, bodyTimeout: answerMs, connections: 64 }
   return proxy === undefined ? new Agent(limits) : new ProxyAgent({ uri: proxy, ...limits })
 }
 
-/** `fetch` over that way: what carries no token of ours goes through it. */
+/** `fetch` over the dispatcher, for requests without a token of the gateway. */
 export function fetchOver(dispatcher: Dispatcher): typeof fetch {
   return async (input, init = {}) => {
     const headers = Object.fromEntries(new Headers(init.headers))
@@ -38,14 +38,14 @@ export function fetchOver(dispatcher: Dispatcher): typeof fetch {
   }
 }
 
-export type OutgoingRequest = {
+export type CloudRequest = {
   method: string
-  /** Below the origin of the cloud, with the query. */
+  /** The path and query below the origin of the platform. */
   path: string
   headers?: Record<string, string | string[]>
   body?: string | Readable | undefined
   signal?: AbortSignal | undefined
-  /** The answer has no end of its own. */
+  /** True for an event stream, which has no end. */
   lasting?: boolean
 }
 
@@ -54,10 +54,10 @@ export type Answer = { status: number; headers: Dispatcher.ResponseData['headers
 type Options = { baseUrl: string; key: OwnKey; clock: Clock; tokens: TokenSource; dispatcher: Dispatcher }
 
 /**
- * The one way out of the gateway: every request to the cloud passes here and gets the token and the proof that it is
- * ours, whether an agent in this process makes it or one that came through the proxy.
+ * `CloudConnection` sends all requests of the gateway to the platform, and adds the token and the proof of possession. Both
+ * the agents of this process and the auth proxy use it.
  */
-export class Outgoing {
+export class CloudConnection {
   readonly #options: Options
   readonly #closing = new AbortController()
   readonly gatekeeper: Client<typeof gatekeeper>
@@ -68,19 +68,19 @@ export class Outgoing {
     this.gatekeeper = client(gatekeeper, overHttp({ baseUrl, fetch: (input, init) => this.#fetch(input, init) }))
   }
 
-  /** Answers whatever the cloud answers; throws when it cannot be asked. */
-  async send(outgoing: OutgoingRequest): Promise<Answer> {
-    const { answer, token } = await this.#attempt(outgoing)
+  /** Returns any response of the platform. Throws when the platform is not reachable. */
+  async send(cloud: CloudRequest): Promise<Answer> {
+    const { answer, token } = await this.#attempt(cloud)
     if (answer.status !== 401) return answer
     this.#options.tokens.forget(token)
-    if (outgoing.body instanceof Readable) return answer
+    if (cloud.body instanceof Readable) return answer
     await answer.body.resume().toArray()
-    const { answer: second, token: another } = await this.#attempt(outgoing)
+    const { answer: second, token: another } = await this.#attempt(cloud)
     if (second.status === 401) this.#options.tokens.forget(another)
     return second
   }
 
-  async #attempt({ method, path, headers, body, signal, lasting }: OutgoingRequest) {
+  async #attempt({ method, path, headers, body, signal, lasting }: CloudRequest) {
     const { baseUrl, key, clock, tokens, dispatcher } = this.#options
     const url = new URL(path, baseUrl)
     const token = await tokens.get()
@@ -99,10 +99,10 @@ export class Outgoing {
         ...(lasting === true ? { bodyTimeout: 0 } : {}),
       })
       clock.observe(textOf(answered.date))
-      tokens.noteReached(true)
+      tokens.reportReachability(true)
       return { answer: { status: statusCode, headers: answered, body: answer }, token }
     } catch (error) {
-      if (signal?.aborted !== true) tokens.noteReached(false)
+      if (signal?.aborted !== true) tokens.reportReachability(false)
       throw error
     }
   }
@@ -119,7 +119,7 @@ export class Outgoing {
     return responseOf(answer)
   }
 
-  /** Ends what the gateway's own agents wait for. */
+  /** Aborts the pending requests of the gateway's agents. */
   close(): void {
     this.#closing.abort()
   }

@@ -2,35 +2,35 @@ import { pause } from '@millwright/api/back-off.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
-import type { Outgoing } from '../outgoing.ts'
+import type { CloudConnection } from '../cloud-connection.ts'
 
-/** How a job ended, as the cloud is told. */
-export type Ending = {
+/** The outcome of a job, as reported to the cloud. */
+export type JobOutcome = {
   state: 'FINISHED' | 'FAILED' | 'CANCELED'
   message?: string
   result?: Record<string, unknown>
 }
 
-/** Why work on a job stops before it is done. */
+/** Why the work on a job stops early. */
 export type StopReason = 'canceled' | 'abandoned' | 'stopping'
 
-/** Well before the lease runs out, also when one attempt is lost. */
+/** The renewal interval. It is short enough that one lost renewal does not end the lease. */
 const renewEveryMs = 10_000
 
 /** The first renewals follow each other faster, so that a short scan reports its progress too. The interval doubles. */
 const firstRenewalMs = 1_000
 
-/** A job whose lease was lost is offered again to this gateway at once, if it is still wanted. */
+/** The time within which the cloud offers a job with a lost lease to this gateway again. */
 const adoptWithinMs = 60_000
 
 const longestMessage = 1_024
 
-type Options = { job: WorkflowJob; lease: string; outgoing: Outgoing; renewEveryMs?: number | undefined }
+type Options = { job: WorkflowJob; lease: string; cloud: CloudConnection; renewEveryMs?: number | undefined }
 
-/** A job that this gateway works on: kept by renewing its lease, given up when the cloud wants that. */
-export class HeldJob {
+/** `LeasedJob` is a job that this gateway works on. It renews the lease, and stops when the cloud cancels the job. */
+export class LeasedJob {
   readonly job: WorkflowJob
-  readonly #outgoing: Outgoing
+  readonly #cloud: CloudConnection
   readonly #renewEveryMs: number
   #intervalMs: number
   readonly #stopping = new AbortController()
@@ -39,10 +39,10 @@ export class HeldJob {
   #lostAtMs: number | undefined
   #note: { progress?: number; message?: string } = {}
 
-  constructor({ job, lease, outgoing, ...options }: Options) {
+  constructor({ job, lease, cloud, ...options }: Options) {
     this.job = job
     this.#lease = lease
-    this.#outgoing = outgoing
+    this.#cloud = cloud
     this.#renewEveryMs = options.renewEveryMs ?? renewEveryMs
     this.#intervalMs = Math.min(firstRenewalMs, this.#renewEveryMs)
   }
@@ -51,7 +51,7 @@ export class HeldJob {
     return this.#lease
   }
 
-  /** Says that work on the job must stop, with a `StopReason`. */
+  /** Aborts with a `StopReason` when the work on the job must stop. */
   get signal(): AbortSignal {
     return this.#stopping.signal
   }
@@ -70,15 +70,15 @@ export class HeldJob {
     if (progress !== undefined) this.#note.progress = Math.min(progress, 99)
   }
 
-  /** The cloud had given up on us and offers the job again: what was begun goes on. */
+  /** Continues with a new lease after the old lease expired and the cloud offered the job again. */
   adopt(lease: string): void {
     this.#lease = lease
     this.#lostAtMs = undefined
   }
 
-  /** Renews the lease while the work lasts. A cloud that cannot be reached is no reason to stop. */
+  /** Renews the lease until the work is done. The work continues while the cloud is not reachable. */
   async keepDuring<Result>(work: () => Promise<Result>): Promise<Result> {
-    const renewing = this.#keep()
+    const renewing = this.#renewUntilDone()
     try {
       return await work()
     } finally {
@@ -87,7 +87,7 @@ export class HeldJob {
     }
   }
 
-  async #keep(): Promise<void> {
+  async #renewUntilDone(): Promise<void> {
     const signal = AbortSignal.any([this.#done.signal, this.#stopping.signal])
     const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
     while (!signal.aborted) {
@@ -99,12 +99,12 @@ export class HeldJob {
     }
   }
 
-  /** The cloud answers when it is time for the next one, or as soon as the job is canceled. */
+  /** The cloud holds the response until the next renewal is due, or until the job is canceled. */
   async #renew(): Promise<void> {
     const lease = this.#lease
     const waitSeconds = Math.min(Math.floor(this.#intervalMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
     try {
-      const { data } = await this.#outgoing.gatekeeper.renewLease({
+      const { data } = await this.#cloud.gatekeeper.renewLease({
         params: { id: lease },
         body: { data: { jobId: this.job.id, waitSeconds, ...this.#note } },
       })

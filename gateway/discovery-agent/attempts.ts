@@ -1,0 +1,65 @@
+import { type DeviceDestination, destinationOf } from '../device-info/device-info.ts'
+import type { Credential } from '../job-credentials.ts'
+import type { MappingResult } from '../mapping/asset.ts'
+import { addressesOf } from './device-address.ts'
+import type { ReportedError } from './device-error.ts'
+import { locationOf, type ProtectedDevice } from './protected-device.ts'
+import type { ReportedDevice } from './scan.ts'
+
+/** One device with the credentials that are tried. */
+export type Attempt = { locked: ProtectedDevice; credential: Credential }
+
+/**
+ * True when a reported device is the device at the requested address, and not a module inside it. Modules are reached
+ * through the address of the device that contains them.
+ */
+export function isAt(address: string, { asset }: MappingResult, { isAlone }: { isAlone: boolean }): boolean {
+  return isAlone || addressesOf(asset).includes(address)
+}
+
+/** `Attempts` assigns the results of a link to the attempts: by the connection, otherwise by the address. */
+export class Attempts {
+  readonly #byKey: Map<string, Attempt>
+  readonly #byAddress: Map<string, Attempt[]>
+  readonly #unanswered: Set<Attempt>
+
+  constructor(all: readonly Attempt[]) {
+    this.#byKey = new Map(all.map((one) => [one.locked.place.key, one]))
+    this.#byAddress = Map.groupBy(all, ({ locked }) => locked.place.address)
+    this.#unanswered = new Set(all)
+  }
+
+  /** The attempts without a result. */
+  get unanswered(): Attempt[] {
+    return [...this.#unanswered]
+  }
+
+  /** The attempt that found a device. Most links report no connection, so the addresses of the device are compared. */
+  ofDevice({ mapped, connection }: ReportedDevice): Attempt | undefined {
+    const found = this.#find(connection, addressesOf(mapped.asset))
+    if (found !== undefined) this.#unanswered.delete(found)
+    return found
+  }
+
+  /** The attempt that an error belongs to. An attempt with a device is not failed by a later error. */
+  ofError({ connection }: ReportedError): Attempt | undefined {
+    const found = this.#find(connection, [])
+    return found !== undefined && this.#unanswered.delete(found) ? found : undefined
+  }
+
+  #find(connection: ReportedError['connection'], addresses: readonly string[]): Attempt | undefined {
+    const place = connection && locationOf(connection)
+    const known = place && this.#byKey.get(place.key)
+    return known ?? this.#at([place?.address ?? [], addresses].flat())
+  }
+
+  /** The attempt at an address. Devices may share an address; attempts without a result have priority. */
+  #at(addresses: readonly string[]): Attempt | undefined {
+    const there = addresses.flatMap((address) => this.#byAddress.get(address) ?? [])
+    return there.find((one) => this.#unanswered.has(one)) ?? there[0]
+  }
+}
+
+export function targetOf({ locked: { place }, credential }: Attempt): DeviceDestination {
+  return destinationOf(place.connection, credential)
+}

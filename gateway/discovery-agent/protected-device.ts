@@ -1,0 +1,62 @@
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
+import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import { protectedText } from '../job-credentials.ts'
+import { addressIn, canonical } from './device-address.ts'
+import type { ReportedError } from './device-error.ts'
+
+/** The location of a device: the connection of its link, and its IP address if it is known. */
+export type DeviceLocation = { connection: ConnectionParameterSet; key: string; address: string | undefined }
+
+/** A device that requires credentials, with a known IP address, so that the cloud can select credentials. */
+export type ProtectedDevice = { place: DeviceLocation & { address: string }; error: DeviceError }
+
+export function locationOf(connection: ConnectionParameterSet): DeviceLocation {
+  const { parameterJson } = connection
+  try {
+    const parameters: unknown = JSON.parse(parameterJson)
+    return { connection, key: canonical(parameters), address: addressIn(parameters) }
+  } catch {
+    return { connection, key: parameterJson, address: addressIn({ address: parameterJson }) }
+  }
+}
+
+/** Returns the protected device of an error; undefined for other errors and for devices without an address. */
+export function protectedDeviceOf({ error, connection }: ReportedError): ProtectedDevice | undefined {
+  if (error.code !== Code.UNAUTHENTICATED || connection === undefined) return undefined
+  const { address, ...place } = locationOf(connection)
+  return address === undefined ? undefined : { place: { ...place, address }, error }
+}
+
+export function rejectedError({ error }: ProtectedDevice, refused: number): DeviceError {
+  return { ...error, description: protectedText(refused) }
+}
+
+export function withoutCredentials({ error }: ProtectedDevice, why: string): DeviceError {
+  return { ...error, description: `The device is protected, and credentials could not be requested: ${why}` }
+}
+
+/** The error when the link failed for another reason, so that it is unknown whether the credentials are correct. */
+export function unreadable(
+  { error }: ProtectedDevice,
+  { code, reason }: { code: number; reason: string },
+): DeviceError {
+  const description = `The device is protected, and the link could not read it with credentials: ${reason}`
+  return { ...error, code, description: description.slice(0, 4_000) }
+}
+
+export function unsupported({ error }: ProtectedDevice): DeviceError {
+  return {
+    ...error,
+    description:
+      'The device is protected, and this link does not support credentials: it scanned all devices again instead of this one',
+  }
+}
+
+export function noResponseError({ error }: ProtectedDevice): DeviceError {
+  return {
+    ...error,
+    code: Code.UNAVAILABLE,
+    description: 'The device did not respond to the request with credentials',
+  }
+}
