@@ -35,14 +35,14 @@ import { services } from './services/services.ts'
 
 export type CloudOptions = {
   database: Database
-  /** The pool's address, for the one connection that listens for changes of access; absent behind a pooler. */
+  /** The pool's address, for the connection that listens for changes of access. Undefined behind a pooler. */
   listenAt: Address | undefined
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
-  /** Names of the services to run here; empty runs all. */
+  /** Names of the services to run in this process. Empty runs all. */
   local: readonly string[]
-  /** Where the others are: name to URL. */
+  /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>
   baseUrl: string
   tokenLifetimeSeconds: number
@@ -51,26 +51,26 @@ export type CloudOptions = {
   corsOrigins: string[]
   trustedProxies: string[]
   metricsToken: string | undefined
-  /** Whether /metrics answers without its token to this machine: not when a proxy may run here. */
+  /** Whether /metrics needs no token from this machine. False if a proxy may run here. */
   metricsFromLoopback: boolean
   tracing: Tracing | undefined
-  /** Check every answer against its contract: on in tests. */
+  /** Validates every response against its contract. On in tests. */
   strict: boolean
 }
 
 export type Cloud = {
   context: Context
-  /** The origin that clients use; set when it is not known before listening. */
+  /** The origin that clients use. Set later if it is unknown before listening. */
   setBaseUrl(url: string): void
-  /** Why `/readyz` answers 503 although the services work; undefined when there is no such reason any more. */
+  /** Sets the reason why `/readyz` returns 503 although the services work; undefined removes it. */
   setNotReady(reason: string | undefined): void
   listen(at: { host: string; port: number }): Promise<number>
   inject: Awaited<ReturnType<typeof createServer>>['inject']
-  /** Finishes what was accepted, then stops. */
+  /** Finishes accepted requests, then stops. */
   close(): Promise<void>
 }
 
-/** The cloud part in one process: the hub of its services behind the front. */
+/** Opens the platform in one process: its services behind the front. */
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
@@ -175,7 +175,7 @@ function localServices({ local, remote }: CloudOptions): Service[] {
   return services.filter(({ contract }) => local.includes(contract.name))
 }
 
-/** Requests for services that run elsewhere are admitted here and answered there. */
+/** Routes to services in other processes. This process authorizes the requests, and the other one handles them. */
 function forwards(
   { remote }: CloudOptions,
   here: readonly Service[],
@@ -199,7 +199,7 @@ function logAnswer(
   log.info({ requestId, method, route, status, ms: Math.round(ms * 10) / 10, ...who }, 'answered')
 }
 
-/** Safe defaults for everything; a page that needs more says so itself. */
+/** Secure defaults. A page that needs more sets its own headers. */
 function securityHeaders(baseUrl: string): Record<string, string> {
   return {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

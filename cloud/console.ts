@@ -6,9 +6,9 @@ import { etagOf, type Page, type PageRequest, type PageResponse } from './platfo
 const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
 /**
- * No script and no style but those of the build, no request to anybody else. Text becomes markup only through the one
- * policy that the console installs, which lets drawings of its own icons pass and nothing else. Pictures may be blobs:
- * what the platform draws is fetched with a token first.
+ * The content security policy of the console: scripts and styles of the build only, requests to the platform only. Text
+ * becomes markup only through the policy that the console installs, which allows its own icons. Images may be blobs,
+ * because drawings of the platform are fetched with a token.
  */
 const policy = [
   "default-src 'none'",
@@ -43,42 +43,42 @@ const notBuilt = `<!doctype html>
 `
 
 /**
- * The console as it was built last. `/console/files/` has names that change with their content, so browsers keep them;
- * every other address below `/console/` without an ending is a page of the console, and answers with its frame.
+ * Serves the console as it was built last. Names below `/console/files/` change with their content, so browsers cache
+ * them. Every other path below `/console/` without an extension is a page of the console and returns its frame.
  */
 export function consolePages(): Page[] {
-  const builds = new Builds()
-  const frame = (asked: PageRequest) => builds.serve('index.html', asked)
+  const builds = new BuildFiles()
+  const frame = (request: PageRequest) => builds.serve('index.html', request)
   return [
     { path: '/', answer: frame },
     { path: '/auth/callback', answer: frame },
     { path: '/console', answer: frame },
     {
       path: '/console/*',
-      answer(asked) {
-        const name = asked.path.slice('/console/'.length)
+      answer(request) {
+        const name = request.path.slice('/console/'.length)
         if (!isPlain(name)) return undefined
-        return extname(name) === '' ? frame(asked) : builds.serve(name, asked)
+        return extname(name) === '' ? frame(request) : builds.serve(name, request)
       },
     },
   ]
 }
 
-/** Names of files that a build has: no way out of its folder. */
+/** Returns true for plain file names, which cannot leave the folder of the build. */
 function isPlain(name: string): boolean {
   return !name.includes('..') && !name.includes('\0') && !name.includes('\\') && !/\.(br|gz|json)$/.test(name)
 }
 
-type Kept = { bytes: Buffer; etag: string; encoding: 'br' | 'gzip' | undefined }
+type CachedFile = { bytes: Buffer; etag: string; encoding: 'br' | 'gzip' | undefined }
 
-/** Files of the current build, kept in memory; a new build is noticed with the next page that is opened. */
-class Builds {
+/** Caches the files of the current build. A new build is detected with the next page. */
+class BuildFiles {
   #stamp = ''
-  readonly #files = new Map<string, Promise<Kept | undefined>>()
+  readonly #files = new Map<string, Promise<CachedFile | undefined>>()
 
-  async serve(name: string, asked: PageRequest): Promise<PageResponse | undefined> {
-    if (name === 'index.html') await this.#notice()
-    const found = await this.#find(name, encodingsOf(asked.headers['accept-encoding']))
+  async serve(name: string, request: PageRequest): Promise<PageResponse | undefined> {
+    if (name === 'index.html') await this.#detectNewBuild()
+    const found = await this.#find(name, encodingsOf(request.headers['accept-encoding']))
     if (found === undefined) return name === 'index.html' ? missing() : undefined
     const mediaType = mediaTypes[extname(name)] ?? 'application/octet-stream'
     const isHashed = name.startsWith('files/')
@@ -95,16 +95,16 @@ class Builds {
     }
   }
 
-  async #notice(): Promise<void> {
+  async #detectNewBuild(): Promise<void> {
     const stamp = await readFile(join(distFolder, 'current'), 'utf8').catch(() => '')
     if (stamp === this.#stamp) return
     this.#stamp = stamp
     this.#files.clear()
   }
 
-  /** Smallest first; what is not there in one form may be there in another. */
-  async #find(name: string, encodings: readonly ('br' | 'gzip')[]): Promise<Kept | undefined> {
-    if (this.#stamp === '') await this.#notice()
+  /** Returns the smallest available encoding. */
+  async #find(name: string, encodings: readonly ('br' | 'gzip')[]): Promise<CachedFile | undefined> {
+    if (this.#stamp === '') await this.#detectNewBuild()
     for (const encoding of [...encodings, undefined]) {
       const found = await this.#read(name, encoding)
       if (found !== undefined) return found
@@ -112,8 +112,8 @@ class Builds {
     return undefined
   }
 
-  /** What is missing is not remembered: anybody can make up names. */
-  #read(name: string, encoding: Kept['encoding']): Promise<Kept | undefined> {
+  /** Missing files are not cached, because clients can invent names. */
+  #read(name: string, encoding: CachedFile['encoding']): Promise<CachedFile | undefined> {
     const file = name + { br: '.br', gzip: '.gz', none: '' }[encoding ?? 'none']
     const kept = this.#files.get(file)
     if (kept !== undefined) return kept

@@ -3,16 +3,16 @@ import { test } from 'node:test'
 import { v7 } from 'uuid'
 import { testHub } from './platform/testing/hub.ts'
 
-/** Whatever somebody types as a filter: the answer is assets, relations or what is wrong with it, never a fault of ours. */
+/** Any text as a filter returns assets, relations or an error about the filter, never a 5xx. */
 
 const count = Number(process.env.MILLWRIGHT_FILTERS ?? 10_000)
 const atOnce = 16
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
-// Most of them are refused, and writing down where in the program costs more than refusing.
+// Most filters are refused, and creating stack traces costs more than refusing.
 Error.stackTraceLimit = 0
 
-/** Small and quick (mulberry32), and the same again from the same seed. */
+/** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */
 function randomFrom(start: number): (below: number) => number {
   let state = start
   return (below) => {
@@ -87,7 +87,7 @@ const noise = [
   '$1',
 ]
 
-test(`${count} random filters, none is a fault of ours`, async () => {
+test(`returns no 5xx for ${count} random filters`, async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const random = randomFrom(seed)

@@ -7,7 +7,7 @@ import { type Access, ensureAdministrator } from './first-run.ts'
 import { type TestHub, testHub } from './platform/testing/hub.ts'
 import { requestToken } from './services/identity/testing.ts'
 
-describe('a tenant that nobody can enter', () => {
+describe('tenant without users', () => {
   let folder: string
 
   before(async () => {
@@ -24,7 +24,7 @@ describe('a tenant that nobody can enter', () => {
     return (await requestToken(hub, form)).status === 200
   }
 
-  test('is opened by one of two processes that start at once, and the file says how', async () => {
+  test('gets one administrator when two processes start at once, and the file contains the access', async () => {
     await using hub = await testHub()
     await using sibling = await hub.sibling()
     const made = await Promise.all(
@@ -41,7 +41,7 @@ describe('a tenant that nobody can enter', () => {
     assert.equal(await ensureAdministrator(hub.context.database, hub.tenant, place()), undefined)
   })
 
-  test('is opened by the next start when the first one ended before its commit', async () => {
+  test('gets an administrator at the next start when the first one ended before its commit', async () => {
     await using hub = await testHub()
     const { database } = hub.context
     await rm(place().file, { force: true })
@@ -56,7 +56,7 @@ describe('a tenant that nobody can enter', () => {
     assert.deepEqual(await readdir(folder), ['first-run.json'])
   })
 
-  test('is opened by the next start when the first one ended between its commit and the file', async () => {
+  test('gets its file at the next start when the first one ended between commit and file', async () => {
     await using hub = await testHub()
     const { database } = hub.context
     const made = await ensureAdministrator(database, hub.tenant, place())

@@ -9,7 +9,7 @@ import { createTenant, findTenant } from './platform/tenants/tenants.ts'
 import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts/accounts.ts'
 import { findSecret } from './services/identity/store.ts'
 
-/** How to get in, as it is written to `first-run.json`. */
+/** The access that is written to `first-run.json`. */
 export type Access = {
   baseUrl: string
   clientId: string
@@ -19,7 +19,7 @@ export type Access = {
 }
 
 export type FirstRun = {
-  file: string /** Present while the file is there. */
+  file: string /** Defined while the file exists. */
   access: Access | undefined
   isNew: boolean
 }
@@ -29,32 +29,32 @@ type Options = { cloud: Cloud; owner: Address; home: string; baseUrl: string; is
 const tenantName = 'default'
 const adminUser = 'admin'
 
-/** A platform that nobody can enter yet gets a tenant, an administrator and a client for programs. */
+/** Creates a tenant, an administrator and a client for programs on a platform without users. */
 export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
   const file = join(home, 'first-run.json')
-  if (!isIdentityHere) return { file, access: await refreshed(file, baseUrl), isNew: false }
+  if (!isIdentityHere) return { file, access: await refreshAccess(file, baseUrl), isNew: false }
   const access = await ensureAdministrator(cloud.context.database, await ensureTenant(owner), { file, baseUrl })
-  return { file, access: access ?? (await refreshed(file, baseUrl)), isNew: access !== undefined }
+  return { file, access: access ?? (await refreshAccess(file, baseUrl)), isNew: access !== undefined }
 }
 
 /**
- * Creates the first accounts; undefined when the tenant has users already. The file appears after the commit, so what it
- * says works from then on. The credentials are stored beside it before the commit: after a crash in between, the next start
- * finds them there. Of two processes that start at the same time one does it.
+ * Creates the first accounts. Returns undefined if the tenant has users already. The file appears after the commit, so
+ * that its content works. The credentials are stored in a draft before the commit: after a crash in between, the next
+ * start finds them there. If two processes start at the same time, one creates them.
  */
 export async function ensureAdministrator(
   database: Database,
   { tenantId }: Scope,
   { file, baseUrl }: { file: string; baseUrl: string },
 ): Promise<Access | undefined> {
-  if (await hasPeople(database, { tenantId })) {
+  if (await hasUsers(database, { tenantId })) {
     await recoverDraft(database, { tenantId }, file)
     return undefined
   }
-  const made = await database.transaction({ tenantId }, async (tx) => {
+  const created = await database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
     const scope = { tenantId, transaction: tx }
-    if (await hasPeople(database, scope)) return undefined
+    if (await hasUsers(database, scope)) return undefined
     const secret = newServerUserSecret()
     const access: Access = { baseUrl, ...secret, adminUser, adminPassword: newPassword() }
     await writeDraft(file, access)
@@ -62,11 +62,13 @@ export async function ensureAdministrator(
     await createAdministrator(database, scope, access.adminPassword)
     return access
   })
-  if (made !== undefined) await publish(file)
-  return made
+  if (created !== undefined) await publish(file)
+  return created
 }
 
-/** A crash after the commit left the draft: it becomes the file. A draft whose transaction was rolled back is deleted. */
+/**
+ * A crash after the commit leaves the draft: it becomes the file. A draft whose transaction was rolled back is deleted.
+ */
 async function recoverDraft(database: Database, scope: Scope, file: string): Promise<void> {
   const draft = await readAccess(draftOf(file))
   if (draft === undefined) return
@@ -75,9 +77,9 @@ async function recoverDraft(database: Database, scope: Scope, file: string): Pro
   else await rm(draftOf(file), { force: true })
 }
 
-async function hasPeople(database: Database, scope: Scope): Promise<boolean> {
-  const people = await database.read(scope, (handle) => listPrincipals(handle, { kind: 'user', limit: 1, offset: 0 }))
-  return people.total > 0
+async function hasUsers(database: Database, scope: Scope): Promise<boolean> {
+  const users = await database.read(scope, (handle) => listPrincipals(handle, { kind: 'user', limit: 1, offset: 0 }))
+  return users.total > 0
 }
 
 /** The first user of a tenant is its administrator. */
@@ -96,20 +98,20 @@ async function ensureTenant(address: Address): Promise<Scope> {
   try {
     const found = await findTenant(owner, tenantName)
     if (found !== undefined) return { tenantId: found.id }
-    // Another process may start at the same time: whose tenant it is does not matter.
-    const made = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
+    // A concurrent start may create the tenant, which has the same result.
+    const created = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
       const other = await findTenant(owner, tenantName)
       if (other === undefined) throw error
       return other
     })
-    return { tenantId: made.id }
+    return { tenantId: created.id }
   } finally {
     await owner.end()
   }
 }
 
-/** The file may be deleted once it was read; while it is there, its address is kept current. */
-async function refreshed(file: string, baseUrl: string): Promise<Access | undefined> {
+/** The operator may delete the file. While it exists, its URL is updated. */
+async function refreshAccess(file: string, baseUrl: string): Promise<Access | undefined> {
   const access = await readAccess(file)
   if (access === undefined) return undefined
   if (access.baseUrl !== baseUrl) {
@@ -127,7 +129,7 @@ async function readAccess(file: string): Promise<Access | undefined> {
   }
 }
 
-/** Puts the draft in place. Another process of the same home may have done it already. */
+/** Renames the draft to the file. Another process of the same home may have done it already. */
 async function publish(file: string): Promise<void> {
   await rename(draftOf(file), file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -138,7 +140,7 @@ function draftOf(file: string): string {
   return `${file}.draft`
 }
 
-/** On the disk when it returns: the accounts that it describes are committed next. */
+/** The draft is on disk when it returns, before the accounts are committed. */
 async function writeDraft(file: string, access: Access): Promise<void> {
   await rm(draftOf(file), { force: true })
   await writeFile(draftOf(file), `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600, flush: true })

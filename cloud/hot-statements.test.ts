@@ -14,7 +14,7 @@ import { tenantTables } from './platform/testing/statements.ts'
 import { requestToken } from './services/identity/testing.ts'
 
 /**
- * Row-level security lets only leakproof operators reach an index, so a statement that is fast for the owner may read
+ * With row-level security only leakproof operators can use an index, so a statement that is fast for the owner may read
  * the whole table for the application. Here every statement of the hot paths is explained as the application, under its
  * policy, on tables with many rows.
  */
@@ -28,16 +28,16 @@ type Plan = {
 }
 
 const many = 20_000
-/** More than this many rows looked at and thrown away means that an index was not used as it should be. */
+/** More discarded rows than this mean that an index was not used as intended. */
 const wasted = 500
 
-describe('every hot statement uses an index', () => {
+describe('uses an index for every hot statement', () => {
   let hub: TestHub
   let admin: TestCaller
   let ids: Awaited<ReturnType<typeof fill>>
 
   before(async () => {
-    // Plans depend on all rows of a table, also on those of other tenants.
+    // Plans depend on all rows of a table, including those of other tenants.
     hub = await testHub({ own: true })
     admin = await hub.as('administrator')
     ids = await fill()
@@ -262,7 +262,7 @@ describe('every hot statement uses an index', () => {
     return data.detail.result
   }
 
-  /** What is wrong with the plan, if anything. */
+  /** Returns the faults of the plan. */
   async function explain(text: string, values: readonly unknown[]): Promise<string[]> {
     const tables = await tenantTables()
     const client = await openClient(hub.database.app)
@@ -273,7 +273,7 @@ describe('every hot statement uses an index', () => {
       const { rows } = await client.query(`explain (analyze, format json) ${text}`, [...values])
       return faults(rows[0]['QUERY PLAN'][0].Plan as Plan, tables)
     } catch (error) {
-      // A write that was sent before cannot be sent again as it was; its plan was seen when it was explained first.
+      // A write cannot be sent again unchanged. Its plan was recorded when it was explained first.
       if (/^23/.test((error as { code?: string }).code ?? '')) return []
       throw error
     } finally {
@@ -294,7 +294,7 @@ describe('every hot statement uses an index', () => {
     return [...own, ...(plan.Plans ?? []).flatMap((inner) => faults(inner, tables))]
   }
 
-  /** A tenant with many of everything, beside a neighbour with as many. */
+  /** Fills a tenant with many rows of every kind, and another tenant with as many. */
   async function fill() {
     const neighbour = await hub.anotherTenant()
     const made = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
@@ -357,7 +357,7 @@ describe('every hot statement uses an index', () => {
   }
 })
 
-/** Many assets with an identifier each, all found by one of a hundred gateways. */
+/** Many assets with one identifier each, all found by one of a hundred gateways. */
 async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,
@@ -424,7 +424,7 @@ function platform(hub: TestHub) {
   return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
 }
 
-/** Many instances of ten versions of a link; half apply to one network, half to one of their own each. */
+/** Many instances of ten versions of a link. Half apply to one shared network, half to a separate one each. */
 async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
   await owner.query('analyze assets')
   await owner.query(
@@ -432,7 +432,7 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
      select $1, gen_random_uuid(), $2, n::text, 'u', '{}', 'x' from generate_series(1, 10) n`,
     [tenantId, product.identifier],
   )
-  // Sealed by nobody, so they apply where nothing is asked for; the others are never opened.
+  // Not really sealed: they apply where no secret is needed, and the others are never opened.
   await owner.query(
     `insert into credential_instances (tenant_id, id, schema_id, name, shown, sealed, ip_ranges, created_by, modified_by,
                                        modified_at, asset_id, copied_from)
@@ -467,7 +467,7 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
   )
 }
 
-/** Many jobs of a hundred clients, one in seven of them open; one tag of each is rare, the other is not. */
+/** Many jobs of a hundred clients, one in seven open. One tag of each is rare, the other is frequent. */
 async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,

@@ -3,7 +3,7 @@ import { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Transit } from './platform/secrets/transit.ts'
 import type { CloudConfiguration } from './settings.ts'
 
-/** The master keys as configured; a wrong one ends the start before anything else is started. */
+/** Opens the configured master keys. An invalid key stops the start first. */
 export function openMasterKeys(configuration: CloudConfiguration, home: string): Promise<MasterKeys> {
   const { masterKey, previousMasterKeys, masterKeyFile } = configuration
   return MasterKeys.open({

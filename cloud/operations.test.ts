@@ -18,7 +18,7 @@ import { errorsOf } from './platform/http/openapi.ts'
 import { type RawAnswer, type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { inputValidator } from './platform/validation.ts'
 
-/** Generated: what holds for every operation of every contract, present and future, without anybody writing it down. */
+/** Generated tests: rules for every operation of every contract, including future ones. */
 
 const anyId = '01980000-0000-7000-8000-000000000000'
 
@@ -39,7 +39,7 @@ const brokenBodies: [string, string][] = [
   ['a body that would change prototypes', '{"__proto__":{"admin":true},"data":{}}'],
 ]
 
-test('every schema of every contract is a JSON Schema', () => {
+test('validates that every schema of every contract is a JSON Schema', () => {
   const ajv = new Ajv2020({ strict: false })
   for (const { contract, name, operation } of operations) {
     const { params, query, body, answers } = operation
@@ -68,12 +68,12 @@ describe('every operation', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('there are operations to test', () => {
+  test('finds operations to test', () => {
     assert.ok(guarded.length > 20 && permitted.length > 20 && withBody.length > 5)
   })
 
   for (const row of guarded) {
-    test(`${row.contract.name}.${row.name} answers 401 without a token`, async () => {
+    test(`${row.contract.name}.${row.name} returns 401 without a token`, async () => {
       const answer = await send(hub, row, undefined)
       assert.equal(answer.status, 401)
       assert.equal(problemIn(row, answer).code, 'unauthenticated')
@@ -84,27 +84,27 @@ describe('every operation', () => {
   }
 
   for (const row of forPeers) {
-    test(`${row.contract.name}.${row.name} is not there for anybody but our own services`, async () => {
+    test(`${row.contract.name}.${row.name} returns 404 to callers other than services of the platform`, async () => {
       assert.equal((await send(hub, row, undefined)).status, 401)
       assert.equal((await send(hub, row, everybody.token)).status, 404)
     })
   }
 
   for (const row of permitted) {
-    test(`${row.contract.name}.${row.name} answers 403 without ${row.operation.access}`, async () => {
+    test(`${row.contract.name}.${row.name} returns 403 without ${row.operation.access}`, async () => {
       const answer = await send(hub, row, nobody.token)
       assert.equal(answer.status, 403)
       assert.equal(problemIn(row, answer).code, 'forbidden')
       assert.equal(problemIn(row, answer).detail, `Permission denied: requires \`${row.operation.access}\``)
     })
 
-    test(`${row.contract.name}.${row.name} needs no permission but ${row.operation.access}`, async () => {
+    test(`${row.contract.name}.${row.name} needs no permission except ${row.operation.access}`, async () => {
       const role = `only-${row.operation.access}`.replaceAll('_', '-').slice(0, 60)
       await everybody.exchange(contracts.authorization, 'createRole', {
         body: { data: { name: role, permissions: [row.operation.access] } },
       })
       const just = await hub.as(role)
-      // An answer that lasts would be waited for: with a wrong question it is refused right after the door.
+      // A stream would not end. With an invalid parameter it is refused right after the authorization.
       const lasts = Object.values(row.operation.answers).some(isLasting)
       const answer = await send(hub, row, just.token, undefined, lasts ? 'no-such-parameter=1' : undefined)
       assert.notEqual(problemIn(row, answer)?.code, 'forbidden')
@@ -112,8 +112,8 @@ describe('every operation', () => {
   }
 
   for (const row of withBody) {
-    for (const [what, body] of brokenBodies.filter(([, body]) => !isWelcome(row.operation, body))) {
-      test(`${row.contract.name}.${row.name} answers 400 to ${what}`, async () => {
+    for (const [what, body] of brokenBodies.filter(([, body]) => !isAccepted(row.operation, body))) {
+      test(`${row.contract.name}.${row.name} returns 400 for ${what}`, async () => {
         const answer = await send(hub, row, everybody.token, body)
         assert.equal(answer.status, 400)
         const { code } = problemIn(row, answer)
@@ -123,7 +123,7 @@ describe('every operation', () => {
   }
 
   for (const row of guarded) {
-    test(`${row.contract.name}.${row.name} refuses a query parameter it does not know`, async () => {
+    test(`${row.contract.name}.${row.name} refuses an unknown query parameter`, async () => {
       const answer = await send(hub, row, everybody.token, undefined, 'no-such-parameter=1')
       assert.equal(answer.status, 400)
       assert.match(problemIn(row, answer).code, /^(unknown_parameter|invalid_query)$/)
@@ -131,7 +131,7 @@ describe('every operation', () => {
   }
 
   for (const row of guarded.filter(({ operation }) => operation.params !== undefined)) {
-    test(`${row.contract.name}.${row.name} answers what its contract names when the thing is not there`, async () => {
+    test(`${row.contract.name}.${row.name} returns a listed status when the resource does not exist`, async () => {
       const answer = await send(hub, row, everybody.token)
       if (answer.status < 400) return
       const { code } = problemIn(row, answer)
@@ -159,13 +159,13 @@ function send(
   })
 }
 
-/** The problem in an answer, in whatever words its contract tells it. */
+/** The problem in a response, in the error format of its contract. */
 function problemIn({ contract }: Row, { body }: RawAnswer): ProblemDocument {
   return (contract.errorWords?.hear(body) ?? body) as ProblemDocument
 }
 
-/** Whether the contract takes such a body: one that is free in its form is not broken by it. */
-function isWelcome({ body: schema, ...operation }: Operation, text: string): boolean {
+/** Returns true if the contract accepts such a body, because its schema has no restrictions. */
+function isAccepted({ body: schema, ...operation }: Operation, text: string): boolean {
   if (schema === undefined || text.includes('__proto__')) return false
   try {
     inputValidator({ method: operation.method, path: '', summary: '', access: 'public', answers: {}, body: schema })({

@@ -15,14 +15,14 @@ type Options = {
   readiness: Readiness
   metrics: Metrics
   metricsToken: string | undefined
-  /** False when a proxy on this machine may forward requests of others: then /metrics always needs its token. */
+  /** False if a proxy on this machine may forward external requests: then /metrics always needs its token. */
   metricsFromLoopback: boolean
 }
 
 const jsonType = 'application/json; charset=utf-8'
 const htmlType = 'text/html; charset=utf-8'
 
-/** What is served besides the operations of the contracts. */
+/** The pages and documents besides the operations of the contracts. */
 export function pages({ contracts, readiness, metrics, ...options }: Options): Page[] {
   return [
     ...consolePages(),
@@ -66,7 +66,7 @@ type MetricsRequest = {
   headers: Record<string, string | string[] | undefined>
 } & Pick<Options, 'metricsToken' | 'metricsFromLoopback'>
 
-/** From this machine itself, where loopback is trusted, or with the configured token. */
+/** Returns true for requests from this machine, if loopback is trusted, or with the configured token. */
 export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoopback }: MetricsRequest): boolean {
   const proxied = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
   if (metricsFromLoopback && /^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
@@ -74,7 +74,7 @@ export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoop
   return sameBytes(Buffer.from(String(headers.authorization)), Buffer.from(`Bearer ${metricsToken}`))
 }
 
-/** The API reference: one document for all, one per service, and a page to read them. */
+/** The API reference: one document for all services, one per service, and a page that displays them. */
 function documentPages(contracts: readonly Contract[]): Page[] {
   const whole = { title: 'Millwright', version: productVersion, description: 'Open industrial asset management.' }
   const explorer = createRequire(import.meta.url).resolve('openapi-explorer/dist/browser/openapi-explorer.min.js')

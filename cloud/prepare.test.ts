@@ -9,8 +9,8 @@ import { prepareDatabase } from './prepare.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
 
-describe('preparing a database', { skip }, () => {
-  test('works for an owner that may create roles and no more, at every start', async () => {
+describe('database preparation', { skip }, () => {
+  test('works for an owner that can create roles and nothing else, at every start', async () => {
     await using place = await ownDatabase('createrole')
     for (let start = 1; start <= 2; start++) {
       const { app, server } = await prepare(place.owner)
@@ -19,7 +19,7 @@ describe('preparing a database', { skip }, () => {
     }
   })
 
-  test('works by URL too, also by one that names a socket folder', async () => {
+  test('accepts a URL, also one that names a socket folder', async () => {
     await using place = await ownDatabase('createrole')
     const { host, user, database } = place.owner
     const { app } = await prepare({ url: `postgres://${user}@/${database}?host=${encodeURIComponent(host)}` })
@@ -28,7 +28,7 @@ describe('preparing a database', { skip }, () => {
     await client.end()
   })
 
-  test('gives another application role the same rights', async () => {
+  test('grants another application role the same rights', async () => {
     await using place = await ownDatabase('createrole')
     await prepare(place.owner)
     await using other = await place.role('login')
@@ -40,7 +40,7 @@ describe('preparing a database', { skip }, () => {
     await client.end()
   })
 
-  test('refuses an application role that could see more than its tenant', async () => {
+  test('refuses an application role that could read more than its tenant', async () => {
     await using place = await ownDatabase('createrole')
     await prepare(place.owner)
     for (const [attributes, reason] of [
@@ -53,7 +53,7 @@ describe('preparing a database', { skip }, () => {
     await assert.rejects(prepare(place.owner, place.owner), oneSentence(/owns the table/))
   })
 
-  test('says what to do when the owner may not create roles, or nobody answers', async () => {
+  test('reports what to do when the owner cannot create roles or the server does not respond', async () => {
     await using place = await ownDatabase('nocreaterole')
     await assert.rejects(prepare(place.owner), oneSentence(/MILLWRIGHT_DATABASE_APP_URL/))
     await assert.rejects(
@@ -75,7 +75,7 @@ function oneSentence(pattern: RegExp) {
   return (error: unknown) => error instanceof StartError && pattern.test(error.message) && !error.message.includes('\n')
 }
 
-/** An empty database whose owner is a role with these attributes, as an operator would make it. */
+/** An empty database whose owner has these attributes, as an operator would create it. */
 async function ownDatabase(attributes: 'createrole' | 'nocreaterole') {
   const clone = await testDatabase()
   if ('url' in clone.owner) throw new TypeError('This test needs the server of the test kit')

@@ -26,23 +26,25 @@ export const migrationSources = [
   ...services.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations])),
 ]
 
-/** Everywhere that something sealed is kept. */
+/** All columns with sealed values. */
 export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]
 
 type Options = {
-  /** As whom the tables are made and changed. */
+  /** The user that creates and changes the tables. */
   owner: Address
-  /** As whom requests run; made when it is not given. */
+  /** The user that requests run as. It is created if not given. */
   app: Address | undefined
   binding: Binding | 'auto'
   masterKeys: MasterKeys
-  /** Brings back what was in a backup: into the tables as they were then, before they are brought forward. */
+  /** Restores a backup into the tables of its version, before later migrations run. */
   filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 
 export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
 
-/** Makes a database ready for this version, as its owner: tables, keys, the application's role, what services start with. */
+/**
+ * Prepares a database for this version as its owner: tables, keys, the application's role, initial data of services.
+ */
 export async function prepareDatabase({
   owner: address,
   app,
@@ -57,7 +59,7 @@ export async function prepareDatabase({
   })
   try {
     await requireVersion(owner)
-    const appRole = app === undefined ? await makeRole(owner) : await roleOf(app)
+    const appRole = app === undefined ? await createRole(owner) : await roleOf(app)
     if (filling !== undefined) {
       await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
       await filling.fill(owner)
@@ -74,7 +76,7 @@ export async function prepareDatabase({
   }
 }
 
-/** Spreads all tables of the product over a Citus cluster. */
+/** Distributes all tables of the product over a Citus cluster. */
 export async function distributeTables(owner: Owner, appRole: string): Promise<Distribution> {
   return distribute(owner, { referenceTables, migrations: await readMigrations(migrationSources), appRole })
 }
@@ -95,13 +97,13 @@ async function databaseOf(owner: Owner): Promise<string> {
   return rows[0]?.name ?? ''
 }
 
-async function makeRole(owner: Owner): Promise<string> {
+async function createRole(owner: Owner): Promise<string> {
   const role = `${await databaseOf(owner)}_app`
   await ensureApplicationRole(owner, role)
   return role
 }
 
-/** The login role of this database: its password is sealed in it, so that every process can find it. */
+/** The login role of this database. Its password is sealed in the database, so that every process can read it. */
 async function applicationAddress(
   owner: Owner,
   address: Address,
@@ -111,7 +113,7 @@ async function applicationAddress(
   const password = await sharedPassword(owner, secrets, `database role ${user}`)
   await setPassword(owner, { name: user, password })
   if (!('url' in address)) return { ...address, database, user, password }
-  // Not by the URL parser: it refuses the form without a host, which names a socket folder in its parameters.
+  // Not with the URL parser, because it refuses a URL without a host, whose parameters name a socket folder.
   return {
     url: address.url.replace(
       /^(\w+:\/\/)(?:[^@/]*@)?/,
@@ -133,7 +135,7 @@ async function roleOf(app: Address): Promise<string> {
   }
 }
 
-/** Looks at the server as the pool will see it, and refuses a user that could see more than its tenant. */
+/** Inspects the server as the pool will use it, and refuses a user that could read more than its tenant. */
 async function inspect(app: Address, binding: Binding | 'auto'): Promise<Server> {
   const client = await openClient(app)
   try {

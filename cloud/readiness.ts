@@ -2,16 +2,16 @@ import type { Database } from './platform/database/database.ts'
 
 type Options = {
   database: Database
-  /** Where the services are that run in other processes: name to URL. */
+  /** The URLs of services in other processes, by name. */
   remote: ReadonlyMap<string, string>
 }
 
-/** For each check; the answer is due within one second, whatever the database does. */
+/** The limit for each check. The response is due within one second in any state of the database. */
 const checkMs = 700
 
 /**
- * `Readiness` decides what `/readyz` answers. The platform is ready when the process has started completely, the database
- * works, and the processes with the other services answer.
+ * `Readiness` decides the response of `/readyz`. The platform is ready when the process has started completely, the
+ * database works, and the processes with the other services respond.
  */
 export class Readiness {
   readonly #options: Options
@@ -25,7 +25,7 @@ export class Readiness {
     this.#notReady = reason
   }
 
-  /** Why the platform is not ready, in one short sentence without internals; undefined when it is. */
+  /** The reason why the platform is not ready, in one short sentence without internals; undefined if it is ready. */
   async reason(): Promise<string | undefined> {
     if (this.#notReady !== undefined) return this.#notReady
     const [outage, missing] = await Promise.all([this.#options.database.outage(checkMs), this.#missingServices()])
@@ -33,7 +33,10 @@ export class Readiness {
     return missing.length === 0 ? undefined : `Not reachable: ${missing.join(', ')}`
   }
 
-  /** Services of other processes that do not answer. Their `/healthz` is asked: their readiness depends on this process. */
+  /**
+   * Services of other processes that do not respond. It checks their `/healthz`, because their readiness depends on
+   * this process.
+   */
   async #missingServices(): Promise<string[]> {
     const urls = Map.groupBy(this.#options.remote, ([, url]) => url)
     const missing = await Promise.all(

@@ -13,8 +13,8 @@ import { plantedCredential, useEverything } from './platform/testing/usage.ts'
 import { inputValidator } from './platform/validation.ts'
 
 /**
- * Generated: a secret that was put into a credential is looked for in the answer of every operation of every contract, asked
- * by every built-in role, and in what goes with them.
+ * Generated tests: the secret of a credential must not appear in the response of any operation of any contract, for any
+ * built-in role, nor in events, documents or pages.
  */
 
 type Row = { contract: Contract; name: string; operation: Operation }
@@ -27,7 +27,7 @@ const changes = operations.filter(({ operation }) => writes(operation) && operat
 const deletions = operations.filter(({ operation }) => operation.method === 'DELETE')
 const roles = Object.keys(builtInRoles) as BuiltInRoleName[]
 
-/** The secret as it is, and in the usual disguises. */
+/** The secret as it is, and in common encodings. */
 const disguises = [
   plantedWord,
   encodeURIComponent(plantedCredential),
@@ -35,11 +35,11 @@ const disguises = [
   Buffer.from(plantedCredential).toString('base64').replace(/=+$/, ''),
 ]
 
-describe('the secret of a credential is nowhere to be read', () => {
+describe('secret of a credential', () => {
   let hub: TestHub
   let callers: Map<BuiltInRoleName, TestCaller>
   let ids: Awaited<ReturnType<typeof plant>>
-  /** Paths of things that are there. */
+  /** Paths of resources that exist. */
   let there: string[]
 
   before(async () => {
@@ -51,7 +51,7 @@ describe('the secret of a credential is nowhere to be read', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  /** What `useEverything` planted, by the names of the parameters that lead to it. */
+  /** The resources that `useEverything` created, by the names of their path parameters. */
   async function plant() {
     const admin = await hub.as('administrator')
     const [instance] = (await admin.credentials.listInstances({ query: { assigned: false } })).data
@@ -68,7 +68,7 @@ describe('the secret of a credential is nowhere to be read', () => {
     }
   }
 
-  test('though it is given to a gateway, so that there is something to look for', async () => {
+  test('is delivered to a gateway, so that the tests have a value to search for', async () => {
     const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const { data } = await hub.context.peers(credentials, system).selectCredentials({
       body: {
@@ -84,31 +84,31 @@ describe('the secret of a credential is nowhere to be read', () => {
   })
 
   for (const role of roles) {
-    test(`by asking every question as ${role}`, async () => {
+    test(`is not in any read response for ${role}`, async () => {
       for (const row of reads) assertHidden(row, await send(row, { role }))
     })
   }
 
   for (const role of roles) {
-    test(`by sending what is refused to every operation as ${role}, not even what was just sent`, async () => {
+    test(`is not in refusals of any operation for ${role}, even if it was just sent`, async () => {
       for (const row of operations.filter(({ operation }) => operation.body !== undefined)) {
-        for (const body of refusable.filter((one) => !isWelcome(row.operation, one)))
+        for (const body of refusable.filter((one) => !isAccepted(row.operation, one)))
           assertHidden(row, await send(row, { role, body }))
       }
     })
   }
 
   for (const role of roles) {
-    test(`by changing things as ${role}`, async () => {
+    test(`is not in responses of changes by ${role}`, async () => {
       for (const row of changes) assertHidden(row, await send(row, { role }))
     })
   }
 
-  test('in the stream of events', async () => {
+  test('is not in the stream of events', async () => {
     await hub.settle()
     const base = await listening(hub)
     const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
-    // Everybody else is told some of what an administrator is told.
+    // The events of an administrator include those of all other roles.
     const told = await streamed(`${base}/events/v1/stream?after=0`, {
       token: admin().token,
       until: meta.newestPosition,
@@ -117,14 +117,14 @@ describe('the secret of a credential is nowhere to be read', () => {
     assertNone('the stream', told)
   })
 
-  test('in the description of the interface, the console or the figures', async () => {
+  test('is not in the API documents, the console or the metrics', async () => {
     const paths = ['/openapi.json', '/', '/docs', '/metrics', '/healthz', '/version']
     const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
     for (const path of [...paths, ...prefixes]) assertNone(path, (await hub.request({ method: 'GET', path })).text)
   })
 
   for (const role of roles.toSorted((a, b) => Number(a === 'administrator') - Number(b === 'administrator'))) {
-    test(`by deleting everything as ${role}`, async () => {
+    test(`is not in responses of deletions by ${role}`, async () => {
       for (const row of deletions) assertHidden(row, await send(row, { role }))
     })
   }
@@ -150,7 +150,7 @@ describe('the secret of a credential is nowhere to be read', () => {
     })
   }
 
-  /** The path of something that is there, wherever we know of something. */
+  /** The path of an existing resource, if there is one. */
   function pathFor(contract: Contract, operation: Operation): string {
     const [template = ''] = pathsOf(contract, operation)
     if (contract.name === 'credentials')
@@ -159,7 +159,7 @@ describe('the secret of a credential is nowhere to be read', () => {
     return there.find((path) => pattern.test(path)) ?? template.replace(/\{(\w+)\}/g, () => ids.assetId)
   }
 
-  /** One that is taken, for the credentials themselves; one that is refused for the rest. */
+  /** A valid body for the credentials, and an invalid body for all other operations. */
   function bodyOf(contract: string, name: string, operation: Operation): string | undefined {
     if (operation.body === undefined) return undefined
     const own: Record<string, object> = {
@@ -177,15 +177,15 @@ describe('the secret of a credential is nowhere to be read', () => {
   }
 })
 
-/** Bodies that no operation takes, each with the secret in it. */
+/** Bodies that no operation accepts, each with the secret in it. */
 const refusable = [
   `{"data":{"values":{"password":"${plantedCredential}"`,
   JSON.stringify({ data: plantedCredential }),
   JSON.stringify({ data: { values: { password: plantedCredential }, metadata: plantedCredential } }),
 ]
 
-/** Whether a body fits the contract: what is free in its form may hold anything. */
-function isWelcome({ body }: Operation, text: string): boolean {
+/** Returns true if the contract accepts the body, because its schema has no restrictions. */
+function isAccepted({ body }: Operation, text: string): boolean {
   if (body === undefined) return false
   try {
     const input = { body: JSON.parse(text) }
@@ -217,7 +217,7 @@ function assertNone(where: string, text: string): void {
   }
 }
 
-/** What a stream tells until it has come to a position. */
+/** Reads a stream up to a position. */
 async function streamed(url: string, { token, until }: { token: string; until: number }): Promise<string> {
   const abort = new AbortController()
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: abort.signal })

@@ -15,7 +15,7 @@ import {
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
 
-/** An address or a network, by its own numbers. */
+/** An IP address or network in numeric form. */
 function networkOrUndefined(text: string): string | undefined {
   const [address = '', bits, ...more] = text.split('/')
   const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -23,7 +23,7 @@ function networkOrUndefined(text: string): string | undefined {
   return longest > 0 && fits && more.length === 0 ? text : undefined
 }
 
-/** Everything about the cloud part that can be set, with its default. `millwright config` prints it. */
+/** All settings of the platform, with defaults. `millwright config` prints them. */
 export const cloudSettings = {
   home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder for data, keys and logs' }),
   host: text('MILLWRIGHT_HOST', { default: '127.0.0.1', help: 'Address to listen on' }),
@@ -147,7 +147,7 @@ export function readCloudConfiguration(environment: Record<string, string | unde
   return readConfiguration(cloudSettings, environment, otherVariables)
 }
 
-/** Read by the test kit, so that a mistyped name of ours still shows. */
+/** Read by the tests. They are listed, so that a mistyped name of the product is still detected. */
 export const testVariables = [
   'MILLWRIGHT_TEST_DATABASE_URL',
   'MILLWRIGHT_TEST_BINDING',
@@ -156,7 +156,7 @@ export const testVariables = [
   'MILLWRIGHT_FUZZ',
 ]
 
-/** Who works with the command line has them set for that; here they say nothing. */
+/** Settings of the command line, which the platform ignores. */
 export const commandLineVariables = [
   'MILLWRIGHT_URL',
   'MILLWRIGHT_PROFILE',

@@ -16,13 +16,16 @@ export type RunningCloud = {
   cloud: Cloud
   baseUrl: string
   home: string
-  /** What was made because there was nothing yet, and where it is written down. */
+  /** The accounts that the first start created, and the file that contains them. */
   firstRun: FirstRun
-  /** Whether the caller has to start a gateway beside it: it is configured, and every service that enrols it is here. */
+  /**
+   * Whether the caller must start a local gateway: it is configured, and all services that enrol it run in this
+   * process.
+   */
   hasLocalGateway: boolean
-  /** `/readyz` answers 200 from now on. Called by the caller once the local gateway is enrolled, where there is one. */
+  /** Makes `/readyz` return 200. The caller calls it once the local gateway is enrolled, if there is one. */
   setReady(): void
-  /** Resolves if the platform cannot go on, with the reason. */
+  /** Resolves with the reason if the platform can no longer run. */
   failed: Promise<string>
   stop(): Promise<void>
 }
@@ -37,7 +40,7 @@ type StartOptions = {
 
 const embeddedDatabase = 'millwright'
 
-/** From the configuration to a platform that answers. */
+/** Starts the platform from its configuration. */
 export async function startCloud(
   environment: Environment,
   { onProgress = () => {}, withGateway = false }: StartOptions = {},
@@ -45,7 +48,7 @@ export async function startCloud(
   const configuration = readCloudConfiguration(environment)
   const remote = peersOf(configuration.peers)
   const log = createLog({ level: configuration.logLevel })
-  const home = await makeHome(configuration.home)
+  const home = await createHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   const engine = await openEngine(configuration, { home, log, onProgress })
   try {
@@ -78,7 +81,7 @@ export async function startCloud(
       strict: false,
     })
     try {
-      // The first run needs the address, so it comes after listening; until it is committed, nothing can be used.
+      // The first run needs the URL, so it comes after listening. The platform is not ready before it is committed.
       cloud.setNotReady('The first run is not finished')
       const port = await cloud.listen(configuration)
       const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port)
@@ -90,7 +93,7 @@ export async function startCloud(
         baseUrl,
         isIdentityHere: isHere(configuration, 'identity'),
       })
-      const hasLocalGateway = withGateway && configuration.localGateway === 'on' && isWhole(configuration)
+      const hasLocalGateway = withGateway && configuration.localGateway === 'on' && hasAllServices(configuration)
       cloud.setNotReady(hasLocalGateway ? 'The local gateway is not enrolled' : undefined)
       return {
         cloud,
@@ -112,17 +115,17 @@ export async function startCloud(
   }
 }
 
-export async function makeHome(given: string): Promise<string> {
+export async function createHome(given: string): Promise<string> {
   const home = resolve(given)
   await mkdir(home, { recursive: true, mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
-    throw new StartError(`The folder ${home} cannot be made (${error.code}): set MILLWRIGHT_HOME to one that can.`)
+    throw new StartError(`The folder ${home} cannot be created (${error.code}): set MILLWRIGHT_HOME to another folder.`)
   })
   return home
 }
 
 type Engine = { owner: Address; failed: Promise<string>; stop(): Promise<void> }
 
-/** The database server: the configured one, or one of our own in the home. */
+/** The database server: the configured one, or an embedded one in the home. */
 async function openEngine(
   configuration: CloudConfiguration,
   { home, log, onProgress }: { home: string; log: Log; onProgress: Progress },
@@ -133,7 +136,7 @@ async function openEngine(
   onProgress('Starting PostgreSQL')
   const postgres = await startPostgres({ home, log: onProgress, warn: (sentence) => log.warn(sentence) })
   await ensureDatabase(postgres.connection)
-  const failed = postgres.exited.then(() => `PostgreSQL ended, and the data in ${home} is gone.`)
+  const failed = postgres.exited.then(() => `PostgreSQL ended because the data in ${home} was deleted.`)
   return { owner: embeddedOwner(postgres.connection), failed, stop: postgres.stop }
 }
 
@@ -147,7 +150,7 @@ export async function ensureDatabase(connection: Address): Promise<void> {
   }
 }
 
-/** Where an embedded server of a home keeps the product's tables. */
+/** The address of the product's database on the embedded server of a home. */
 export function embeddedOwner(connection: Exclude<Address, { url: string }>): Address {
   return { ...connection, database: embeddedDatabase }
 }
@@ -161,13 +164,13 @@ function peersOf(given: readonly string[]): Map<string, string> {
   return new Map(entries)
 }
 
-/** Whether a service runs in this process. */
+/** Returns true if a service runs in this process. */
 function isHere({ services, peers }: CloudConfiguration, name: string): boolean {
   return services.length === 0 ? !peersOf(peers).has(name) : services.includes(name)
 }
 
-/** Whether every service runs in this process. */
-function isWhole({ services, peers }: CloudConfiguration): boolean {
+/** Returns true if all services run in this process. */
+function hasAllServices({ services, peers }: CloudConfiguration): boolean {
   return services.length === 0 && peers.length === 0
 }
 

@@ -7,9 +7,12 @@ import { type TestCaller, type TestHub, type TestTenant, testHub } from './platf
 import { tableNames, tenantTables } from './platform/testing/statements.ts'
 import { useEverything } from './platform/testing/usage.ts'
 
-/** Generated: no tenant can see or touch another's rows, whatever table or operation, present or future. */
+/**
+ * Generated tests: no tenant can read or change rows of another one, in any table and by any operation, including
+ * future ones.
+ */
 
-describe('a tenant', () => {
+describe('tenant isolation', () => {
   let hub: TestHub
   let other: TestTenant
   let stranger: TestCaller
@@ -31,20 +34,20 @@ describe('a tenant', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  test('has rows in every table, so that the tests below look at something', async () => {
+  test('has rows in every table, so that the tests below have data', async () => {
     const missing: string[] = []
     for (const table of await tenantTables()) if ((await rowsOf(table)).length === 0) missing.push(table)
     assert.deepEqual(missing, [])
     assert.ok((await tableNames()).length > 10)
   })
 
-  test('cannot read a row of another tenant in any table', async () => {
+  test('prevents reading a row of another tenant in any table', async () => {
     for (const table of await tenantTables()) {
       assert.equal(await attempt(`select 1 from ${table} where tenant_id = '${hub.tenant.tenantId}'`), 0, table)
     }
   })
 
-  test('cannot change, delete or add a row of another tenant in any table', async () => {
+  test('prevents changing, deleting or adding a row of another tenant in any table', async () => {
     for (const table of [...(await tenantTables()), ...referenceTables]) {
       const keys = await columnsOf(table)
       const tenant = keys.includes('tenant_id') ? 'tenant_id' : 'id'
@@ -61,13 +64,13 @@ describe('a tenant', () => {
     }
   })
 
-  test('sees nothing at all on a connection that is bound to no tenant', async () => {
+  test('shows no rows on a connection without a tenant', async () => {
     await bind('')
     for (const table of await tenantTables()) assert.equal(await attempt(`select 1 from ${table}`), 0, table)
     await bind(other.tenantId)
   })
 
-  test('is answered 404 for every resource of another tenant, and finds none of them in lists', async () => {
+  test('returns 404 for every resource of another tenant, and omits them from lists', async () => {
     assert.ok(made.length > 5)
     for (const { operation, method, path } of made) {
       const answer = await hub.request({
@@ -113,7 +116,7 @@ describe('a tenant', () => {
     })
   }
 
-  /** How many rows it reached; being refused by the database reaches none. */
+  /** Returns the number of affected rows. A statement that the database refuses affects none. */
   async function attempt(text: string, values: unknown[] = []): Promise<number> {
     await intruder.query('begin')
     try {

@@ -2,10 +2,10 @@ import { test } from 'node:test'
 import { testHub } from './platform/testing/hub.ts'
 import { askAll } from './platform/testing/visibility-model.ts'
 
-/** `npm run soak` asks 100,000. */
+/** `npm run soak` checks 100,000. */
 const questions = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 200 : 2_000
 
-test('every service shows exactly what the caller can read, for random questions and moves between access groups', async () => {
+test('shows exactly what the caller can read in every service, for random queries and moves between access groups', async () => {
   await using hub = await testHub()
   await askAll(hub, { questions, seed: 1 })
 })

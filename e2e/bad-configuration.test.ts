@@ -63,12 +63,12 @@ const cases: Case[] = [
   {
     title: 'a home that is a file',
     home: aFile('a-file'),
-    expected: /^The folder \S+a-file cannot be made \(EEXIST\): set MILLWRIGHT_HOME to one that can\.$/,
+    expected: /^The folder \S+a-file cannot be created \(EEXIST\): set MILLWRIGHT_HOME to another folder\.$/,
   },
   {
     title: 'a home below a file',
     home: join(aFile('another-file'), 'home'),
-    expected: /^The folder \S+ cannot be made \(ENOTDIR\): set MILLWRIGHT_HOME to one that can\.$/,
+    expected: /^The folder \S+ cannot be created \(ENOTDIR\): set MILLWRIGHT_HOME to another folder\.$/,
   },
   {
     title: 'a home that is not writable',

@@ -9,7 +9,7 @@ import type { Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
-import { embeddedOwner, ensureDatabase, makeHome } from '@millwright/cloud/start.ts'
+import { createHome, embeddedOwner, ensureDatabase } from '@millwright/cloud/start.ts'
 import type { Environment } from '../output/terminal.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
@@ -31,7 +31,7 @@ export async function withDatabaseOwner<Result>(
   work: (owner: Owner, parts: OwnerContext) => Promise<Result>,
 ): Promise<Result> {
   const configuration = readCloudConfiguration(process.env)
-  const home = await makeHome(configuration.home)
+  const home = await createHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   const engine = await connectDatabaseServer(configuration.databaseUrl, home)
   const app = configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
@@ -61,7 +61,7 @@ export async function withOwnerConnection<Result>(
   work: (owner: Owner, configuration: CloudConfiguration) => Promise<Result>,
 ): Promise<Result> {
   const configuration = readCloudConfiguration({ ...environment })
-  const engine = await connectDatabaseServer(configuration.databaseUrl, await makeHome(configuration.home))
+  const engine = await connectDatabaseServer(configuration.databaseUrl, await createHome(configuration.home))
   try {
     const owner = await openClient(engine.address).catch((error: Error) => {
       throw new StartError(

@@ -16,7 +16,7 @@ import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import { migrationSources, prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
-import { makeHome } from '@millwright/cloud/start.ts'
+import { createHome } from '@millwright/cloud/start.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -44,7 +44,7 @@ async function restoreFrom(terminal: Terminal, file: string): Promise<void> {
   const configuration = readCloudConfiguration({ ...terminal.environment })
   const backup = await openBackup(contentOf(file))
   const migrations = await requireKnownMigrations(backup, migrationSources)
-  const home = await makeHome(configuration.home)
+  const home = await createHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   requireMasterKey(masterKeys, home)
   const { createdTimestamp, product } = backup.head

@@ -6,13 +6,14 @@ const proofHeader = 'x-millwright-client-proof'
 const purpose = 'forwarded client'
 
 /**
- * When one of our processes forwards a request to another, the audit trail there must still show where the client is.
- * The address travels with a proof that only a process with our master key can make, so that no client can invent one.
+ * Passes the address of the client when a process of the platform forwards a request to another one, for the audit
+ * trail there. The address has a proof that only a process with the platform key can create, so that no client can
+ * forge it.
  */
 export type ClientVoucher = {
   vouch(request: { id: string; address: string }): Record<string, string>
   addressOf(incoming: IncomingRequest): string
-  /** True when another process of ours forwarded the request, and so has verified it already. */
+  /** Returns true if another process of the platform forwarded the request, and so has verified it. */
   isForwarded(incoming: IncomingRequest): boolean
 }
 

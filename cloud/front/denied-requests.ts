@@ -6,7 +6,10 @@ import { WindowLimit } from '../platform/window-limit.ts'
 
 const auditedEveryMs = 10_000
 
-/** Records denied requests in the audit trail: repetitions within ten seconds once, so that a client cannot flood it. */
+/**
+ * Records denied requests in the audit trail. Repetitions within ten seconds are recorded once, so that a client cannot
+ * flood it.
+ */
 export function deniedRequests({ database, log }: { database: Database; log: Log }) {
   const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })
   return (caller: Caller, action: string): void => {

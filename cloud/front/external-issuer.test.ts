@@ -9,7 +9,7 @@ import { checkExternalIssuers } from './external-issuer.ts'
 
 const issuer = 'https://login.company.example'
 
-describe('a token of a company identity provider', () => {
+describe('token of an external identity provider', () => {
   let hub: TestHub
   let other: TestTenant
   let provider: Awaited<ReturnType<typeof startProvider>>
@@ -65,7 +65,7 @@ describe('a token of a company identity provider', () => {
     assert.deepEqual([data.name, data.tenant, data.roles], ['jane@company.example', hub.tenant.name, ['administrator']])
   })
 
-  test('gives a role in an access group only there, and in a second one too', async () => {
+  test('gives a role only in its access group, and in a second one too', async () => {
     for (const groups of [['line-1'], ['line-1', 'line-2']]) {
       const answer = await rights({ email: 'olga@company.example', groups })
       const { data } = answer.body as {
@@ -76,7 +76,7 @@ describe('a token of a company identity provider', () => {
     }
   })
 
-  test('gives a role no longer in an access group that the provider took away, though it leaves another', async () => {
+  test('removes a role in an access group that the provider removed, and keeps another', async () => {
     const mayWriteIn = async (groups: string[]) => {
       const answer = await rights({ email: 'omar@company.example', groups })
       const { data } = answer.body as { data: { permissions: { permission: string; accessGroups: string[] }[] } }
@@ -91,7 +91,7 @@ describe('a token of a company identity provider', () => {
     )
   })
 
-  test('lets what it sent be applied where its roles count, and nowhere else, though more was granted before', async () => {
+  test('applies writes only where its roles apply, although more was granted before', async () => {
     const admin = await hub.as('administrator')
     const sent = async (claims: string[] | undefined, asset: object) => {
       const token = await provider.sign({ email: 'otto@company.example', groups: claims })
@@ -112,7 +112,7 @@ describe('a token of a company identity provider', () => {
     assert.deepEqual(await sent(['line-1'], pump({ name: 'mine again' })), ['finished', undefined])
   })
 
-  test('is accepted although another provider calls somebody the same', async () => {
+  test('is accepted although another provider uses the same subject', async () => {
     await hub.context.database.transaction(hub.tenant, async (tx) => {
       await changeAccess(tx)
       await insertPrincipal(tx, { kind: 'external', name: 'same@company.example' })
@@ -121,7 +121,7 @@ describe('a token of a company identity provider', () => {
     assert.equal((answer.body as { data: { name: string } }).data.name, `same@company.example (${issuer})`)
   })
 
-  test('gives nothing beyond what it says now, although more was granted before', async () => {
+  test('gives only its current roles, although more was granted before', async () => {
     await rights({ groups: ['plant-admins'] })
     const token = await provider.sign({ email: 'jane@company.example', groups: [] })
     const answer = await hub.request({
@@ -132,7 +132,7 @@ describe('a token of a company identity provider', () => {
     assert.equal(answer.status, 403)
   })
 
-  test('brought by many requests at once makes one principal', async () => {
+  test('creates one principal for many concurrent requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => rights({ email: 'race@company.example', groups: ['plant-admins'] })),
     )
@@ -140,14 +140,14 @@ describe('a token of a company identity provider', () => {
     assert.deepEqual([answers.map(({ status }) => status).join(), ids.size], [Array(8).fill(200).join(), 1])
   })
 
-  test('is put on the audit trail when somebody comes for the first time', async () => {
+  test('records the first sign-in in the audit trail', async () => {
     await rights({ email: 'new@company.example', groups: ['plant-admins'] })
     const admin = await hub.as('administrator')
     const { data } = await admin.audit.listEntries({ query: { action: 'identity.externalSignIn' } })
     assert.ok(data.some(({ principalName }) => principalName === 'new@company.example'))
   })
 
-  test('is refused for another audience, when expired, or signed by another key', async () => {
+  test('is refused for another audience, when expired, or with another signing key', async () => {
     assert.equal((await rights({ groups: ['plant-admins'] }, { audience: 'another' })).status, 401)
     assert.equal((await rights({ groups: ['plant-admins'] }, { expires: '-1h' })).status, 401)
     const stranger = await startProvider()
@@ -165,7 +165,7 @@ describe('a token of a company identity provider', () => {
     )
   })
 
-  test('cannot reach another tenant by saying so', async () => {
+  test('cannot select another tenant by a claim', async () => {
     const answer = await rights({ groups: ['plant-admins'], tenant: other.tenantId })
     assert.equal((answer.body as { data: { tenant: string } }).data.tenant, hub.tenant.name)
   })
@@ -188,7 +188,7 @@ describe('a token of a company identity provider', () => {
   })
 })
 
-test('a wrong configuration of an issuer is told in one sentence', () => {
+test('reports an invalid configuration of an issuer in one sentence', () => {
   assert.throws(() => checkExternalIssuers({}), /must be a JSON array/)
   assert.throws(() => checkExternalIssuers([{ issuer }]), /has no audience/)
   assert.throws(
@@ -202,7 +202,7 @@ test('a wrong configuration of an issuer is told in one sentence', () => {
   )
 })
 
-/** An identity provider as far as we see one: keys at an address, tokens signed with them. */
+/** A minimal identity provider: keys at a URL, and tokens signed with them. */
 async function startProvider() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'company', alg: 'ES256' }] }

@@ -15,16 +15,16 @@ import { StartError } from '../platform/start-error.ts'
 import type { TenantDirectory } from '../platform/tenants/tenants.ts'
 import { type ForeignIssuer, refused } from './token.ts'
 
-/** A company's own identity provider, as configured. */
+/** The configuration of an external identity provider. */
 export type ExternalIssuer = {
   issuer: string
   audience: string
-  /** Where its keys are; set by the operator, never taken from a token. */
+  /** The URL of its keys. The operator sets it; it is never read from a token. */
   jwksUri: string
   tenant: string
   subjectClaim: string
   rolesClaim: string
-  /** Value of the claim to role, in the whole tenant or in one access group. */
+  /** Maps values of the claim to roles, in the whole tenant or in one access group. */
   roles: Record<string, { role: string; accessGroup?: string }>
 }
 
@@ -54,9 +54,9 @@ export function checkExternalIssuers(value: unknown): ExternalIssuer[] {
 type Parts = { database: Database; tenants: TenantDirectory }
 
 /**
- * Accepts the tokens of a company's own identity provider. Whoever comes with one for the first time becomes a
- * principal like any other, and the roles that the provider gives become grants: from there on one mechanism decides,
- * explains, revokes and audits. Effective is only what the token stands for, so that what the provider takes away is gone.
+ * Accepts the tokens of an external identity provider. A user with a new subject becomes a principal, and the roles of
+ * the provider become grants, so that the same mechanism decides, explains, revokes and audits. Only the roles in the
+ * token are effective, so a role that the provider removes is lost at once.
  */
 export function foreignIssuer(configured: ExternalIssuer, { database, tenants }: Parts): ForeignIssuer {
   const keys = createRemoteJWKSet(new URL(configured.jwksUri), { timeoutDuration: 5_000, cooldownDuration: 10_000 })
@@ -73,19 +73,19 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
       const tenant = await tenants.byName(configured.tenant)
       if (tenant === undefined) throw refused(`the tenant ${configured.tenant} of its issuer does not exist`)
       const subject = String(payload[configured.subjectClaim])
-      const wanted = rolesIn(payload, configured)
+      const mapped = rolesIn(payload, configured)
       const principalId = v5(`${configured.issuer} ${subject}`, namespace)
-      const grants = await admitPrincipal(database, {
+      const grants = await syncPrincipal(database, {
         tenantId: tenant.id,
         principalId,
         subject,
         issuer: configured.issuer,
-        wanted,
+        mapped,
       })
       return {
         tenantId: tenant.id,
         principalId,
-        roles: [...new Set(wanted.map(({ role }) => role))],
+        roles: [...new Set(mapped.map(({ role }) => role))],
         grants,
         expiresAt: (payload.exp ?? 0) * 1000,
         kid: protectedHeader.kid ?? '',
@@ -94,28 +94,36 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
   }
 }
 
-type Wanted = { role: string; accessGroup?: string }
+type MappedRole = { role: string; accessGroup?: string }
 
-/** The roles that the token's claim stands for. */
+/** The roles for the claim of the token. */
 export function rolesIn(
   payload: JWTPayload,
   { rolesClaim, roles }: Pick<ExternalIssuer, 'rolesClaim' | 'roles'>,
-): Wanted[] {
+): MappedRole[] {
   const claimed = [payload[rolesClaim] ?? []].flat().map(String)
-  return claimed.flatMap((name) => (Object.hasOwn(roles, name) ? [roles[name] as Wanted] : []))
+  return claimed.flatMap((name) => (Object.hasOwn(roles, name) ? [roles[name] as MappedRole] : []))
 }
 
-type Admitted = { tenantId: string; principalId: string; subject: string; issuer: string; wanted: Wanted[] }
+type ExternalPrincipal = {
+  tenantId: string
+  principalId: string
+  subject: string
+  issuer: string
+  mapped: MappedRole[]
+}
 
-/** Answers what the token stands for: roles, each in the whole tenant or in one access group. */
-async function admitPrincipal(database: Database, admitted: Admitted): Promise<GrantedRole[]> {
-  const { tenantId, principalId, subject, issuer, wanted } = admitted
-  const looked = await database.read({ tenantId }, (handle) => compare(handle, principalId, wanted))
+/**
+ * Creates or updates the principal. Returns the roles of the token, each in the whole tenant or in one access group.
+ */
+async function syncPrincipal(database: Database, external: ExternalPrincipal): Promise<GrantedRole[]> {
+  const { tenantId, principalId, subject, issuer, mapped } = external
+  const looked = await database.read({ tenantId }, (handle) => compare(handle, principalId, mapped))
   if (looked.known && looked.missing.length === 0) return looked.granted
   return database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
-    // Somebody else may have brought the same token a moment ago: look again, now that nobody can come in between.
-    const { known, granted, missing } = await compare(tx, principalId, wanted)
+    // A concurrent request may have created the principal. It is read again, now under the lock.
+    const { known, granted, missing } = await compare(tx, principalId, mapped)
     if (known && missing.length === 0) return granted
     const name = known ? subject : await freeName(tx, { subject, issuer })
     if (!known) await insertPrincipal(tx, { id: principalId, kind: 'external', name })
@@ -133,18 +141,20 @@ async function admitPrincipal(database: Database, admitted: Admitted): Promise<G
   })
 }
 
-/** Two providers may call two people the same. */
+/** Two providers may use the same subject for different users. */
 async function freeName(handle: Handle, { subject, issuer }: { subject: string; issuer: string }): Promise<string> {
   const taken = await findPrincipalByName(handle, { kind: 'external', name: subject })
   return taken === undefined ? subject : `${subject} (${issuer})`
 }
 
-/** What the token stands for, and what of it is not granted yet. A group that the tenant does not have gives nothing. */
-async function compare(handle: Handle, principalId: string, wanted: Wanted[]) {
+/**
+ * Compares the roles of the token with the grants of the principal. An access group that does not exist gives nothing.
+ */
+async function compare(handle: Handle, principalId: string, mapped: MappedRole[]) {
   const access = await findAccess(handle, principalId)
   const held = new Set(access?.held.map(({ role, accessGroupId }) => `${role} ${accessGroupId}`))
   const granted: GrantedRole[] = []
-  for (const { role, accessGroup } of wanted) {
+  for (const { role, accessGroup } of mapped) {
     const group = accessGroup === undefined ? null : await findAccessGroupByName(handle, accessGroup)
     if (group !== undefined) granted.push({ role, accessGroupId: group?.id ?? null })
   }

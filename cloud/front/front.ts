@@ -21,11 +21,11 @@ type Options = {
   tenants: TenantDirectory
   rateLimit: RateLimit
   voucher: ClientVoucher
-  /** Called when a caller with a valid token is refused a write, or the read of something sensitive. */
+  /** Called when a caller with a valid token is refused a write or a sensitive read. */
   onDenied: (caller: Caller, action: string) => void
 }
 
-/** `useProof` records the use of the proof that came with a bound token, and throws when it was used before. */
+/** `useProof` records the use of the proof of a bound token, and throws if it was used before. */
 type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
 
 const missing = new Problem(
@@ -37,8 +37,8 @@ const missing = new Problem(
 )
 
 /**
- * The API gateway's authentication plugin: who is it, may it do this, not too often. Everything before the handler,
- * and before the body is read.
+ * `Front` authenticates a request, applies the rate limit and checks the permission, before its body is read and its
+ * handler runs.
  */
 export class Front {
   readonly #options: Options
@@ -57,7 +57,7 @@ export class Front {
       throw error
     })
     const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
-    // After the rate limit: a request that it refuses stores nothing.
+    // After the rate limit, so that a refused request stores nothing.
     await useProof?.()
     try {
       authorize(operation, caller)
@@ -69,7 +69,7 @@ export class Front {
     return headers === undefined ? { caller } : { caller, headers }
   }
 
-  /** Applies the limit of the client's address: for requests that no operation and no principal accounts for. */
+  /** Applies the limit of the client's address, for requests without an operation or a principal. */
   limitAddress(incoming: IncomingRequest): Record<string, string> {
     return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(incoming)}`)
   }
@@ -92,7 +92,7 @@ export class Front {
     if (tenant === undefined) throw refused('its tenant does not exist')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const access = await this.#options.access.of(verified.tenantId, verified.principalId)
-    if (access === undefined) throw refused('its principal does not exist any more')
+    if (access === undefined) throw refused('its principal no longer exists')
     if (access.principal.disabled) throw refused('its principal is disabled')
     if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
       throw refused('it was revoked')

@@ -4,11 +4,11 @@ import { type CryptoKey, importJWK, type JWK } from 'jose'
 
 type Options = { load: () => Promise<JWK[]>; onRemoved: (kid: string) => void; now?: () => number }
 
-/** A key that is not known yet may be a new one: look again, but not for every made-up name. */
+/** An unknown key id may be a new key: the keys are read again, but not for every unknown id. */
 const reloadAfterMs = 2_000
 const freshForMs = 30_000
 
-/** The public keys that tokens are signed with, as identity publishes them. */
+/** `KeyRing` holds the public keys that verify access tokens, as the identity service publishes them. */
 export class KeyRing {
   readonly #options: Options
   readonly #now: () => number
@@ -41,7 +41,7 @@ export class KeyRing {
 
   async #load(): Promise<void> {
     const published = await this.#options.load().catch((error: unknown) => {
-      throw new Problem('unavailable', 'The keys that tokens are signed with cannot be read', {
+      throw new Problem('unavailable', 'The public keys for access tokens are not available', {
         retryAfter: 2,
         cause: error,
       })

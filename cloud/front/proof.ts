@@ -6,7 +6,7 @@ import type { Database } from '../platform/database/database.ts'
 import type { IncomingRequest } from '../platform/http/incoming-request.ts'
 import { refused } from './token.ts'
 
-/** How far the clock of a gateway may be off. */
+/** The allowed difference between the clocks of a gateway and the platform. */
 const windowSeconds = 60
 const longestProof = 4_096
 const longestId = 128
@@ -15,7 +15,7 @@ type BoundToken = {
   token: string
   thumbprint: string
   tenantId: string
-  /** Another process of ours has verified and used the proof already, for the same request. */
+  /** Another process of the platform has verified and used the proof for the same request. */
   isForwarded: boolean
 }
 
@@ -33,7 +33,10 @@ export class ProofVerifier {
     this.#database = database
   }
 
-  /** Checks the proof without storing anything. The returned function records its use and throws when it was used before. */
+  /**
+   * Verifies the proof without storing anything. The returned function records its use and throws if it was used
+   * before.
+   */
   async verify(
     incoming: IncomingRequest,
     { token, thumbprint, tenantId, isForwarded }: BoundToken,
@@ -57,7 +60,7 @@ export class ProofVerifier {
     const now = Math.floor(Date.now() / 1000)
     const { iat = 0 } = payload
     if (Math.abs(now - iat) > windowSeconds)
-      throw refused(`its proof was made at another time: this clock says ${new Date(now * 1000).toISOString()}`)
+      throw refused(`its proof was created at another time: the time here is ${new Date(now * 1000).toISOString()}`)
     const id = String(payload.jti)
     if (id.length > longestId) throw refused(`the jti of its proof has at most ${longestId} characters`)
     return async () => {

@@ -7,7 +7,7 @@ import { testHub } from '../platform/testing/hub.ts'
 import { RateLimit } from './rate-limit.ts'
 
 describe('the rate limit', () => {
-  test('takes a burst of one second, then an even flow', () => {
+  test('allows a burst of one second, then a steady rate', () => {
     let now = 0
     const limit = new RateLimit({ perSecond: 10, now: () => now })
     for (let i = 0; i < 10; i++) limit.take('jane')
@@ -17,14 +17,14 @@ describe('the rate limit', () => {
     assert.throws(() => limit.take('jane'), { code: 'too_many_requests' })
   })
 
-  test('counts each principal by itself', () => {
+  test('counts each principal separately', () => {
     const limit = new RateLimit({ perSecond: 1, now: () => 0 })
     limit.take('jane')
     limit.take('john')
     assert.throws(() => limit.take('jane'))
   })
 
-  test('never lets more through than burst and flow allow, whatever the times', () => {
+  test('never allows more than burst and rate at any times', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -46,7 +46,7 @@ describe('the rate limit', () => {
     )
   })
 
-  test('answers 429 with the headers that say when to come again', async () => {
+  test('returns 429 with headers that state when to retry', async () => {
     await using hub = await testHub({ rateLimit: 3 })
     const caller = await hub.as('viewer')
     const ask = () =>
@@ -65,7 +65,7 @@ describe('the rate limit', () => {
     assert.ok(answers.some(({ status }) => status === 200))
   })
 
-  test('stores no proof of a gateway for a request that it refuses', async () => {
+  test('stores no proof of a gateway for a refused request', async () => {
     await using hub = await testHub({ rateLimit: 3 })
     const { token, key } = await enrolledGateway(hub, await hub.as('administrator'))
     const request = { method: 'GET', path: '/gatekeeper/v1/jobs' }

@@ -6,8 +6,8 @@ type Bucket = { tokens: number; at: number }
 const mostPrincipals = 10_000
 
 /**
- * A token bucket per principal: bursts of up to a second's worth, then an even flow. In memory and per process: the
- * limit protects a process from a client that runs wild, not the plant from its operators.
+ * `RateLimit` is a token bucket per principal: bursts of up to one second, then a steady rate. It is in memory and per
+ * process, because it protects a process from a faulty client, not the plant from its operators.
  */
 export class RateLimit {
   readonly #perSecond: number
@@ -21,19 +21,15 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Takes one request from the bucket and answers the headers that tell the client where it stands. */
+  /** Takes one request from the bucket. Returns the headers with the state of the limit. */
   take(who: string): Record<string, string> {
     const bucket = this.#bucket(who)
     if (bucket.tokens < 1) {
       const wait = (1 - bucket.tokens) / this.#perSecond
-      throw new Problem(
-        'too_many_requests',
-        `At most ${this.#perSecond} requests a second are taken from one principal`,
-        {
-          retryAfter: Math.max(1, wait),
-          headers: this.#headers(0, 1),
-        },
-      )
+      throw new Problem('too_many_requests', `A principal can send at most ${this.#perSecond} requests per second`, {
+        retryAfter: Math.max(1, wait),
+        headers: this.#headers(0, 1),
+      })
     }
     bucket.tokens -= 1
     return this.#headers(Math.floor(bucket.tokens), 1)

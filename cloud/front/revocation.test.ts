@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { type TestCaller, type TestHub, testHub } from '../platform/testing/hub.ts'
 
 const promisedMs = 1_000
-/** A machine that does a dozen other things may miss a deadline now and then; what does not work misses it every time. */
+/** A busy machine may miss a deadline sometimes. A defect misses it every time. */
 const tries = 12
 
-test('a revocation takes effect in every process within a second, a disabled principal at once', async () => {
+test('revokes a token in every process within a second, and disables a principal at once', async () => {
   await using hub = await testHub()
   await using elsewhere = await hub.sibling()
   const admin = await hub.as('administrator')
@@ -19,7 +19,7 @@ test('a revocation takes effect in every process within a second, a disabled pri
 
 type Scene = { hub: TestHub; elsewhere: TestHub; admin: TestCaller; name: string }
 
-/** The longer of the two times that it took to reach the other process. */
+/** Returns the longer of the two times until the other process refused. */
 async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
   const { data: user } = await admin.identity.createServerUser({ body: { data: { name } } })
   const { data: grant } = await admin.authorization.createGrant({
@@ -40,7 +40,7 @@ async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
   return Math.max(revoked, await until(() => statusIn(elsewhere), 401))
 }
 
-/** How long it took until it was so. */
+/** Returns the time until the status was as expected. */
 async function until(look: () => Promise<number>, wanted: number): Promise<number> {
   const start = performance.now()
   while ((await look()) !== wanted) assert.ok(performance.now() - start < 120 * promisedMs, 'it never came')

@@ -11,7 +11,7 @@ import { resumeTenant, suspendTenant } from '../platform/tenants/tenants.ts'
 import { type TestCaller, type TestHub, testHub } from '../platform/testing/hub.ts'
 import { claimsFor } from '../services/identity/oauth/access-token.ts'
 
-describe('an access token', () => {
+describe('access token', () => {
   let hub: TestHub
   let admin: TestCaller
 
@@ -22,7 +22,7 @@ describe('an access token', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('that is as it should be is accepted', async () => {
+  test('is accepted when it is valid', async () => {
     assert.equal((await ask(await signed({}))).status, 200)
     assert.equal((await ask(admin.token)).status, 200)
   })
@@ -66,7 +66,7 @@ describe('an access token', () => {
     })
   }
 
-  test('under another scheme is refused with 401', async () => {
+  test('is refused with 401 under another scheme', async () => {
     for (const scheme of ['Basic', 'Peer', 'peer', 'Token', '']) {
       const answer = await hub.request({
         method: 'GET',
@@ -77,7 +77,7 @@ describe('an access token', () => {
     }
   })
 
-  test('made of anything is refused with 401, never answered with 5xx', async () => {
+  test('is refused with 401 for any text, never with 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ maxLength: 200, unit: fc.mapToConstant({ num: 94, build: (v) => String.fromCharCode(33 + v) }) }),
@@ -89,7 +89,7 @@ describe('an access token', () => {
     )
   })
 
-  test('is refused once its principal is disabled, and at once', async () => {
+  test('is refused as soon as its principal is disabled', async () => {
     const victim = await hub.as('viewer')
     assert.equal((await ask(victim.token)).status, 200)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -109,7 +109,7 @@ describe('an access token', () => {
     await refusedSoon(victim.token)
   })
 
-  test('of a suspended tenant is refused, and accepted again when the tenant works again', async () => {
+  test('is refused while its tenant is suspended, and accepted afterwards', async () => {
     const tenant = await hub.anotherTenant()
     const somebody = await hub.as('administrator', { tenant })
     assert.equal((await ask(somebody.token)).status, 200)
@@ -119,7 +119,7 @@ describe('an access token', () => {
     await eventually(async () => (await ask(somebody.token)).status === 200)
   })
 
-  test('gives no more than what its roles and the current grants have in common', async () => {
+  test('gives only the permissions that both its roles and the current grants contain', async () => {
     const both = await hub.as('administrator')
     const narrowed = await hub.tokenFor(both.principalId, { roles: ['viewer'] })
     const answer = await hub.request({
@@ -176,7 +176,7 @@ describe('an access token', () => {
     return new SignJWT(claims({})).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid }).sign(privateKey)
   }
 
-  /** The classic: a library that lets the token choose the algorithm takes the public key for a shared secret. */
+  /** The classic attack: a library that lets the token choose the algorithm uses the public key as a shared secret. */
   async function hmacWithPublicKey(): Promise<string> {
     const [jwk] = await hub.keys.published()
     assert.ok(jwk !== undefined)
@@ -201,7 +201,7 @@ describe('an access token', () => {
   }
 })
 
-/** Polls until it holds. How soon it does is the matter of other tests, which measure it. */
+/** Polls until the condition is true. Other tests measure the time. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
   while (!(await holds())) assert.ok(performance.now() < deadline, 'it never came')

@@ -8,23 +8,23 @@ import type { GrantedRole } from '../platform/access/rights.ts'
 import { limits } from '../platform/limits.ts'
 import { KeyRing } from './key-ring.ts'
 
-/** What a valid token says, as far as the front needs it. */
+/** The claims of a valid token that the front needs. */
 export type VerifiedToken = {
   tenantId: string
   principalId: string
   roles: readonly string[]
-  /** Where the roles count, for who says so; a token of ours counts wherever its roles are granted. */
+  /** Where the roles apply, for external tokens. For other tokens, roles apply wherever they are granted. */
   grants?: readonly GrantedRole[]
-  /** Of the key that must be proved with every request, when the token is bound to one. */
+  /** The thumbprint of the key that every request must prove, if the token is bound to one. */
   keyThumbprint?: string
-  /** The ids by which a token of our own issuer can be revoked. */
+  /** The ids that can revoke a token of the platform's issuer. */
   ids?: readonly string[]
   /** Milliseconds since 1970. */
   expiresAt: number
   kid: string
 }
 
-/** An issuer besides our own: says whether a token is one of its, and verifies it. */
+/** An external issuer: recognizes and verifies its tokens. */
 export type ForeignIssuer = { issuer: string; verify(token: string): Promise<VerifiedToken> }
 
 type Options = {
@@ -36,11 +36,11 @@ type Options = {
 const cacheSize = 20_000
 const clockToleranceSeconds = 5
 
-/** Checks signature, issuer, audience, type and times of access tokens; each token once, as long as it is remembered. */
+/** `TokenVerifier` checks signature, issuer, audience, type and times of access tokens. The result is cached. */
 export class TokenVerifier {
   readonly #options: Options
   readonly #keys: KeyRing
-  /** By hash: a dump of the process shows no usable token that is not in use anyway. */
+  /** By hash, so that a memory dump contains no additional usable tokens. */
   readonly #verified = new LruMap<VerifiedToken>(cacheSize)
   hits = 0
   misses = 0
@@ -85,7 +85,7 @@ export class TokenVerifier {
       clockTolerance: clockToleranceSeconds,
     })
     if (!isUuid(payload.tenant) || !isUuid(payload.sub) || !Array.isArray(payload.roles))
-      throw refused('its claims are wrong')
+      throw refused('its claims are not valid')
     return {
       tenantId: payload.tenant,
       principalId: payload.sub,
@@ -99,7 +99,7 @@ export class TokenVerifier {
 
   async #key({ kid }: JWTHeaderParameters) {
     const key = kid === undefined ? undefined : await this.#keys.find(kid)
-    if (key === undefined) throw refused('it is signed with a key that is not ours')
+    if (key === undefined) throw refused('it is signed with an unknown key')
     return key
   }
 
@@ -125,8 +125,8 @@ function reason(error: unknown): string {
   const { code, claim } = error as { code?: string; claim?: string }
   if (code === 'ERR_JWT_EXPIRED') return 'it has expired'
   if (code === 'ERR_JWT_CLAIM_VALIDATION_FAILED')
-    return claim === 'nbf' ? 'it is not valid yet' : `its claim ${claim} is wrong`
-  if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') return 'its signature is wrong'
+    return claim === 'nbf' ? 'it is not valid yet' : `its claim ${claim} is not valid`
+  if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') return 'its signature is not valid'
   if (code === 'ERR_JOSE_ALG_NOT_ALLOWED') return 'its algorithm is not allowed'
   return 'it is not a valid token'
 }

@@ -10,7 +10,7 @@ function clock() {
 
 const jane = { subject: 'user jane@default', address: '10.0.0.1' }
 
-test('five wrong passwords cost nothing, then each costs twice as long, up to a quarter of an hour', () => {
+test('allows five wrong passwords, then doubles the wait for each further one, up to 15 minutes', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   const waits = Array.from({ length: 20 }, () => {
@@ -22,7 +22,7 @@ test('five wrong passwords cost nothing, then each costs twice as long, up to a 
   assert.deepEqual(waits, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900])
 })
 
-test('the wait is over when it is over, and not before', () => {
+test('allows the next attempt exactly when the wait is over', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   for (let i = 0; i < 8; i++) attempts.failed(jane)
@@ -33,21 +33,21 @@ test('the wait is over when it is over, and not before', () => {
   assert.equal(attempts.waitFor(jane), 0)
 })
 
-test('the same name from elsewhere and other names from the same place are not slowed by it', () => {
+test('does not slow the same name from another address, or other names from the same address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 10; i++) attempts.failed(jane)
   assert.equal(attempts.waitFor({ ...jane, address: '10.0.0.2' }), 0)
   assert.equal(attempts.waitFor({ ...jane, subject: 'user joe@default' }), 0)
 })
 
-test('a place that tries many names is slowed as a whole', () => {
+test('slows an address that tries many names', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 60; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   assert.ok(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.1' }) > 0)
   assert.equal(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.2' }), 0)
 })
 
-test('the right password forgets the wrong ones of that name, not those of the place', () => {
+test('forgets the failures of a name after a correct password, not those of the address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 49; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   attempts.failed(jane)
@@ -56,7 +56,7 @@ test('the right password forgets the wrong ones of that name, not those of the p
   assert.equal(attempts.failed(jane).ofAddress, 51)
 })
 
-test('after an hour without a failure it begins anew', () => {
+test('starts again after an hour without a failure', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   for (let i = 0; i < 30; i++) attempts.failed(jane)
@@ -65,14 +65,14 @@ test('after an hour without a failure it begins anew', () => {
   assert.equal(attempts.failed(jane).ofSubject, 1)
 })
 
-test('memory is bounded, whatever is tried from wherever', () => {
+test('limits its memory for any attempts', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 30_000; i++)
     attempts.failed({ subject: `user n${i}`, address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` })
   assert.equal(attempts.remembered, 20_000)
 })
 
-test('a wait is never longer than a quarter of an hour and never negative', () => {
+test('never waits longer than 15 minutes or a negative time', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 200 }), (pauses) => {
       const time = clock()
@@ -99,7 +99,7 @@ const networks = [
 ] as const
 
 for (const [address, network] of networks) {
-  test(`the place of ${address === '' ? 'nobody' : address} is ${network === '' ? 'nowhere' : network}`, () => {
+  test(`groups the address ${address === '' ? '(none)' : address} as network ${network === '' ? '(none)' : network}`, () => {
     assert.equal(networkOf(address), network)
   })
 }

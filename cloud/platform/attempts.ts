@@ -1,23 +1,23 @@
 import { LruMap } from 'toad-cache'
 
 /**
- * Slows guessing down, by who is tried from where and by where alone. Kept in the memory of each process: it must
- * hold when the database is the one under attack.
+ * Slows down guessing of passwords, by subject and address, and by address alone. The counts are in the memory of each
+ * process, because the limit must work while the database is under attack.
  */
 
 export type Rule = {
-  /** Failures that cost nothing: people mistype. */
+  /** The number of failures without a wait, because users mistype. */
   free: number
-  /** The wait after the first failure beyond; each further one doubles it. */
+  /** The wait after the first failure above it. Each further failure doubles it. */
   firstWaitSeconds: number
   longestWaitSeconds: number
-  /** Failures are forgotten when none came for so long. */
+  /** Failures are forgotten after this time without a new one. */
   forgetSeconds: number
 }
 
-/** One name or client id tried from one address. */
+/** For one name or client id from one address. */
 const perSubject: Rule = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 900, forgetSeconds: 3_600 }
-/** One address, whatever it tries: an office behind one address must be able to mistype too. */
+/** For one address with any subject. It is higher, because a whole office may share an address. */
 const perAddress: Rule = { free: 50, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 600 }
 
 const mostRemembered = 20_000
@@ -44,19 +44,19 @@ export class Attempts {
     return this.#entries.size
   }
 
-  /** Seconds until this may be tried again; 0 when it may be tried now. */
+  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
   waitFor(attempt: Attempt): number {
     const { subject, address } = keysOf(attempt)
     return Math.max(this.#waitOf(subject, perSubject), this.#waitOf(address, perAddress))
   }
 
-  /** Counts a failure; answers how many there have been. */
+  /** Counts a failure. Returns the number of failures. */
   failed(attempt: Attempt): Failure {
     const { subject, address } = keysOf(attempt)
     return { ofSubject: this.#count(subject, perSubject), ofAddress: this.#count(address, perAddress) }
   }
 
-  /** Forgets the failures of this subject; takes one back that was counted ahead when `counted` says so. */
+  /** Forgets the failures of this subject. With `counted`, also removes the failure that was counted in advance. */
   succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
     const { subject, address } = keysOf(attempt)
     this.#entries.delete(subject)
@@ -66,8 +66,8 @@ export class Attempts {
     if (entry.failures === 0) this.#entries.delete(address)
   }
 
-  /** Takes a counted failure back: the attempt was not made. */
-  takeBack(attempt: Attempt): void {
+  /** Removes a counted failure, because the attempt did not happen. */
+  uncount(attempt: Attempt): void {
     for (const key of Object.values(keysOf(attempt))) {
       const entry = this.#entries.get(key)
       if (entry === undefined) continue
@@ -96,7 +96,7 @@ export class Attempts {
   }
 }
 
-/** Seconds to wait after so many failures: none while they are free, then twice as long after each. */
+/** Seconds to wait after a number of failures: none up to the limit, then doubled for each. */
 export function waitAfter(rule: Rule, { failures, lastAt }: Entry, nowMs: number): number {
   if (failures <= rule.free) return 0
   const wait = Math.min(rule.firstWaitSeconds * 2 ** (failures - rule.free - 1), rule.longestWaitSeconds)
@@ -110,7 +110,7 @@ function keysOf({ subject, address }: Attempt): { subject: string; address: stri
   return { subject: `${place} ${subject.slice(0, longestSubject)}`, address: place }
 }
 
-/** Somebody with IPv6 has at least 2^64 addresses: the network counts, not the address. */
+/** An IPv6 user has at least 2^64 addresses, so the network is counted instead of the address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped?.[1] !== undefined) return mapped[1]

@@ -4,15 +4,15 @@ import { cloudSettings, readCloudConfiguration } from '../settings.ts'
 import { describeConfiguration } from './configuration.ts'
 import { StartError } from './start-error.ts'
 
-describe('the configuration', () => {
-  test('has a default for everything', () => {
+describe('configuration', () => {
+  test('has a default for every setting', () => {
     const configuration = readCloudConfiguration({})
     assert.equal(configuration.port, 8080)
     assert.equal(configuration.host, '127.0.0.1')
     assert.equal(configuration.home, '.millwright')
   })
 
-  test('takes an empty variable for one that is not set', () => {
+  test('treats an empty variable as not set', () => {
     assert.equal(readCloudConfiguration({ MILLWRIGHT_PORT: '' }).port, 8080)
   })
 
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     })
   }
 
-  test('takes addresses as browsers write them', () => {
+  test('normalizes origins as browsers do', () => {
     const { baseUrl, corsOrigins, trustedProxies } = readCloudConfiguration({
       MILLWRIGHT_BASE_URL: 'https://Plant.example:443/',
       MILLWRIGHT_CORS_ORIGINS: 'https://a.example/, http://[::1]:3000',
@@ -62,14 +62,14 @@ describe('the configuration', () => {
     assert.deepEqual(trustedProxies, ['10.0.0.5', '10.0.0.0/8', 'fd00::/8'])
   })
 
-  test('tells a wrong address without the password in it', () => {
+  test('reports an invalid address without its password', () => {
     assert.throws(
       () => readCloudConfiguration({ MILLWRIGHT_BASE_URL: 'https://name:very-private@plant.example' }),
       (error) => error instanceof StartError && !error.message.includes('very-private'),
     )
   })
 
-  test('is shown with secrets masked', () => {
+  test('masks secrets when it is shown', () => {
     const shown = describeConfiguration(cloudSettings, {
       DATABASE_URL: 'postgres://owner:very-private@db/millwright',
       MILLWRIGHT_MASTER_KEY: 'very-private',

@@ -1,6 +1,6 @@
 import { StartError } from './start-error.ts'
 
-/** One thing that can be set: where it comes from, what it becomes, what it is when nobody sets it. */
+/** A setting: its environment variable, its parser and its default. */
 export type Setting<Value> = {
   variable: string
   help: string
@@ -66,7 +66,7 @@ export function url<D extends string | undefined>(
   }
 }
 
-/** Where a program is reached, and nothing behind that: paths are added to it. */
+/** An origin without a path: paths are appended to it. */
 export function origin<D extends string | undefined>(
   variable: string,
   description: Description<D>,
@@ -74,7 +74,7 @@ export function origin<D extends string | undefined>(
   return { variable, ...description, parse: (value) => originOf(value) ?? refuseOrigin(variable, value) }
 }
 
-/** The origin that a text is, as browsers write it; undefined when it is none or says more than that. */
+/** Returns the origin of a text as browsers write it, or undefined if the text is not an origin or contains more. */
 export function originOf(text: string): string | undefined {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return undefined
   const { origin, href } = new URL(text)
@@ -89,7 +89,7 @@ function refuseOrigin(variable: string, value: string): never {
 
 type Parts = Description<string[]> & { part?: (text: string) => string | undefined; like?: string }
 
-/** Values separated by commas; `part` says what each becomes, or undefined for one that is wrong. */
+/** Values separated by commas. `part` parses each value and returns undefined for an invalid one. */
 export function list(variable: string, { part = (text) => text, like, ...description }: Parts): Setting<string[]> {
   return {
     variable,
@@ -128,7 +128,10 @@ export function json<Value>(
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads what is set; a wrong value ends the start, and so does a name that nobody knows: it is a typing mistake. */
+/**
+ * Reads the environment. An invalid value or an unknown name prevents the start, because it is probably a typing
+ * mistake.
+ */
 export function readConfiguration<S extends Settings>(
   schema: S,
   environment: Environment,
@@ -142,7 +145,7 @@ export function readConfiguration<S extends Settings>(
   return Object.fromEntries(entries)
 }
 
-/** Throws for a variable that looks like one of the product's and is not, with the nearest name. */
+/** Throws for an unknown variable with a prefix of the product, and suggests the closest name. */
 export function requireKnownNames(environment: Environment, known: readonly string[]): void {
   for (const name of Object.keys(environment)) {
     if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
@@ -151,7 +154,7 @@ export function requireKnownNames(environment: Environment, known: readonly stri
   }
 }
 
-/** What is in effect, for people: name, value, where it comes from, what it is for. Secrets are masked. */
+/** The effective settings for display: name, value, source and help. Secrets are masked. */
 export function describeConfiguration(schema: Settings, environment: Environment) {
   const effective: Record<string, unknown> = readConfiguration(schema, environment, Object.keys(environment))
   return Object.entries(schema).map(([name, setting]) => {
@@ -172,18 +175,18 @@ export function masked(text: string): string {
   return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
-/** The name that was probably meant. */
+/** The most similar name. */
 export function closest(name: string, known: readonly string[]): string {
   return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }
 
-/** ` Did you mean …?`, where something is near enough to be meant. */
+/** ` Did you mean …?`, if a name is similar enough. */
 export function suggestion(name: string, known: readonly string[]): string {
   const near = closest(name, known)
   return near !== '' && distance(name, near) <= Math.max(name.length, near.length) * 0.4 ? ` Did you mean ${near}?` : ''
 }
 
-/** Levenshtein: how many characters to add, drop or change. */
+/** The Levenshtein distance: how many characters to add, remove or change. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

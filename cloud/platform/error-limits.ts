@@ -1,8 +1,8 @@
 import type { FieldError } from '@millwright/api/problem.ts'
 
 /**
- * How long reported errors may be. Schemas and documents of tenants end up in them, and the errors of the items of a batch
- * are stored.
+ * Limits for the length of reported errors. They contain parts of tenants' schemas and documents, and the errors of the
+ * items of a batch are stored.
  */
 export const errorLimits = {
   /** Characters of one detail. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createYield } from './event-loop.ts'
 
-/** Works without a pause for so long. */
+/** Blocks the event loop for this long. */
 function occupy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
@@ -13,7 +13,7 @@ test('does not wait while the turn is not used up', () => {
   assert.equal(yieldTurn(), undefined)
 })
 
-test('runs one slice in each turn of the event loop, however much work is sliced', async () => {
+test('runs one slice in each turn of the event loop, independent of the amount of sliced work', async () => {
   const slicesInTurn = new Map<number, number>()
   let turn = 0
   let isOver = false

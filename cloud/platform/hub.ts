@@ -12,16 +12,16 @@ import { copiedFor, type RawInput } from './validation.ts'
 type Options = {
   /** The services that run in this process. */
   services: readonly Service[]
-  /** Where the others are: contract name to URL. */
+  /** The URLs of the other services, by contract name. */
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
-  /** Check answers against their contracts: on in tests. */
+  /** Checks responses against their contracts. On in tests. */
   strict: boolean
 }
 
 export type Hub = { context: Context; operations: LocalOperation[] }
 
-/** Brings services together: each gets what it stands on and a way to its peers, wherever they run. */
+/** Creates the services with their context and their connections to peers, in this process or in others. */
 export function createHub(parts: Omit<Context, 'peers'>, { services, remote, peerTokens, strict }: Options): Hub {
   const local = new Map<string, Map<string, LocalOperation>>()
   const context: Context = { ...parts, peers: peers({ local, remote, peerTokens, strict }) }
@@ -42,14 +42,14 @@ export function createHub(parts: Omit<Context, 'peers'>, { services, remote, pee
   return { context, operations: [...local.values()].flatMap((operations) => [...operations.values()]) }
 }
 
-type Reach = {
+type PeerOptions = {
   local: ReadonlyMap<string, ReadonlyMap<string, LocalOperation>>
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
   strict: boolean
 }
 
-function peers({ local, remote, peerTokens, strict }: Reach): Peers {
+function peers({ local, remote, peerTokens, strict }: PeerOptions): Peers {
   return (contract, caller) => {
     const here = local.get(contract.name)
     if (here !== undefined) return client(contract, inProcess(here, caller, { strict }))
@@ -59,7 +59,7 @@ function peers({ local, remote, peerTokens, strict }: Reach): Peers {
   }
 }
 
-/** The same checks as over HTTP, without the wire. */
+/** The same checks as over HTTP, without the network. */
 function inProcess(
   operations: ReadonlyMap<string, LocalOperation>,
   caller: Caller,
@@ -69,11 +69,11 @@ function inProcess(
     const operation = operations.get(name)
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
     try {
-      // A peer's work commits by itself: it does not join the transaction of an idempotent request.
+      // The work of a peer has its own commit: it does not join the transaction of an idempotent request.
       const { transaction: _, ...own } = caller
       const plain = { ...own, byPeer: true } as const
       authorize(operation.operation, plain)
-      const answer = await operation.invoke(handedOver(operation, input, { strict }), plain)
+      const answer = await operation.invoke(peerInput(operation, input, { strict }), plain)
       return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: plainBody(answer.body) }
     } catch (error) {
       if (error instanceof Problem) throw error
@@ -83,10 +83,10 @@ function inProcess(
 }
 
 /**
- * What a peer gets: a copy as far as checking it may change it. The rest is the very thing, which may be large, and which
- * neither side changes any more; where answers are checked against their contracts, this is held to as well.
+ * Prepares the input of a peer: copies the parts that validation may change. The rest is shared, because it may be
+ * large and neither side changes it. In strict mode it is frozen to enforce this.
  */
-function handedOver({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
+function peerInput({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
   const { body, ...rest } = input
   const own = structuredClone(rest)
   if (body === undefined || operation.body === undefined) return { ...own, body }
@@ -116,7 +116,7 @@ function overPeer(baseUrl: string, caller: Caller, peerTokens: PeerTokens): Tran
         headers: { ...input.headers, authorization, 'x-request-id': caller.request.id },
       })
     } catch (error) {
-      throw new Problem('unavailable', `The service ${contract.name} cannot be reached`, {
+      throw new Problem('unavailable', `The service ${contract.name} is not reachable. Retry later`, {
         retryAfter: 2,
         cause: error,
       })
@@ -127,6 +127,6 @@ function overPeer(baseUrl: string, caller: Caller, peerTokens: PeerTokens): Tran
 const unreachable: Transport = async (contract) => {
   throw new Problem(
     'unavailable',
-    `The service ${contract.name} runs nowhere: name it in MILLWRIGHT_SERVICES or MILLWRIGHT_PEERS`,
+    `The service ${contract.name} is not configured. Add it to MILLWRIGHT_SERVICES or MILLWRIGHT_PEERS`,
   )
 }

@@ -5,7 +5,7 @@ export type Log = Logger
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Names under which a secret could ever travel; their values are never printed, at any depth we log. */
+/** Names of fields that may contain a secret. Their values are never logged, at any depth. */
 const secretNames = [
   'password',
   'currentPassword',
@@ -22,7 +22,7 @@ const secretNames = [
   'values',
 ]
 
-/** Structured logs: one JSON object a line. Bodies, query strings and statement values are never handed to it. */
+/** Structured logs: one JSON object per line. Bodies, query strings and statement values are never logged. */
 export function createLog({ level, to }: { level: LogLevel; to?: DestinationStream }): Log {
   const options = {
     level,
@@ -38,7 +38,7 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
   return pino(options, to ?? standardError())
 }
 
-/** A terminal that was closed refuses output: then lines are lost, and the process goes on. */
+/** Output to a closed terminal fails. Then lines are lost, and the process continues. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: false })
   destination.on('error', () => {})
@@ -49,7 +49,7 @@ function quoted(name: string): string {
   return `["${name}"]`
 }
 
-/** The driver's errors carry the row that failed (`detail`) and the statement's values: neither is printed. */
+/** Errors of the driver contain the row that failed (`detail`) and the values of the statement. Neither is logged. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) }
   const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string }

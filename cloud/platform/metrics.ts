@@ -8,21 +8,26 @@ type Sources = {
 
 export type Metrics = { answered(answered: CompletedRequest): void; print(): Promise<string>; mediaType: string }
 
-/** What Prometheus reads at `/metrics`. Labels are routes, never ids: the number of series stays small. */
+/** The metrics for Prometheus at `/metrics`. Labels are routes, never ids, so that the number of series stays small. */
 export function createMetrics({ database, tokens }: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'millwright_http_request_duration_seconds',
-    help: 'Time from the incoming of a request to the end of its answer',
+    help: 'Time from the arrival of a request to the end of its response',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     registers: [registry],
   })
   gauge(registry, 'millwright_database_connections_in_use', 'Database connections in use', () => database.inUse)
   gauge(registry, 'millwright_database_waiting', 'Callers that wait for a database connection', () => database.waiting)
-  counter(registry, 'millwright_token_cache_hits_total', 'Access tokens that were known already', () => tokens.hits)
-  counter(registry, 'millwright_token_cache_misses_total', 'Access tokens that had to be verified', () => tokens.misses)
+  counter(registry, 'millwright_token_cache_hits_total', 'Access tokens found in the cache', () => tokens.hits)
+  counter(
+    registry,
+    'millwright_token_cache_misses_total',
+    'Access tokens not found in the cache and verified',
+    () => tokens.misses,
+  )
   return {
     answered: ({ method, route, status, ms }) => requests.observe({ method, route, status }, ms / 1000),
     print: () => registry.metrics(),

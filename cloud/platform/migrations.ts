@@ -7,7 +7,7 @@ import { secretsMigrations } from './secrets/opening.ts'
 import { tasksMigrations } from './tasks/tasks.ts'
 import { tenantsMigrations } from './tenants/tenants.ts'
 
-/** The tables of the platform, in the order in which they refer to each other. Services come after them. */
+/** The tables of the platform, in the order of their references. Services come after them. */
 export const platformMigrations: readonly MigrationSource[] = [
   tenantsMigrations,
   secretsMigrations,

@@ -4,12 +4,12 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { permissionDenied } from './access/permission-denied.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { type AnonymousCaller, Answer, type BeforeBody, plainBody, Shaped } from './service.ts'
+import { type AnonymousCaller, Answer, type BeforeBody, CustomShape, plainBody } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
 
-/** An operation of a service that runs here: checked input in, checked answer out. */
+/** An operation of a service in this process, with validation of its input and output. */
 export type LocalOperation = {
   contract: Contract
   name: string
@@ -22,7 +22,7 @@ export type LocalOperation = {
 type Options = {
   handler: AnyHandler
   beforeBody?: BeforeBody | undefined
-  /** Also check what the handler answers. */
+  /** Also validates the response of the handler. */
   strict: boolean
 }
 
@@ -47,7 +47,7 @@ export function localOperation(
       input.headers ??= {}
       const result = await handler(input as never, caller as never)
       const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
-      if (!(answer.body instanceof Shaped)) checkAnswer?.(answer, plainBody(answer.body))
+      if (!(answer.body instanceof CustomShape)) checkAnswer?.(answer, plainBody(answer.body))
       return answer
     },
   }
@@ -59,7 +59,7 @@ export function authorize(operation: Operation, caller: Caller): void {
   if (access === 'public' || access === 'known') return
   if (access === 'signed-in') {
     if (caller.principal.kind !== 'gateway') return
-    throw new Problem('forbidden', 'A gateway may do the work of a gateway only')
+    throw new Problem('forbidden', 'This operation is not available to gateways')
   }
   if (access === 'peer' || access === 'on-behalf') {
     if (access === 'peer' ? caller.principal.kind === 'system' : caller.byPeer === true) return

@@ -4,9 +4,9 @@ import type { Caller } from './access/caller.ts'
 import type { Secrets } from './secrets/secrets.ts'
 
 /**
- * How one of our processes speaks to another in the name of a caller: a short-lived token under a key that follows
- * from the platform's, so only processes of this installation can make one. It is no access token: another scheme,
- * another type, another algorithm, checked by another function.
+ * A token with which a process calls another one on behalf of a caller. It is short-lived and signed with a key derived
+ * from the platform key, so only processes of this installation can create it. It is not an access token: it has
+ * another scheme, type and algorithm, and another function verifies it.
  */
 export const peerScheme = 'Peer'
 
@@ -27,7 +27,7 @@ type Claims = {
 
 export type PeerTokens = {
   sign(caller: Caller): Promise<string>
-  /** Throws when it is not one of ours. */
+  /** Throws if no process of this installation created it. */
   verify(token: string): Promise<Caller>
 }
 

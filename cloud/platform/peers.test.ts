@@ -13,7 +13,7 @@ import { type TestHub, testHub } from './testing/hub.ts'
 const secrets = createSecrets(randomBytes(32))
 const tokens = peerTokens(secrets)
 
-describe('a token between our processes', () => {
+describe('peer tokens', () => {
   const caller: Caller = {
     ...systemCaller({ tenantId: '01980000-0000-7000-8000-000000000001', tenantName: 'default' }),
     principal: { id: '01980000-0000-7000-8000-000000000002', kind: 'user', name: 'jane' },
@@ -21,11 +21,11 @@ describe('a token between our processes', () => {
     request: { id: 'a-request-of-jane', address: '192.0.2.7' },
   }
 
-  test('carries the caller as it is', async () => {
+  test('contain the caller unchanged', async () => {
     assert.deepEqual(await tokens.verify(await tokens.sign(caller)), { ...caller, byPeer: true })
   })
 
-  test('of another installation, with another type or expired is refused', async () => {
+  test('are refused from another installation, with another type or expired', async () => {
     const stranger = peerTokens(createSecrets(Buffer.alloc(32, 7)))
     await assert.rejects(tokens.verify(await stranger.sign(caller)))
     const { key } = secrets.keyFor('peer calls')
@@ -41,7 +41,7 @@ describe('a token between our processes', () => {
 
 for (const arrangement of ['one process', 'split'] as const) {
   describe(`peers in ${arrangement}`, () => {
-    test('are called with the rights of the caller, wherever they run', async () => {
+    test('are called with the rights of the caller, in any process', async () => {
       await using hub = await testHub({ arrangement })
       const admin = await callerOf(hub, 'administrator')
       const made = await hub.context
@@ -61,7 +61,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       await assert.rejects(hub.context.peers(authorization, admin).readGrant(missing), { code: 'not_found' })
     })
 
-    test('and forwarded requests leave the true address on the audit trail, and no client can invent one', async () => {
+    test('record the true address of forwarded requests in the audit trail, which no client can forge', async () => {
       await using hub = await testHub({ arrangement })
       const admin = await hub.as('administrator')
       const invented = { 'x-millwright-client': '6.6.6.6', 'x-millwright-client-proof': 'none' }
@@ -82,7 +82,7 @@ for (const arrangement of ['one process', 'split'] as const) {
   })
 }
 
-test('a service that runs nowhere is answered 503 with what to do', async () => {
+test('return 503 with advice for a service that is not configured', async () => {
   await using hub = await testHub()
   const nowhere = { ...authorization, name: 'nowhere' }
   await assert.rejects(hub.context.peers(nowhere, systemCaller()).listRoles({}), {

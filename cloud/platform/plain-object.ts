@@ -1,6 +1,6 @@
 import { storableText } from './database/json.ts'
 
-/** Plain JSON: what documents are made of. They are never changed in place. */
+/** Plain JSON, of which documents consist. They are never changed in place. */
 export type PlainObject = { readonly [field: string]: unknown }
 export type Document = Record<string, unknown>
 
@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The objects of what should be a list of objects. */
+/** Returns the objects of a list; other entries are ignored. */
 export function objectsOf(value: unknown): PlainObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
@@ -18,8 +18,8 @@ export function textOf(value: unknown): string | null {
 }
 
 /**
- * The object with each member made anew, under a name that a database can keep; a member that becomes undefined is left
- * out. Every written document goes through here a few times, hence the plain loop.
+ * Maps each member of an object, with names that the database can store. A member that becomes undefined is omitted.
+ * Every written document passes here several times, so it is a plain loop.
  */
 export function mapMembers(object: PlainObject, make: (member: unknown, name: string) => unknown): Document {
   const made: Document = {}
@@ -30,7 +30,7 @@ export function mapMembers(object: PlainObject, make: (member: unknown, name: st
   return made
 }
 
-/** Set as a member like any other, also when its name is one that JavaScript means something by. */
+/** Sets a member as own property, even if its name has a meaning in JavaScript, such as `__proto__`. */
 export function setMember(object: Document, name: string, member: unknown): void {
   if (name !== '__proto__') object[name] = member
   else Object.defineProperty(object, name, { value: member, enumerable: true, configurable: true, writable: true })
@@ -39,15 +39,15 @@ export function setMember(object: Document, name: string, member: unknown): void
 type Bounds = { depth: number; entries: number; values: number }
 
 /**
- * Where a value is larger than its bounds and how, if it is. Goes no deeper than the bound itself, so that a value made
- * to exhaust the stack of whoever looks at it is refused here.
+ * Reports where and how a value exceeds its bounds, or undefined. It does not descend deeper than the bound, so that a
+ * deeply nested value cannot exhaust the stack.
  */
 export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; detail: string } | undefined {
   let values = 0
   const path: string[] = []
 
-  /** What is too large; the path to it is put together on the way back. */
-  function look(inner: unknown, depth: number): string | undefined {
+  /** Returns the violation; the path is built on the way back. */
+  function check(inner: unknown, depth: number): string | undefined {
     values += 1
     if (values > bounds.values) return `holds more than ${bounds.values} values`
     if (typeof inner !== 'object' || inner === null) return undefined
@@ -56,7 +56,7 @@ export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; 
       return `has ${inner.length} entries, more than ${bounds.entries}`
     }
     for (const name of Object.keys(inner)) {
-      const fault = look((inner as PlainObject)[name], depth + 1)
+      const fault = check((inner as PlainObject)[name], depth + 1)
       if (fault === undefined) continue
       path.unshift(`/${escapedPointer(name)}`)
       return fault
@@ -64,7 +64,7 @@ export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; 
     return undefined
   }
 
-  const detail = look(value, 0)
+  const detail = check(value, 0)
   if (detail === undefined) return undefined
   return { pointer: values > bounds.values ? '' : path.join(''), detail }
 }

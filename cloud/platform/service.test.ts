@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonText, plainBody } from './service.ts'
 
-test('a text of many parts is sent as the same bytes as one text', () => {
+test('sends text of many parts as the same bytes as one text', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', 'ü', '€', '😀', 'a'.repeat(2_000)))
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 20 }), (parts) => {
@@ -14,6 +14,6 @@ test('a text of many parts is sent as the same bytes as one text', () => {
   )
 })
 
-test('a text of many parts is read as the data that it is', () => {
+test('parses text of many parts as its data', () => {
   assert.deepEqual(plainBody(new JsonText('{"a":', '[1', ',2]', '}')), { a: [1, 2] })
 })

@@ -13,39 +13,41 @@ import type { Secrets } from './secrets/secrets.ts'
 import type { TaskKinds, Tasks } from './tasks/tasks.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
 
-/** What a service is given to stand on. */
+/** The dependencies of a service. */
 export type Context = {
   readonly database: Database
   readonly access: AccessCache
   readonly tenants: TenantDirectory
-  /** Seals and authenticates what belongs to the platform itself. */
+  /** Seals and authenticates secrets of the platform. */
   readonly secrets: Secrets
-  /** Seals what belongs to a tenant. */
+  /** Seals secrets of a tenant. */
   readonly safe: Safe
   readonly tasks: Tasks
-  /** What streams of events read from. */
+  /** The source of event streams. */
   readonly feed: Feed
   readonly peers: Peers
   readonly settings: Settings
   readonly log: Log
-  /** Aborted when the process stops: whoever waits for something answers with what there is. */
+  /** Aborted when the process stops: a waiting operation then responds with what it has. */
   readonly stopping: AbortSignal
 }
 
-/** Calls another service through its contract, in this process or over HTTP: the caller cannot tell which. */
+/** Calls another service through its contract, in this process or over HTTP, in the same way. */
 export type Peers = <C extends Contract>(contract: C, caller: Caller) => Client<C>
 
-/** What services may know of the configuration. */
+/** The configuration that services can read. */
 export type Settings = {
-  /** The origin under which the platform is reached: issuer of tokens, base of links. Known once it listens. */
+  /** The origin of the platform: issuer of tokens, base of links. Defined once the server listens. */
   baseUrl: string
   readonly tokenLifetimeSeconds: number
 }
 
-/** Somebody without a token, at an operation that is open to all. */
+/** A caller without a token, at an operation that is open to all. */
 export type AnonymousCaller = { readonly request: Caller['request'] }
 
-/** An answer with a status or headers of its own; a handler may return the bare body where one status is declared. */
+/**
+ * A response with its own status or headers. A handler can return the body alone if its contract declares one status.
+ */
 export class Answer<Body = unknown> {
   readonly status: number
   readonly body: Body
@@ -63,13 +65,13 @@ export function answer<Body = undefined>(status: number, body?: Body, headers?: 
 }
 
 /**
- * A body that is JSON text already: documents are stored as they are read, and not parsed only to be printed again.
- * Its text is checked against the contract where answers are.
+ * A body that is JSON text already, because documents are stored as text and need no parsing. In strict mode the text
+ * is validated against the contract.
  */
 export class JsonText {
   readonly #parts: readonly string[]
 
-  /** In parts, where it has many: they need not become one text first. */
+  /** In parts, to avoid joining large texts. */
   constructor(...parts: readonly string[]) {
     this.#parts = parts
   }
@@ -79,8 +81,8 @@ export class JsonText {
   }
 
   /**
-   * As it is sent. One text of many parts would be copied to become one, and be as wide as its widest character: a page of
-   * assets with one umlaut would take eight times as long.
+   * The bytes to send. Joining many parts into one string would copy them and use the width of the widest character: a
+   * page of assets with one umlaut would take eight times as long.
    */
   get sent(): string | Buffer {
     const [only, ...others] = this.#parts
@@ -92,10 +94,10 @@ export class JsonText {
   }
 }
 
-/** A body in the shape that the caller asked for: sent as it is, and held to no contract. */
-export class Shaped extends JsonText {}
+/** A body in a shape that the caller chose. It is sent as it is and not validated against the contract. */
+export class CustomShape extends JsonText {}
 
-/** A body as plain data, whichever way it was answered. */
+/** A body as plain data, in any representation. */
 export function plainBody(body: unknown): unknown {
   return body instanceof JsonText ? JSON.parse(body.text) : body
 }
@@ -110,16 +112,16 @@ export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Ha
 /** Throws a problem to refuse a request of the caller before its body is read. */
 export type BeforeBody = (caller: Caller) => void
 
-/** A service: what it offers, what it keeps, what it does in the background. */
+/** A service: its contract, its tables and its background tasks. */
 export type Service<C extends Contract = Contract> = {
   readonly contract: C
   readonly migrations?: MigrationSource
   readonly handlers: (context: Context) => Handlers<C>
   readonly beforeBody?: (context: Context) => { readonly [Name in keyof C['operations']]?: BeforeBody }
   readonly tasks?: (context: Context) => TaskKinds
-  /** What must be there before the service starts, made by the owner of the database. Runs at every start. */
+  /** Prepares the database for the service, as its owner. Runs at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
-  /** Where it keeps what was sealed, so that rotating keys reaches all of it. */
+  /** The columns with sealed values, so that key rotation reaches all of them. */
   readonly sealed?: readonly SealedColumn[]
 }
 

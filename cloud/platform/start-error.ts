@@ -1,6 +1,6 @@
 /**
- * What a person has to put right before the program can start. The entry point prints the message, one sentence, without
- * a stack trace, and ends with the exit code.
+ * An error that the operator must fix before the program can start. The entry point prints the message, one sentence
+ * without a stack trace, and exits with the exit code.
  */
 export class StartError extends Error {
   override readonly name = 'StartError'

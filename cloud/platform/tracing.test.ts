@@ -11,7 +11,7 @@ type Span = {
   attributes: { key: string; value: Record<string, unknown> }[]
 }
 
-test('requests are exported as spans, below the span of the caller, when an exporter is configured', async () => {
+test('exports requests as child spans of the caller when an exporter is configured', async () => {
   const { promise: received, resolve } = Promise.withResolvers<Span[]>()
   const collector = createServer(async (request, response) => {
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
@@ -46,11 +46,11 @@ test('requests are exported as spans, below the span of the caller, when an expo
   await new Promise((done) => collector.close(done))
 })
 
-test('without configuration there is no tracing', async () => {
+test('does not trace without configuration', async () => {
   assert.equal(await startTracing({}), undefined)
 })
 
-test('a collector that is not there neither fails the stop nor holds it up', async () => {
+test('stops in time without an error when the collector is unreachable', async () => {
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:1'
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
   const trace = tracing?.begin({ id: 'request-2', method: 'GET', url: '/x', address: '127.0.0.1', headers: {} })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CompletedRequest } from './http/completed-request.ts'
 import type { IncomingRequest } from './http/incoming-request.ts'
 
-/** A request while it is traced. */
+/** A request that is traced. */
 export type RequestTrace = { headers: Record<string, string>; end(answered: CompletedRequest): void }
 
 export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): Promise<void> }
@@ -10,8 +10,8 @@ export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): 
 const stopMs = 2_000
 
 /**
- * OpenTelemetry traces, when an exporter is configured by the usual variables (OTEL_EXPORTER_OTLP_ENDPOINT and its
- * kin). The libraries are loaded only then: they cost start-up time and memory that nobody else should pay.
+ * OpenTelemetry traces, if an exporter is configured by the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT and related
+ * ones). The libraries are loaded only then, because they cost start time and memory.
  */
 export async function startTracing(environment: Record<string, string | undefined>): Promise<Tracing | undefined> {
   const wanted = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
@@ -51,12 +51,12 @@ export async function startTracing(environment: Record<string, string | undefine
         },
       }
     },
-    /** What a collector does not take in time is lost: a stop neither fails nor hangs for want of one. */
+    /** Spans that the collector does not accept in time are lost, so that a stop neither fails nor hangs. */
     stop: () => Promise.race([provider.shutdown().catch(() => {}), delay(stopMs, undefined, { ref: false })]),
   }
 }
 
-/** W3C Trace Context: the caller's span becomes our parent. */
+/** W3C Trace Context: the span of the caller becomes the parent. */
 function parentOf({ headers }: IncomingRequest): { traceId: string; spanId: string; traceFlags: number } | undefined {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
   if (match?.[1] === undefined || match[2] === undefined) return undefined

@@ -1,14 +1,12 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 
 /**
- * Ajv reports the errors of every branch of an `anyOf` or `oneOf` that failed, plus one error for the keyword itself. A
- * caller made one mistake and wants one error: `unionErrors` keeps the errors of the branch that the value most likely
- * belongs to.
- *
- * A branch is preferred when the value has its type, then when fewer fields of the value itself are missing, unknown or
- * different from a constant of the branch, then when it has fewer errors, then by its order in the schema. Branches that
- * fail in the same way are merged into one error ("must be string or null"). Errors below a `$ref` carry no branch in their
- * schema path; they are reported unchanged.
+ * Reduces the errors of `anyOf` and `oneOf`. Ajv reports the errors of every branch that failed, plus one error for the
+ * keyword itself, but the caller made one mistake. `unionErrors` keeps the errors of the branch that the value most
+ * likely belongs to. The order of preference is: the value has the type of the branch; fewer fields of the value are
+ * missing, unknown or different from a constant; fewer errors; the order in the schema. Branches that fail in the same
+ * way are merged into one error ("must be string or null"). Errors below a `$ref` have no branch in their schema path;
+ * they are reported unchanged.
  */
 export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const left = new Set<ErrorObject>()
@@ -22,7 +20,7 @@ export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
       else listed.push(error)
     }
   }
-  // Ajv lists the errors of the branches before the error of the union, and an inner union before the one around it.
+  // Ajv lists the errors of the branches before the error of the union, and an inner union before its outer one.
   for (const error of errors) {
     const inside = isUnion(error) ? (below.get(error.schemaPath) ?? []).filter((each) => left.has(each)) : []
     const ofBranches = inside.filter((each) => isAtOrBelow(error.instancePath, each))
@@ -50,7 +48,7 @@ function unionPaths({ schemaPath }: ErrorObject): string[] {
   )
 }
 
-/** Leaves out a union when errors of its branches are listed although their schema path does not show the branch. */
+/** Omits a union if errors of its branches are listed, although their schema path does not show the branch. */
 function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
   if (!errors.some(isUnion)) return errors
   /** How many errors are at or below each value. */
@@ -66,7 +64,10 @@ function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
   )
 }
 
-/** True for a value that fits more than one branch of a `oneOf`: then the errors of the other branches do not matter. */
+/**
+ * Returns true if a value matches more than one branch of a `oneOf`. Then the errors of the other branches do not
+ * matter.
+ */
 function hasSeveralMatches({ keyword, params }: ErrorObject): boolean {
   return keyword === 'oneOf' && Array.isArray(params.passingSchemas)
 }
@@ -104,7 +105,7 @@ function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[
   return alternativesOf(union, ranked) ?? best
 }
 
-/** The values that a branch of nothing but a constant or an enumeration allows. */
+/** The values that a branch with only a constant or an enumeration allows. */
 function allowedValues(union: ErrorObject, errors: readonly ErrorObject[]): unknown[] | undefined {
   const [error] = errors
   if (errors.length !== 1 || error === undefined || error.instancePath !== union.instancePath) return undefined
@@ -112,7 +113,7 @@ function allowedValues(union: ErrorObject, errors: readonly ErrorObject[]): unkn
   return error.keyword === 'enum' ? (error.params.allowedValues as unknown[]) : undefined
 }
 
-/** Errors which show that the value was written for another branch. */
+/** Errors which show that the value belongs to another branch. */
 function structuralErrors({ instancePath }: ErrorObject, errors: readonly ErrorObject[]): number {
   const isStructural = (error: ErrorObject) =>
     error.instancePath === instancePath
@@ -121,7 +122,7 @@ function structuralErrors({ instancePath }: ErrorObject, errors: readonly ErrorO
   return errors.filter(isStructural).length
 }
 
-/** When each branch lacks only one field of the value, one error names all these fields. */
+/** If each branch lacks only one field of the value, one error names all these fields. */
 function alternativesOf(union: ErrorObject, branches: readonly ErrorObject[][]): ErrorObject[] | undefined {
   const missing = branches.map((errors) =>
     errors.length === 1 && errors[0]?.keyword === 'required' && errors[0].instancePath === union.instancePath

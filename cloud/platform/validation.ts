@@ -14,7 +14,7 @@ const reportedErrors = 50
 /** The number of errors of the validator that the reported errors are chosen from. */
 const examinedErrors = 500
 
-/** Bodies are taken as they are; queries and paths are text and become what the contract says. */
+/** Bodies are validated as they are. Queries and paths are text and are converted to the types of the contract. */
 const strict = createAjv({ coerceTypes: false })
 const coercing = createAjv({ coerceTypes: true })
 
@@ -26,10 +26,10 @@ function createAjv(options: { coerceTypes: boolean }): Ajv2020 {
     strictSchema: true,
     strictTypes: false,
     verbose: true,
-    // A test holds the contracts to it, so that nobody waits for it at a start.
+    // A test validates the contracts, so that it costs no time at a start.
     validateSchema: false,
   })
-  // The package is CommonJS: its function is the default export's default.
+  // The package is CommonJS: its function is `default.default`.
   ;(addFormats as unknown as { default: typeof addFormats.default }).default(ajv)
   ajv.addKeyword({
     keyword: 'lowercased',
@@ -58,7 +58,7 @@ export type RawInput = {
 
 type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; validator: () => ValidateFunction }
 
-/** Checks an input against its operation and fills in defaults. */
+/** Validates an input against its operation and sets defaults. */
 export function inputValidator(operation: Operation): (input: RawInput) => void {
   const checks: Check[] = []
   if (operation.params !== undefined) checks.push(check('params', operation.params, 'invalid_path'))
@@ -143,7 +143,9 @@ function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
   return { part, code, validator: onFirstUse(part === 'body' ? strict : coercing, schema) }
 }
 
-/** Compiling takes longer than anything else at a start, and most operations are not used for a while, if ever. */
+/**
+ * Schemas are compiled at first use, because compiling dominates the start time, and most operations are rarely used.
+ */
 function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
   let compiled: ValidateFunction | undefined
   return () => {
@@ -154,7 +156,7 @@ function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
 
 const changing = new WeakMap<object, boolean>()
 
-/** Whether a value may be another after it was checked: defaults are filled in, and some texts are lowercased. */
+/** Returns true if validation may change a value: it sets defaults and lowercases some texts. */
 function changesValues(schema: TSchema): boolean {
   const known = changing.get(schema)
   if (known !== undefined) return known
@@ -167,7 +169,7 @@ function changesValues(schema: TSchema): boolean {
   return isFound
 }
 
-/** A copy of a value as far as checking it may change it; the rest is the value's own. */
+/** Copies the parts of a value that validation may change. The rest is shared. */
 export function copiedFor(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !changesValues(schema)) return value
   const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema }
@@ -182,7 +184,7 @@ export function copiedFor(schema: TSchema, value: unknown): unknown {
 function refuseQuery(query: unknown): void {
   const unknown = Object.keys(query ?? {})
   if (unknown.length === 0) return
-  throw new Problem('unknown_parameter', `This operation takes no query parameters, but ${unknown[0]} was given`)
+  throw new Problem('unknown_parameter', `This operation has no query parameters. Remove ${unknown[0]}`)
 }
 
 function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
@@ -234,7 +236,7 @@ function fieldError(error: ErrorObject): FieldError {
       return {
         pointer: at,
         code: 'uniqueItems',
-        detail: `has the same twice: entries ${parameters.j} and ${parameters.i}`,
+        detail: `has equal entries: ${parameters.j} and ${parameters.i}`,
       }
     default:
       return { pointer: at, code: error.keyword, detail: error.message ?? 'is not valid' }
@@ -264,7 +266,7 @@ function escaped(name: unknown): string {
   return String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Checks that an answer is what the contract promises; used where a broken promise must show, in every test. */
+/** Validates a response against its contract. Used in every test. */
 export function answerValidator(contract: Contract, name: string, operation: Operation) {
   const schemas = Object.entries(operation.answers).map(([status, answer]) => {
     const validator = isEmpty(answer) || isMedia(answer) ? undefined : onFirstUse(strict, answer)
@@ -274,7 +276,7 @@ export function answerValidator(contract: Contract, name: string, operation: Ope
   const { method, tagged = false } = operation
   return ({ status, headers }: Pick<Answer, 'status' | 'headers'>, body: unknown): void => {
     if (!byStatus.has(status))
-      throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not name`)
+      throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not list`)
     if (method === 'GET' && tagged !== (headers.etag !== undefined))
       throw new Error(`${contract.name}.${name} and its contract do not agree about an ETag`)
     const run = byStatus.get(status)?.()

@@ -13,7 +13,10 @@ type WindowLimitOptions = {
   now?: () => number
 }
 
-/** `WindowLimit` allows something a limited number of times per key and time window. Kept in the memory of the process. */
+/**
+ * `WindowLimit` allows an action a limited number of times per key and time window. The counts are in the memory of the
+ * process.
+ */
 export class WindowLimit {
   readonly #windows: LruMap<Window>
   readonly #most: number
@@ -27,7 +30,7 @@ export class WindowLimit {
     this.#now = now
   }
 
-  /** True, and counted, while the limit of the key is not reached. */
+  /** Counts the action and returns true, unless the limit of the key is reached. */
   take(key: string): boolean {
     const now = this.#now()
     const current = this.#windows.get(key)

@@ -44,7 +44,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
       attempts.succeeded(attempt, { counted: true })
       return result
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'enrolment_refused') attempts.takeBack(attempt)
+      if (!(error instanceof Problem) || error.code !== 'enrolment_refused') attempts.uncount(attempt)
       throw error
     }
   }

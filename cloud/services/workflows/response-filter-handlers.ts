@@ -1,6 +1,6 @@
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { Answer, type Handlers, plainBody, Shaped } from '../../platform/service.ts'
+import { Answer, CustomShape, type Handlers, plainBody } from '../../platform/service.ts'
 import { filteredText, parseResponseFilter } from './response-filter.ts'
 
 const header = 'x-response-filter'
@@ -28,6 +28,6 @@ function filteredHandler(handler: AnyHandler, usualStatus: number): AnyHandler {
     const filter = parseResponseFilter(text)
     const result = await handler(request, caller)
     const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
-    return new Answer(answer.status, new Shaped(filteredText(filter, plainBody(answer.body))), { [header]: text })
+    return new Answer(answer.status, new CustomShape(filteredText(filter, plainBody(answer.body))), { [header]: text })
   }
 }

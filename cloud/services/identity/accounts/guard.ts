@@ -54,11 +54,11 @@ export class Guard {
     if (waitOfAddress > 0) return { wait: waitOfAddress }
     const failures = this.#attempts.failed(signIn.attempt)
     const waitOfAccount = await this.#accounts.begin(signIn).catch((error: unknown) => {
-      this.#attempts.takeBack(signIn.attempt)
+      this.#attempts.uncount(signIn.attempt)
       throw error
     })
     if (waitOfAccount > 0) {
-      this.#attempts.takeBack(signIn.attempt)
+      this.#attempts.uncount(signIn.attempt)
       return { wait: waitOfAccount }
     }
     const outcome = await check().catch(async (error: unknown) => {
@@ -74,7 +74,7 @@ export class Guard {
 
   /** Removes the counted attempt after an overload or a database error, because the password was not checked. */
   async #takeBack(signIn: SignInAttempt & { tenantId: string | undefined }): Promise<void> {
-    this.#attempts.takeBack(signIn.attempt)
+    this.#attempts.uncount(signIn.attempt)
     await this.#accounts
       .takeBack(signIn)
       .catch((error: unknown) =>
