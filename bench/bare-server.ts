@@ -1,17 +1,17 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { openRaw, Sent } from './raw.ts'
+import type { openStatementSender, RecordedStatement } from './statement-sender.ts'
 
-type Raw = Awaited<ReturnType<typeof openRaw>>
+type StatementSender = Awaited<ReturnType<typeof openStatementSender>>
 
 /**
  * The reference server: the minimum cost of the same response, with the HTTP server of Node, the driver, the statements and
  * their rows as JSON. It checks no token, permissions or input, and has no routes.
  */
-export async function serveStatements(raw: Raw) {
-  let statements: readonly Sent[] = []
+export async function serveStatements(sender: StatementSender) {
+  let statements: readonly RecordedStatement[] = []
   const server = createServer((_request, response) => {
-    raw.send(statements).then((results) => {
+    sender.send(statements).then((results) => {
       const body = `{"data":[${results.flat().map(printed).join(',')}]}`
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
       response.end(body)
@@ -22,8 +22,8 @@ export async function serveStatements(raw: Raw) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
-    answerWith(given: readonly Sent[]): void {
-      statements = given
+    answerWith(next: readonly RecordedStatement[]): void {
+      statements = next
     },
   }
 }

@@ -53,7 +53,7 @@ const { values, positionals } = parseArgs({
 const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
 const unknown = names.find((name) => !Object.hasOwn(benchmarks, name))
 if (unknown !== undefined) {
-  console.error(`There is no benchmark ${unknown}; there are ${Object.keys(benchmarks).join(', ')}.`)
+  console.error(`Unknown benchmark ${unknown}. Available: ${Object.keys(benchmarks).join(', ')}.`)
   process.exit(1)
 }
 

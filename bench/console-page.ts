@@ -28,7 +28,7 @@ export function inConsole({ home, assets, relations }: BenchOptions, measure: Me
       const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
       const total = (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
       if (total === 0) await platform.request({ kind: 'grow a plant', size: { ...size, seed } })
-      return await asSomebody({ baseUrl: platform.url, access: platform.access }, (open) =>
+      return await asUser({ baseUrl: platform.url, access: platform.access }, (open) =>
         measure(open, total || size.assets),
       )
     } finally {
@@ -38,7 +38,7 @@ export function inConsole({ home, assets, relations }: BenchOptions, measure: Me
   return home === undefined ? withHome(measureIn) : mkdir(home, { recursive: true }).then(() => measureIn(home))
 }
 
-async function asSomebody(
+async function asUser(
   platform: Parameters<typeof consoleOf>[0],
   measure: (open: Open) => Promise<Report>,
 ): Promise<Report> {
@@ -90,7 +90,7 @@ export async function tasksDuring(
 }
 
 /** The goal that the page is never blocked for longer than a limit. */
-export function holdsUpGoal(when: string, rows: readonly Row[]) {
+export function blockingGoal(when: string, rows: readonly Row[]) {
   const longest = Math.max(...rows.map((row) => Number(row['longest task, CPU ms'])))
   return {
     goal: `the page is not blocked for more than ${longestTaskMs} ms ${when}`,

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import { holdsUpGoal, inConsole, tasksDuring } from './console-page.ts'
-import { median } from './measuring.ts'
+import { blockingGoal, inConsole, tasksDuring } from './console-page.ts'
+import { median } from './measurement.ts'
 import type { BenchOptions } from './options.ts'
 import type { Report, Row } from './report.ts'
 
@@ -10,8 +10,8 @@ const wheelSteps = 200
 const jumps = 12
 
 /**
- * The table of assets in a browser: how long until the first rows are there, and whether scrolling ever holds the page
- * up. `npm run bench console -- --assets 1000000 --home <folder>` keeps the plant for the next time.
+ * The table of assets in a browser: the time until the first rows are visible, and whether scrolling blocks the page.
+ * `npm run bench console -- --assets 1000000 --home <folder>` preserves the plant for the next run.
  */
 export function consoleTable(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {
@@ -34,17 +34,17 @@ export function consoleTable(options: BenchOptions): Promise<Report> {
       rows,
       goals: [
         {
-          goal: `the first rows are there within ${firstRowsGoalMs} ms`,
+          goal: `the first rows are visible within ${firstRowsGoalMs} ms`,
           found: `${firstRows.toFixed(0)} ms`,
           reached: firstRows < firstRowsGoalMs,
         },
-        holdsUpGoal('while scrolling', rows.slice(1)),
+        blockingGoal('while scrolling', rows.slice(1)),
       ],
     }
   })
 }
 
-/** From a click in the navigation until there are rows with names. */
+/** Measures from a click in the navigation until rows with names are visible. */
 async function openTable(page: Page): Promise<number> {
   await page.goto('/console/account')
   await page.locator('ix-application h1').waitFor()

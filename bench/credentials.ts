@@ -4,7 +4,7 @@ import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { enrolledGateway } from '@millwright/cloud/platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
-import { measureCalls } from './measuring.ts'
+import { measureCalls } from './measurement.ts'
 import type { Report, Row } from './report.ts'
 
 const instances = 100_000

@@ -38,8 +38,8 @@ export async function discover({ profile }: BenchOptions): Promise<Report> {
 
 export async function scan(floor: ShopFloor, options: Record<string, string>) {
   const { caller, gatewayId, assetLinkId } = floor
-  const given = { size: String(devices), protected_percent: '0', ...options }
-  const discoveryOptions = Object.entries(given).map(([key, value]) => ({ key, value }))
+  const allOptions = { size: String(devices), protected_percent: '0', ...options }
+  const discoveryOptions = Object.entries(allOptions).map(([key, value]) => ({ key, value }))
   const cpuBefore = floor.cpu()
   const startedAt = performance.now()
   const { jobId } = await caller.discovery.createDiscovery({
@@ -50,7 +50,8 @@ export async function scan(floor: ShopFloor, options: Record<string, string>) {
   for (;;) {
     const { data } = await caller.discovery.getDiscovery({ params: { jobId } })
     if (data.state !== 'created') pickedUpAt ??= performance.now()
-    if (data.state === 'failed' || data.state === 'canceled') throw new Error(`It ${data.state}: ${data.message}`)
+    if (data.state === 'failed' || data.state === 'canceled')
+      throw new Error(`The discovery ended as ${data.state}: ${data.message}`)
     if (data.state === 'finished') {
       const seconds = (performance.now() - startedAt) / 1000
       const pickedUpMs = (pickedUpAt ?? startedAt) - startedAt

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
-import type { FloodCommand, Flooded } from './flood.ts'
-import { roundOf } from './measuring.ts'
+import type { FloodCommand, FloodResult } from './flood.ts'
+import { roundOf } from './measurement.ts'
 import { bearer, type PlatformProcess, type ProcessLoad, tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
 import { startWorkerProcess } from './worker-process.ts'
@@ -21,7 +21,7 @@ export function fairness(): Promise<Report> {
     withPlatform({ home }, async (platform) => {
       const flooding = { url: platform.url, token: await tokenFor(platform) }
       const second = await platform.request<{ clientId: string; clientSecret: string }>({
-        kind: 'make a second tenant',
+        kind: 'create a second tenant',
       })
       const access = { ...platform.access, ...second }
       const measuring = { url: platform.url, token: await tokenFor({ url: platform.url, access }) }
@@ -66,7 +66,7 @@ async function measure({ url, token }: Client, write: () => unknown): Promise<Me
   return Object.fromEntries(await Promise.all(rounds)) as Measured
 }
 
-type Load = Flooded & { megabytes: number }
+type Load = FloodResult & { megabytes: number }
 
 /** Floods the platform from a separate process, and records the memory of the platform. */
 async function startFlood(
@@ -86,7 +86,7 @@ async function startFlood(
   const watching = watch()
   return {
     async end() {
-      const found = await client.request<Flooded>({ kind: 'stop' })
+      const found = await client.request<FloodResult>({ kind: 'stop' })
       isOver = true
       await watching
       await client.stop()
@@ -129,7 +129,7 @@ function reportOf({ alone, during, attacked, flooded, attackedWith }: FairnessRe
       reached: megabytes < goals.megabytes,
     },
     {
-      goal: `/healthz answers within ${goals.healthMs} ms while an expensive schema is used (99th percentile)`,
+      goal: `/healthz responds within ${goals.healthMs} ms while an expensive schema is used (99th percentile)`,
       found: `${attacked.health.p99Ms.toFixed(0)} ms; alone ${alone.health.p99Ms.toFixed(0)} ms`,
       reached: attacked.health.p99Ms < goals.healthMs,
     },

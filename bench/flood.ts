@@ -10,9 +10,9 @@ export type FloodCommand =
   | { kind: 'start'; url: string; token: string; callers: number; perBatch: number; schemaUrl?: string }
   | { kind: 'stop' }
 
-export type Flooded = { accepted: number; refused: number }
+export type FloodResult = { accepted: number; refused: number }
 
-type Flood = { found: Flooded; end(): Promise<void> }
+type Flood = { found: FloodResult; end(): Promise<void> }
 
 const batchesReady = 150
 
@@ -28,11 +28,11 @@ handleCommands<FloodCommand>(async (command) => {
 })
 process.send?.({ ready: undefined })
 
-/** Sends batches without a pause until it is ended. Refusals (429, 503) are what a client that floods gets. */
+/** Sends batches without a pause until it is stopped. Refusals (429, 503) are expected. */
 function startFlood({ url, token, callers, ...options }: Extract<FloodCommand, { kind: 'start' }>): Flood {
-  const found: Flooded = { accepted: 0, refused: 0 }
+  const found: FloodResult = { accepted: 0, refused: 0 }
   const nextBatch = options.schemaUrl === undefined ? plantBatches(options.perBatch) : expensiveBatches(options)
-  // Made before the flood begins: making them would take processor time from the platform on the same machine.
+  // Batches are created before the flood, because creating them takes processor time from the platform.
   const ready = Array.from({ length: options.schemaUrl === undefined ? batchesReady : 1 }, nextBatch)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   let isOver = false
@@ -46,9 +46,9 @@ function startFlood({ url, token, callers, ...options }: Extract<FloodCommand, {
         body = ready.pop() ?? nextBatch()
       } else if (response.status === 503 || response.status === 429) {
         found.refused += 1
-        // A client that ignores Retry-After, but does not spin.
+        // A client that ignores Retry-After, but does not busy-wait.
         await setTimeout(100)
-      } else throw new Error(`A batch got ${response.status}`)
+      } else throw new Error(`A batch was refused with ${response.status}`)
     }
   }
   const running = Promise.all(Array.from({ length: callers }, call))

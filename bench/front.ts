@@ -1,6 +1,6 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { measureLoad, requestText } from './load.ts'
-import { median, type Round } from './measuring.ts'
+import { median, type Round } from './measurement.ts'
 import type { BenchOptions } from './options.ts'
 import {
   bearer,
@@ -25,8 +25,7 @@ type Rounds = Map<Variant, Round[]>
 
 /**
  * A trivial authorised read through the front, its contract and one indexed query, compared with the same query sent directly
- * to the driver by the same process. The process under test does nothing else: another process sends the requests, as
- * is the database. The variants alternate, so that other load of the machine affects all of them.
+ * to the driver by the same process. The process under test does nothing else: other processes send the requests and run the database. The variants alternate, so that other load of the machine affects all of them.
  */
 export function front({ profile }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -41,20 +40,20 @@ export function front({ profile }: BenchOptions): Promise<Report> {
 }
 
 async function compare(platform: PlatformProcess, token: string): Promise<Report> {
-  const reads = await waysToRead(platform, token)
-  const writes = waysToWrite(platform, token)
+  const reads = await readVariants(platform, token)
+  const writes = writeVariants(platform, token)
   const rows: Row[] = []
   const goals: Goal[] = []
   await warmUp(Object.values(reads))
   for (const callers of callerCounts) {
-    const turns = await takeTurns(Object.values(reads), callers)
-    rows.push(...rowsOf(turns, callers, reads.driver))
+    const results = await alternate(Object.values(reads), callers)
+    rows.push(...rowsOf(results, callers, reads.driver))
     // Throughput is measured under full load. With fewer callers, a request waits for two processes instead of one. This is
     // shown, but is not a goal.
-    if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(turns, reads.front, reads.driver)))
+    if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(results, reads.front, reads.driver)))
   }
   await warmUp(writes)
-  rows.push(...rowsOf(await takeTurns(writes, 16), 16))
+  rows.push(...rowsOf(await alternate(writes, 16), 16))
   return { title: 'front: one authorised read, and its query without the platform around it', rows, goals }
 }
 
@@ -66,8 +65,8 @@ function goalOf(callers: number, share: number): Goal {
   }
 }
 
-async function waysToRead(platform: PlatformProcess, token: string) {
-  const groupId = await platform.request<string>({ kind: 'make groups', count: groupCount })
+async function readVariants(platform: PlatformProcess, token: string) {
+  const groupId = await platform.request<string>({ kind: 'create groups', count: groupCount })
   const bareUrl = await platform.request<string>({ kind: 'serve without the platform', groupId })
   const serverCpu = () => platform.request<number>({ kind: 'cpu' })
   const text = requestText('GET', `${authorization.prefix}/access-groups/${groupId}`, { headers: bearer(token) })
@@ -88,7 +87,7 @@ async function waysToRead(platform: PlatformProcess, token: string) {
   }
 }
 
-function waysToWrite(platform: PlatformProcess, token: string): Variant[] {
+function writeVariants(platform: PlatformProcess, token: string): Variant[] {
   const serverCpu = () => platform.request<number>({ kind: 'cpu' })
   let made = 0
   const create = () =>
@@ -97,7 +96,7 @@ function waysToWrite(platform: PlatformProcess, token: string): Variant[] {
       body: JSON.stringify({ data: { name: `another ${made++}` } }),
     })
   const { clientId, clientSecret } = platform.access
-  const ask = requestText('POST', '/oauth/token', {
+  const tokenRequest = requestText('POST', '/oauth/token', {
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: `grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}`,
   })
@@ -105,44 +104,44 @@ function waysToWrite(platform: PlatformProcess, token: string): Variant[] {
     measureLoad({ url: platform.url, callers, ms, request, status, serverCpu })
   return [
     { name: 'POST through the front', measure: send(create, 201) },
-    { name: 'token for a program', measure: send(() => ask, 200) },
+    { name: 'token for a program', measure: send(() => tokenRequest, 200) },
   ]
 }
 
 /** Warms up until hot code is compiled, or up to a time limit. */
-async function warmUp(ways: readonly Variant[]): Promise<void> {
-  for (const way of ways) {
+async function warmUp(variants: readonly Variant[]): Promise<void> {
+  for (const variant of variants) {
     const deadline = performance.now() + warmUpMs
     for (let calls = 0; calls < warmUpCalls && performance.now() < deadline; ) {
-      calls += (await way.measure(16, roundMs)).count
+      calls += (await variant.measure(16, roundMs)).count
     }
   }
 }
 
-async function takeTurns(ways: readonly Variant[], callers: number): Promise<Rounds> {
-  const turns: Rounds = new Map(ways.map((way) => [way, []]))
+async function alternate(variants: readonly Variant[], callers: number): Promise<Rounds> {
+  const results: Rounds = new Map(variants.map((variant) => [variant, []]))
   for (let round = 0; round < rounds; round++) {
-    for (const [way, found] of turns) found.push(await way.measure(callers, roundMs))
+    for (const [variant, found] of results) found.push(await variant.measure(callers, roundMs))
   }
-  return turns
+  return results
 }
 
-function rowsOf(turns: Rounds, callers: number, against?: Variant): Row[] {
-  return [...turns].map(([way, found]) => ({
-    way: way.name,
+function rowsOf(results: Rounds, callers: number, against?: Variant): Row[] {
+  return [...results].map(([variant, found]) => ({
+    variant: variant.name,
     callers,
     'per second': median(found.map(throughput)),
     'p50 ms': median(found.map(({ p50Ms }) => p50Ms)),
     'p99 ms': median(found.map(({ p99Ms }) => p99Ms)),
     'CPU µs': median(found.map(({ cpuMicros }) => cpuMicros)),
-    ...(against === undefined ? {} : { [`of ${against.name}`]: shareOf(turns, way, against) }),
+    ...(against === undefined ? {} : { [`of ${against.name}`]: shareOf(results, variant, against) }),
   }))
 }
 
 /** The throughput relative to another variant, for each round. */
-function shareOf(turns: Rounds, way: Variant, other: Variant): number {
-  const others = turns.get(other) ?? []
-  const own = turns.get(way) ?? []
+function shareOf(results: Rounds, variant: Variant, other: Variant): number {
+  const others = results.get(other) ?? []
+  const own = results.get(variant) ?? []
   return median(own.map((round, index) => throughput(round) / throughput(others[index] ?? round)))
 }
 

@@ -20,11 +20,11 @@ export async function gateway(): Promise<Report> {
     // Uploads are dropped, so that they do not fill the memory of this process.
     cloud.answering = () => void cloud.calls.splice(0, Math.max(0, cloud.calls.length - 10))
     cloud.configure(home)
-    const given = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
+    const args = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
     const env = { ...ownEnvironment(join(home, 'cloud')), MILLWRIGHT_GATEWAY_LOG_LEVEL: 'error' }
-    const program = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
+    const program = spawnProgram({ file: 'cli/millwright.mjs', args, env, profile: undefined })
     try {
-      const port = Number((await program.said(/Registry\s+port (\d+)/))[1])
+      const port = Number((await program.waitForOutput(/Registry\s+port (\d+)/))[1])
       const rows: Row[] = []
       const note = (moment: string) => {
         const { now, peak } = memoryOf(program.child.pid ?? 0)
@@ -36,10 +36,10 @@ export async function gateway(): Promise<Report> {
       await registerMany(port)
       note(`${links.toLocaleString('en')} links have registered`)
       await setTimeout(restMs)
-      const rest = note('they have been there for a while')
+      const rest = note('after a while')
       const scanned = await scanLargePlant({ cloud, env, port, note })
       await setTimeout(restMs)
-      note('a while after that')
+      note('a while later')
       return {
         title: `gateway: the memory of its process, with ${links.toLocaleString('en')} links and ${devices.toLocaleString('en')} devices`,
         rows,
@@ -71,8 +71,8 @@ type Floor = {
 
 /** Returns the maximum memory. */
 async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number> {
-  const given = ['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${port}`]
-  const link = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
+  const args = ['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${port}`]
+  const link = spawnProgram({ file: 'cli/millwright.mjs', args, env, profile: undefined })
   try {
     const query = askRegistry(port, 'millwright')
     const filter = { app_instance_ids: ['millwright.links.plant'] }
@@ -88,7 +88,7 @@ async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number
       await setTimeout(50)
       ending = cloud.endOf(jobId)
     }
-    if (ending.state !== 'FINISHED') throw new Error(`It ${ending.state}: ${ending.message}`)
+    if (ending.state !== 'FINISHED') throw new Error(`The scan ended as ${ending.state}: ${ending.message}`)
     return note(`${devices.toLocaleString('en')} devices were found`).peak
   } finally {
     await stop(link.child)

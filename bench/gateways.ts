@@ -10,7 +10,7 @@ import { enrolledIdentity } from '@millwright/gateway/identity/enrolment.ts'
 import { ownKey } from '@millwright/gateway/identity/key.ts'
 import { TokenSource } from '@millwright/gateway/identity/token.ts'
 import { createLog } from '@millwright/gateway/log.ts'
-import { median } from './measuring.ts'
+import { median } from './measurement.ts'
 import { type PlatformProcess, type ProcessLoad, startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
@@ -20,13 +20,13 @@ const jobs = 20
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
 /** A gateway that only polls for work, over a separate connection. */
-type Waiting = { id: string; asked: number; taken: Map<string, number>; stop(): Promise<void> }
+type WaitingGateway = { id: string; polls: number; taken: Map<string, number>; stop(): Promise<void> }
 
 /** One thousand waiting gateways: their cost for the platform, and the time until a job is picked up. */
 export async function gateways(): Promise<Report> {
   return withHome(async (home) => {
     const platform = await startPlatform({ home })
-    const waiting: Waiting[] = []
+    const waiting: WaitingGateway[] = []
     try {
       const rows: Row[] = []
       const note = async (moment: string) => {
@@ -34,12 +34,12 @@ export async function gateways(): Promise<Report> {
         rows.push({ moment, 'cloud MiB': megabytes, waiting: waiting.length })
         return megabytes
       }
-      await note('before the first one')
+      await note('before the first gateway')
       await enrolAll(platform, home, waiting)
-      await until(() => waiting.every(({ asked }) => asked > 0))
+      await until(() => waiting.every(({ polls }) => polls > 0))
       const first = await note('all wait')
       const pickUps = await offerJobs(platform, waiting)
-      await until(() => waiting.every(({ asked }) => asked > 3))
+      await until(() => waiting.every(({ polls }) => polls > 3))
       const last = await note('after three more polls each')
       const slowest = Math.max(...pickUps)
       return {
@@ -55,7 +55,7 @@ export async function gateways(): Promise<Report> {
             reached: slowest < goals.pickUpMs,
           },
           {
-            goal: 'waiting takes no more memory the longer it lasts',
+            goal: 'the memory does not grow while gateways wait',
             found: `${Math.round(last - first)} MiB more`,
             reached: last - first < goals.growthMebibytes,
           },
@@ -68,7 +68,7 @@ export async function gateways(): Promise<Report> {
   })
 }
 
-async function enrolAll(platform: PlatformProcess, home: string, waiting: Waiting[]): Promise<void> {
+async function enrolAll(platform: PlatformProcess, home: string, waiting: WaitingGateway[]): Promise<void> {
   const caller = client(onboarding, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
   let begun = 0
   const enrolSome = async () => {
@@ -89,7 +89,7 @@ async function tokenSource(platform: PlatformProcess): Promise<() => string> {
   return () => token
 }
 
-async function startWaiting(home: string): Promise<Waiting> {
+async function startWaiting(home: string): Promise<WaitingGateway> {
   const dispatcher = dispatcherFor(undefined)
   const fetch = fetchOver(dispatcher)
   const clock = new Clock()
@@ -97,9 +97,9 @@ async function startWaiting(home: string): Promise<Waiting> {
   const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock, fetch })
   const tokens = new TokenSource({ identity, key, clock, log: createLog({ level: 'silent' }), fetch })
   const outgoing = new CloudConnection({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
-  const one: Waiting = {
+  const one: WaitingGateway = {
     id: identity.gatewayId,
-    asked: 0,
+    polls: 0,
     taken: new Map(),
     async stop() {
       outgoing.close()
@@ -113,29 +113,29 @@ async function startWaiting(home: string): Promise<Waiting> {
 /** Short waits, so that every gateway polls several times during the measurement. */
 const waitSeconds = 10
 
-async function wait(one: Waiting, { gatekeeper }: CloudConnection): Promise<void> {
+async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promise<void> {
   try {
     for (;;) {
-      one.asked += 1
+      one.polls += 1
       const taken = await gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds } } })
       if (taken !== undefined) one.taken.set(taken.data.job.id, performance.now())
     }
   } catch {
-    // The end of the benchmark ends it.
+    // The end of the benchmark stops it.
   }
 }
 
-/** How long it takes from the request for a job until its gateway has it, in milliseconds. */
-async function offerJobs(platform: PlatformProcess, waiting: readonly Waiting[]): Promise<number[]> {
+/** Returns the time from the request for a job until its gateway has it, in milliseconds. */
+async function offerJobs(platform: PlatformProcess, waiting: readonly WaitingGateway[]): Promise<number[]> {
   const engine = client(workflows, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
   const pickUps: number[] = []
   for (let number = 0; number < jobs; number++) {
     const one = waiting[Math.floor((number * waiting.length) / jobs)]
     if (one === undefined) continue
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const { id } = await engine.createJob({ body: { clientId: one.id, workflow: 'discovery', definition: {} } })
     await until(() => one.taken.has(id))
-    pickUps.push((one.taken.get(id) ?? 0) - askedAt)
+    pickUps.push((one.taken.get(id) ?? 0) - requestedAt)
   }
   return pickUps
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type PlatformProcess, type ProcessLoad, tokenFor } from './platform-process.ts'
-import type { Places, ReferenceCommand } from './reference-process.ts'
+import type { DatabaseTarget, ReferenceCommand } from './reference-process.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
-/** What a measurement of the inventory works with. */
+/** What a measurement of the inventory uses. */
 export type Bench = {
   platform: PlatformProcess
   reference: WorkerProcess<ReferenceCommand>
-  places: Places
+  target: DatabaseTarget
   token: string
   size: { assets: number; relations: number }
   /** Whether to print the query plans. */
@@ -25,8 +25,8 @@ export async function withBench<Result>(
 ): Promise<Result> {
   const reference = await startWorkerProcess<ReferenceCommand>('./reference-process.ts')
   try {
-    const places = await platform.request<Places>({ kind: 'places' })
-    return await work({ platform, reference, places, token: await tokenFor(platform), size, plans, megabytes: 0 })
+    const target = await platform.request<DatabaseTarget>({ kind: 'database target' })
+    return await work({ platform, reference, target, token: await tokenFor(platform), size, plans, megabytes: 0 })
   } finally {
     await reference.stop()
   }
@@ -41,7 +41,7 @@ export function cpuOf(process: WorkerProcess<{ kind: 'cpu' }>): Promise<number> 
   return process.request<number>({ kind: 'cpu' })
 }
 
-/** Time of all cores so far, in ticks, and how much of it others took who share the machine; known on Linux only. */
+/** The time of all cores so far, in ticks, and the part that other virtual machines took. Linux only. */
 export type MachineTime = { all: number; stolen: number }
 
 function machineTime(): MachineTime {
@@ -51,7 +51,7 @@ function machineTime(): MachineTime {
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
 }
 
-/** In percent: rates that were measured meanwhile are lower by at least as much. */
+/** Steal time in percent. Rates that were measured meanwhile are lower by at least this share. */
 export function stealBetween(before: MachineTime, after: MachineTime): number {
   return (100 * (after.stolen - before.stolen)) / Math.max(1, after.all - before.all)
 }

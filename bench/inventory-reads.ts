@@ -2,10 +2,10 @@ import { client, overHttp } from '@millwright/api/client.ts'
 import { inventory as contract } from '@millwright/api/inventory.ts'
 import { type Bench, cpuOf, loadOf } from './inventory-load.ts'
 import { measureLoad, requestText } from './load.ts'
-import type { Round } from './measuring.ts'
+import type { Round } from './measurement.ts'
 import { bearer } from './platform-process.ts'
-import type { Sent } from './raw.ts'
 import type { Row } from './report.ts'
+import type { RecordedStatement } from './statement-sender.ts'
 
 const roundMs = 400
 const rounds = 4
@@ -20,7 +20,7 @@ function clientOf({ platform, token }: Bench) {
   return client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
 }
 
-/** Ids of assets all over the plant. */
+/** Returns ids of assets from the whole plant. */
 export async function idsOf(bench: Bench): Promise<string[]> {
   const found: string[] = []
   const step = Math.max(1, Math.floor(bench.size.assets / 10))
@@ -44,7 +44,7 @@ export async function measureReads(bench: Bench, ids: readonly string[], only = 
 
 async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Workload[]> {
   const api = clientOf(bench)
-  const asset = await knownAsset(bench, ids)
+  const asset = await findSampleAsset(bench, ids)
   const { data: properties } = await api.listCustomProperties({ query: {} })
   const { data: assigned } = await api.listRelations({
     query: { filter: `predicate eq 'is_assigned_to_node'`, limit: 1 },
@@ -104,7 +104,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
   ]
 }
 
-async function knownAsset(bench: Bench, ids: readonly string[]): Promise<SampleAsset> {
+async function findSampleAsset(bench: Bench, ids: readonly string[]): Promise<SampleAsset> {
   const api = clientOf(bench)
   for (const id of ids.slice(3)) {
     const { data } = await api.readAsset({ params: { id }, query: {} })
@@ -118,17 +118,17 @@ async function knownAsset(bench: Bench, ids: readonly string[]): Promise<SampleA
     const serial = instance.serial_number
     return { id, name: String(data.name), serial, mac: String(mac), group: String(data.access_group) }
   }
-  throw new Error('There is no asset to look for')
+  throw new Error('The plant has no suitable asset')
 }
 
-/** Where the last of many pages begins: by name, as the pages before it would have led there. */
+/** Returns the cursor of the last of many pages by name. */
 async function cursorAfter(bench: Bench, limit: number): Promise<string> {
   const api = clientOf(bench)
   const query = { sort: 'name', limit, count: false, fields: 'id' }
   const offset = Math.min(bench.size.assets - 1, deepPages * limit) - limit
   const { meta } = await api.listAssets({ query: { ...query, offset: Math.max(0, offset) } })
   const { nextCursor } = meta as { nextCursor?: string }
-  if (nextCursor === undefined) throw new Error('There are too few assets for so many pages')
+  if (nextCursor === undefined) throw new Error('The plant has too few assets for so many pages')
   return nextCursor
 }
 
@@ -137,7 +137,7 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
  * of several rounds counts, because other load of the machine can only slow a round down.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
-  const { platform, reference, places, token } = bench
+  const { platform, reference, target, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
   const once = async (url: string, callers: number) => {
     const before = await loadOf(platform)
@@ -155,10 +155,10 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
     const [p50, p99, cpu, database] = [least('p50Ms'), least('p99Ms'), least('cpuMicros'), least('database')]
     return { rate: Math.max(...measured.map(throughput)), p50, p99, cpu, database }
   }
-  const { statements, matches } = await asked(bench, path)
+  const { statements, matches } = await recordedStatements(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
-  const bareUrl = await reference.request<string>({ kind: 'serve statements', places, statements })
+  const bareUrl = await reference.request<string>({ kind: 'serve statements', target, statements })
   for (const callers of [1, callersAtOnce]) {
     const found = await best(platform.url, callers)
     const bare = await best(bareUrl, callers)
@@ -184,18 +184,15 @@ function throughput({ count, seconds }: Round): number {
   return count / seconds
 }
 
-/**
- * What one call sends, and how many it is about, where it is counted. Work in the background may send something
- * meanwhile, but not about assets.
- */
-async function asked(
+/** Returns the statements of one call. Background work may send statements meanwhile, but not about assets. */
+async function recordedStatements(
   { platform, token }: Bench,
   path: string,
-): Promise<{ statements: Sent[]; matches: number | undefined }> {
-  await platform.request({ kind: 'begin to note statements' })
+): Promise<{ statements: RecordedStatement[]; matches: number | undefined }> {
+  await platform.request({ kind: 'start recording statements' })
   const response = await fetch(new URL(path, platform.url), { headers: bearer(token) })
   const { meta } = (await response.json()) as { meta?: { totalElements?: number } }
-  const sent = await platform.request<Sent[]>({ kind: 'statements noted' })
+  const sent = await platform.request<RecordedStatement[]>({ kind: 'stop recording statements' })
   const statements = sent.filter(
     ({ text }) =>
       /^[\s(]*(?:select|with)\b/.test(text) &&
@@ -204,7 +201,11 @@ async function asked(
   return { statements, matches: meta?.totalElements }
 }
 
-async function printPlans({ platform }: Bench, { name, path }: Workload, statements: readonly Sent[]): Promise<void> {
+async function printPlans(
+  { platform }: Bench,
+  { name, path }: Workload,
+  statements: readonly RecordedStatement[],
+): Promise<void> {
   for (const statement of statements) {
     console.log(
       `\n${name}: ${path}\n${statement.text}\n${await platform.request<string>({ kind: 'explain', statement })}`,

@@ -1,30 +1,31 @@
 import { type Address, openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
-import { type Sent, workedMicros } from './raw.ts'
+import { workedMicros } from './cpu-time.ts'
+import type { RecordedStatement } from './statement-sender.ts'
 
-/** What writes what was accepted and applied. */
+/** Matches statements that write accepted and applied assets. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
 /** Background work that no request waits for: sealing the audit trail. */
 const aside = /^\s*update audit_entries\b/
 
-/** The transactions in which the platform wrote, in the order in which they began. */
-export function transactionsOf(sent: readonly Sent[]): Sent[][] {
+/** Returns the writing transactions of the platform, in the order in which they started. */
+export function transactionsOf(sent: readonly RecordedStatement[]): RecordedStatement[][] {
   return [...Map.groupBy(sent, ({ by }) => by).values()]
     .filter((those) => !those.some(({ text }) => aside.test(text)))
     .map((those) => those.filter(({ text }) => aboutAssets.test(text)))
     .filter((those) => those.some(({ text }) => !/^\s*select\b/.test(text)))
 }
 
-type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly Sent[][] }
+type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly RecordedStatement[][] }
 
-/** How long it took, and how much of it the database worked on which statement, in µs of one core; known on Linux only. */
-export type Replayed = { seconds: number; micros: [text: string, micros: number][] }
+/** The elapsed time, and the processor time of the database for each statement, in µs of one core. Linux only. */
+export type ReplayResult = { seconds: number; micros: [text: string, micros: number][] }
 
 /**
  * Sends the same statements with the same rows and commits again, for an empty tenant, on one
  * connection with nothing around it.
  */
-export async function replay({ application, owner, tenantId, transactions }: Options): Promise<Replayed> {
+export async function replay({ application, owner, tenantId, transactions }: Options): Promise<ReplayResult> {
   const other = await tenantLike(owner, tenantId)
   const { client } = await openConnection(application, { settings: true })
   await client.query(`set app.tenant = '${other}'`)

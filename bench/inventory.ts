@@ -2,26 +2,26 @@ import { inventory as contract } from '@millwright/api/inventory.ts'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
 import { type Bench, cpuOf, loadOf, stealBetween, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
-import type { Replayed } from './inventory-replay.ts'
+import type { ReplayResult } from './inventory-replay.ts'
 import { measureLoad, requestText } from './load.ts'
-import { median, type Round } from './measuring.ts'
+import { median, type Round } from './measurement.ts'
 import type { BenchOptions } from './options.ts'
 import { bearer, type PlatformProcess, withHome, withPlatform } from './platform-process.ts'
-import type { Sent } from './raw.ts'
 import type { Goal, Report, Row } from './report.ts'
+import type { RecordedStatement } from './statement-sender.ts'
 
 const seed = 1
 const roundMs = 1_500
 const rounds = 3
-const notedMs = 500
+const recordingMs = 500
 const warmUpMs = 1_500
 const perBatch = 500
 
 const goals = { single: 3_000, batch: 7_000, relations: 15_000, share: 0.5, megabytes: 512, listMs: 50 } as const
 
 /**
- * A plant, written and read through the front: what is accepted and applied in a second, how long lists take, and what
- * the same statements take without the platform around them.
+ * A plant, written and read through the front: accepted and applied writes per second, the latency of lists, and the
+ * cost of the same statements without the platform.
  */
 export function inventory({ profile, assets, relations, plans, only }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -67,7 +67,7 @@ async function measure(bench: Bench, only: string): Promise<Report> {
     const found: Row[] = []
     for (let round = 0; round <= rounds; round++)
       found.push(await relateMany(bench, { workload: againWorkload, next, ms: roundMs }))
-    // The first round made those that were not there.
+    // The first round created the missing relations.
     rows.push(bestOf(found.slice(1)))
   }
   rows.push(...(await measureReads(bench, ids, only)))
@@ -79,14 +79,14 @@ async function measure(bench: Bench, only: string): Promise<Report> {
   }
 }
 
-/** Of what was measured. */
+/** Goals for the measured rates. */
 function goalsOf(rows: readonly Row[]): Goal[] {
   const measured = (workload: string) => rows.filter((row) => row.workload === workload)
   const rates = (workload: string) => measured(workload).map((row) => Number(row['per second']))
   const atLeast = (goal: string, least: number, found: readonly number[]): Goal[] => {
     const best = Math.max(...found)
-    const told = { goal: `${goal}, at least ${least} a second`, found: best.toFixed(0), reached: best >= least }
-    return found.length === 0 ? [] : [told]
+    const goalRow = { goal: `${goal}, at least ${least} a second`, found: best.toFixed(0), reached: best >= least }
+    return found.length === 0 ? [] : [goalRow]
   }
   const relations = [relationWorkload, relationBatchWorkload].flatMap(rates)
   const lists = rows.filter(({ workload, callers }) => String(workload).startsWith('list') && callers === 1)
@@ -94,8 +94,8 @@ function goalsOf(rows: readonly Row[]): Goal[] {
   return [
     ...atLeast('assets posted individually, accepted and applied', goals.single, rates(singleWorkload)),
     ...atLeast('assets posted in batches, accepted and applied', goals.batch, rates(batchWorkload(0))),
-    ...atLeast('new relations stated', goals.relations, relations),
-    ...atLeast('relations stated again', goals.relations, rates(againWorkload)),
+    ...atLeast('new relations written', goals.relations, relations),
+    ...atLeast('relations written again', goals.relations, rates(againWorkload)),
     ...shareOf(measured(singleWorkload)),
     ...shareOf(measured(batchWorkload(0))),
     ...shareOf([...measured(relationWorkload), ...measured(relationBatchWorkload)]),
@@ -111,7 +111,7 @@ function goalsOf(rows: readonly Row[]): Goal[] {
 function withinMs(slowest: Row): Goal {
   const found = Number(slowest['p99 ms'])
   return {
-    goal: `the slowest list answers within ${goals.listMs} ms, 99 of 100 times`,
+    goal: `the slowest list responds within ${goals.listMs} ms, 99 of 100 times`,
     found: `${slowest.workload}: ${found.toFixed(1)} ms`,
     reached: found < goals.listMs,
   }
@@ -146,16 +146,16 @@ async function compared(bench: Bench, measured: (ms: number) => Promise<Row>): P
   const shares: number[] = []
   for (let round = 0; round < rounds; round++) {
     found.push(await measured(roundMs))
-    await bench.platform.request({ kind: 'begin to note statements' })
-    const noted = await measured(notedMs)
-    const statements = await bench.platform.request<Sent[]>({ kind: 'statements noted' })
-    const { seconds, micros } = await bench.reference.request<Replayed>({
+    await bench.platform.request({ kind: 'start recording statements' })
+    const recorded = await measured(recordingMs)
+    const statements = await bench.platform.request<RecordedStatement[]>({ kind: 'stop recording statements' })
+    const { seconds, micros } = await bench.reference.request<ReplayResult>({
       kind: 'replay',
-      places: bench.places,
+      target: bench.target,
       statements,
     })
-    if (bench.plans) printCosts(noted, micros)
-    shares.push(seconds / Number(noted.seconds))
+    if (bench.plans) printCosts(recorded, micros)
+    shares.push(seconds / Number(recorded.seconds))
   }
   return { ...bestOf(found), 'of the driver': median(shares) }
 }
@@ -167,14 +167,14 @@ function bestOf(rows: readonly Row[]): Row {
 }
 
 /** Prints the cost of each statement per asset. */
-function printCosts({ workload, assets }: Row, micros: Replayed['micros']): void {
+function printCosts({ workload, assets }: Row, micros: ReplayResult['micros']): void {
   console.log(`\n${workload}: µs of one core for an asset, in the database`)
   for (const [text, cost] of micros) {
     console.log(`${(cost / Number(assets)).toFixed(1).padStart(8)}  ${text.replaceAll(/\s+/g, ' ').slice(0, 110)}`)
   }
 }
 
-/** Written as the applier writes, without the front and the queue: what the statements alone allow. */
+/** Writes as the applier does, without front and queue: the limit that the statements allow. */
 async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row> {
   const startedAt = performance.now()
   const before = await loadOf(platform)
@@ -190,15 +190,15 @@ async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row
   }
 }
 
-/** Assets that are not there yet: those of another plant. */
+/** New assets, from another plant. */
 function freshAssets(): () => PlantAsset {
   const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: seed + 1, relations: 5 })
   return () => plant.next().value as PlantAsset
 }
 
-type Posting = { fresh: () => PlantAsset; callers: number; ms: number }
+type PostOptions = { fresh: () => PlantAsset; callers: number; ms: number }
 
-async function post(bench: Bench, { fresh, callers, ms }: Posting): Promise<Row> {
+async function post(bench: Bench, { fresh, callers, ms }: PostOptions): Promise<Row> {
   const request = () => postText(bench, '/assets', { asset: fresh().asset })
   const { round, seconds, load } = await whileApplied(bench, () =>
     measureLoad({ url: bench.platform.url, callers, ms, request, status: 202, serverCpu: () => cpuOf(bench.platform) }),
@@ -220,7 +220,7 @@ async function postBatches(bench: Bench, { fresh, relations, ms }: Batches): Pro
   return rowOf({ workload: batchWorkload(relations), callers, round, seconds, load, each: perBatch })
 }
 
-/** With relations to what came before it: they are named by identifiers. */
+/** Adds relations to earlier assets, which are referenced by identifiers. */
 function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
   const to = relations.flatMap((relation) => ('identifier' in relation ? [relation] : []))
   const stated = Array.from({ length: count }, (_, index) => {
@@ -238,7 +238,7 @@ function sendable({ asset, relations }: PlantAsset, count: number): Record<strin
   }
 }
 
-/** Relations all over the plant, all different or so many of them in turns. */
+/** Generates relations over the whole plant, either all different or a repeated set. */
 function relationsOf(ids: readonly string[], { differentOnes = Infinity } = {}): () => Record<string, unknown> {
   const verb = differentOnes === Infinity ? 'is_related_to' : 'is_still_related_to'
   let stated = 0
@@ -278,7 +278,7 @@ function postText({ token }: Bench, path: string, data: unknown): string {
   })
 }
 
-/** The time counts until the last write is applied. */
+/** The time includes the wait until the last write is applied. */
 async function whileApplied(bench: Bench, work: () => Promise<Round>) {
   const { platform } = bench
   const before = await loadOf(platform)
@@ -302,7 +302,7 @@ type Measured = {
   round: Round
   seconds: number
   load: { cpu: number; database: number; megabytes: number; steal: number }
-  /** How many assets one call is about. */
+  /** How many assets one call contains. */
   each: number
 }
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { cpuMicros, type Round, roundOf } from './measuring.ts'
+import { cpuMicros, type Round, roundOf } from './measurement.ts'
 
 export type Load = {
   url: string
@@ -7,15 +7,15 @@ export type Load = {
   ms: number
   /** The text of the n-th request. */
   request: (index: number) => string
-  /** The answer that every request must get. */
+  /** The status that every response must have. */
   status: number
-  /** CPU time of the server so far, in microseconds. */
+  /** The processor time of the server so far, in microseconds. */
   serverCpu: () => Promise<number>
 }
 
 /**
- * Callers on keep-alive connections, written straight to the socket: the load must cost less than what it measures,
- * because both share this machine.
+ * Callers on keep-alive connections that write directly to the socket. The load generator must cost less than the
+ * measured server, because both share this machine.
  */
 export async function measureLoad({
   url,
@@ -41,7 +41,7 @@ export async function measureLoad({
   return { ...round, ownCpuMicros: own / round.count }
 }
 
-/** The text of a request without what every client adds. */
+/** The text of a request with only the necessary headers. */
 export function requestText(
   method: string,
   path: string,
@@ -65,7 +65,7 @@ function open(host: string, port: number): Promise<Socket> {
 
 type Conversation = { next: () => string | undefined; status: number; latencies: number[] }
 
-/** One caller: sends, reads the whole answer, sends the next. */
+/** One caller: sends a request, reads the complete response, sends the next one. */
 function converse(socket: Socket, { next, status, latencies }: Conversation): Promise<void> {
   const expected = `HTTP/1.1 ${status} `
   return new Promise((resolve, reject) => {

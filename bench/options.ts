@@ -1,13 +1,13 @@
 export type BenchOptions = {
-  /** Where to write CPU profiles of the process under test. */
+  /** The folder for CPU profiles of the measured process. */
   profile: string | undefined
-  /** How large the plant is, and how many relations each of its assets has. */
+  /** The size of the plant, and the number of relations per asset. */
   assets: number
   relations: number
-  /** Whether to print the plans of the statements that are measured. */
+  /** Whether to print the plans of the measured statements. */
   plans: boolean
-  /** Where the plant is kept between runs; without it, it is gone afterwards. */
+  /** The folder where the plant stays between runs; without it, the plant is deleted. */
   home: string | undefined
-  /** Only workloads whose name has this in it. */
+  /** Only workloads whose name contains this text. */
   only: string
 }

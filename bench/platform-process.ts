@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import type { PlantSize } from '@millwright/links/plant/generator.ts'
-import type { Sent } from './raw.ts'
+import type { RecordedStatement } from './statement-sender.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
 /** The query of one operation, without the operation. */
@@ -17,10 +17,10 @@ type Calls = { callers: number; ms: number; groupId: string }
 export type InventoryCommand =
   | { kind: 'grow a plant'; size: PlantSize }
   | { kind: 'wait until everything is applied' }
-  | { kind: 'begin to note statements' }
-  | { kind: 'statements noted' }
-  | { kind: 'places' }
-  | { kind: 'explain'; statement: Sent }
+  | { kind: 'start recording statements' }
+  | { kind: 'stop recording statements' }
+  | { kind: 'database target' }
+  | { kind: 'explain'; statement: RecordedStatement }
   | { kind: 'load' }
 
 /** Memory and CPU time of a process so far. */
@@ -30,9 +30,9 @@ export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 export type PlatformCommand =
   | InventoryCommand
   | { kind: 'cpu' }
-  | { kind: 'make a second tenant' }
+  | { kind: 'create a second tenant' }
   | { kind: 'store an expensive schema'; url: string }
-  | { kind: 'make groups'; count: number }
+  | { kind: 'create groups'; count: number }
   | (QueryCommand & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 
@@ -43,7 +43,7 @@ type Options = { home: string; environment?: Record<string, string>; nodeOptions
 /** A platform in a separate process with its own home, which executes commands of the benchmark. */
 export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
   const { ready, ...platform } = await startWorkerProcess<PlatformCommand, { url: string; access: Access }>(
-    './under-test.ts',
+    './measured-platform.ts',
     {
       env: { ...ownEnvironment(home), ...environment },
       execArgv: nodeOptions,
@@ -63,7 +63,7 @@ export function ownEnvironment(home: string): Record<string, string | undefined>
   }
 }
 
-/** A platform that is stopped afterwards. */
+/** Runs `work` with a platform and stops the platform afterwards. */
 export async function withPlatform<Result>(
   options: Options,
   work: (platform: PlatformProcess) => Promise<Result>,
@@ -86,7 +86,7 @@ export async function withHome<Result>(work: (home: string) => Promise<Result>):
   }
 }
 
-/** A token of the client that the first start made: an administrator. */
+/** Returns a token of the service account of the first start, an administrator. */
 export async function tokenFor({ url, access }: Pick<PlatformProcess, 'url' | 'access'>): Promise<string> {
   const { clientId, clientSecret } = access
   const body = new URLSearchParams({
@@ -95,7 +95,7 @@ export async function tokenFor({ url, access }: Pick<PlatformProcess, 'url' | 'a
     client_secret: clientSecret,
   })
   const response = await fetch(`${url}/oauth/token`, { method: 'POST', body })
-  if (!response.ok) throw new Error(`No token: ${await response.text()}`)
+  if (!response.ok) throw new Error(`The token request failed: ${await response.text()}`)
   return ((await response.json()) as { access_token: string }).access_token
 }
 

@@ -9,7 +9,7 @@ import type { Goal, Report, Row } from './report.ts'
 
 const seed = 1
 
-/** What ten callers get a second from ten thousand assets, on two cores that they share with the platform. */
+/** The requests per second of ten callers on ten thousand assets, on two cores that they share with the platform. */
 const rates: Record<string, number> = {
   'read by id': 6_000,
   'list 50 by beginning of name': 1_200,
@@ -19,7 +19,7 @@ const rates: Record<string, number> = {
 }
 const rated = 10_000
 const most = { listMs: 50, totalMs: 300, megabytes: 512 } as const
-/** More than so many matches take the time of a total. */
+/** More matches than this take as long as a total. */
 const few = 10_000
 
 /**

@@ -1,4 +1,4 @@
-/** What a benchmark found: rows for a table, and which goals it reached. */
+/** The result of a benchmark: rows of a table, and the reached goals. */
 export type Report = { title: string; rows: Row[]; goals: Goal[] }
 
 export type Row = Record<string, string | number>
@@ -10,7 +10,7 @@ export function print({ title, rows, goals }: Report): string {
   return [title, '', table(rows), '', ...verdicts, ''].join('\n')
 }
 
-/** Text to the left, numbers to the right, as many digits as matter. */
+/** Aligns text left and numbers right, with the significant digits. */
 function table(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const isNumber = (name: string) => rows.every((row) => typeof row[name] !== 'string')

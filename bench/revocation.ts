@@ -3,7 +3,7 @@ import { client, overHttp } from '@millwright/api/client.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
-import { median } from './measuring.ts'
+import { median } from './measurement.ts'
 import { bearer, type PlatformProcess, startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report } from './report.ts'
 
@@ -15,7 +15,7 @@ export function revocation(): Promise<Report> {
   return withHome(async (home) => {
     const one = await startPlatform({ home })
     try {
-      const other = await startPlatform({ home, environment: besides(one, home) })
+      const other = await startPlatform({ home, environment: secondProcessEnvironment(one, home) })
       try {
         return reportOf(await revokeOften(one, other))
       } finally {
@@ -28,9 +28,9 @@ export function revocation(): Promise<Report> {
 }
 
 /** The settings of a second process of the same installation. */
-function besides({ url }: PlatformProcess, home: string): Record<string, string> {
+function secondProcessEnvironment({ url }: PlatformProcess, home: string): Record<string, string> {
   const postgres = attachPostgres({ home })
-  if (postgres === undefined) throw new Error('The database server of the home does not run')
+  if (postgres === undefined) throw new Error('The database server of the home is not running')
   const { host, port, user, database } = { ...postgres, ...embeddedOwner(postgres) }
   return {
     DATABASE_URL: `postgresql://${user}@${encodeURIComponent(host)}:${port}/${database}`,

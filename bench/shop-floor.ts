@@ -9,8 +9,8 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
+import { cpuMicrosOf, databaseCpuMicros } from './cpu-time.ts'
 import { ownEnvironment, tokenFor } from './platform-process.ts'
-import { cpuMicrosOf, databaseCpuMicros } from './raw.ts'
 import { stop } from './worker-process.ts'
 
 /** A platform, a gateway and a simulated plant, each in a separate process. */
@@ -20,9 +20,9 @@ export type ShopFloor = {
   caller: Caller
   gatewayId: string
   assetLinkId: string
-  /** Processor time so far, by part. */
+  /** The processor time so far, by part. */
   cpu(): Record<Part, number>
-  /** Mebibytes of memory in use now, by part; the most there ever were is `peak`. */
+  /** The current memory in mebibytes, by part; `peak` is the maximum. */
   memory(of: Exclude<Part, 'database'>): { now: number; peak: number }
 } & AsyncDisposable
 
@@ -39,19 +39,19 @@ const pollMs = 20
 
 export async function startShopFloor({ home, profile, environment = {} }: Options): Promise<ShopFloor> {
   await using started = new AsyncDisposableStack()
-  const start = async (name: Exclude<Part, 'database'>, file: string, given: readonly string[]) => {
+  const start = async (name: Exclude<Part, 'database'>, file: string, args: readonly string[]) => {
     const env = {
       ...ownEnvironment(home),
       MILLWRIGHT_LOCAL_GATEWAY: 'off',
       MILLWRIGHT_GATEWAY_LOG_LEVEL: 'warn',
       ...environment,
     }
-    const program = spawnProgram({ file, given, env, profile: profile === undefined ? undefined : join(profile, name) })
+    const program = spawnProgram({ file, args, env, profile: profile === undefined ? undefined : join(profile, name) })
     started.defer(() => stop(program.child))
     return program
   }
   const cloud = await start('cloud', 'main.mjs', [])
-  await cloud.said(/Ctrl-C stops it/)
+  await cloud.waitForOutput(/Ctrl-C stops it/)
   const access = JSON.parse(await readFile(join(home, 'first-run.json'), 'utf8')) as Access
   const token = await tokenFor({ url: access.baseUrl, access })
   const transport = overHttp({ baseUrl: access.baseUrl, token: () => token })
@@ -67,7 +67,7 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
   const anyPort = ['--registry-port', '0', '--proxy-port', '0']
   const command = 'cli/millwright.mjs'
   const gateway = await start('gateway', command, ['gateway', '--config', config, '--home', gatewayHome, ...anyPort])
-  const [, registryPort] = await gateway.said(/Registry\s+port (\d+)/)
+  const [, registryPort] = await gateway.waitForOutput(/Registry\s+port (\d+)/)
   const link = await start('link', command, [
     'link',
     'run',
@@ -97,24 +97,24 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
   }
 }
 
-type Spawning = { file: string; given: readonly string[]; env: NodeJS.ProcessEnv; profile: string | undefined }
+type SpawnOptions = { file: string; args: readonly string[]; env: NodeJS.ProcessEnv; profile: string | undefined }
 
 /** A program of the product, with a function that waits for its output. */
-export function spawnProgram({ file, given, env, profile }: Spawning) {
+export function spawnProgram({ file, args, env, profile }: SpawnOptions) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const measured = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const child = spawn(process.execPath, [...measured, path, ...given], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...measured, path, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed += text
   })
   return {
     child,
-    async said(pattern: RegExp): Promise<RegExpExecArray> {
+    async waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
       for (;;) {
         const found = pattern.exec(printed)
         if (found !== null) return found
-        if (child.exitCode !== null) throw new Error(`${file} ${given.join(' ')} ended: ${printed}`)
+        if (child.exitCode !== null) throw new Error(`${file} ${args.join(' ')} ended: ${printed}`)
         await setTimeout(pollMs)
       }
     },
@@ -131,7 +131,7 @@ async function reachableLink(caller: Caller, gatewayId: string): Promise<string>
 }
 
 function pidOf({ pid }: ChildProcess): number {
-  if (pid === undefined) throw new TypeError('It did not start')
+  if (pid === undefined) throw new TypeError('The program did not start')
   return pid
 }
 

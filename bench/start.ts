@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { median } from './measuring.ts'
+import { median } from './measurement.ts'
 import { ownEnvironment, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 import { stop } from './worker-process.ts'
@@ -12,12 +12,12 @@ const laterStarts = 5
 const restMs = 2_000
 const goalSeconds = 5
 
-type Started = { seconds: number; megabytes: number | undefined }
+type StartResult = { seconds: number; megabytes: number | undefined }
 
 /** The time of `npm start` until the platform responds, and its memory at rest. */
 export async function start(): Promise<Report> {
-  const first: Started[] = []
-  const later: Started[] = []
+  const first: StartResult[] = []
+  const later: StartResult[] = []
   for (let round = 0; round < firstStarts; round++) {
     await withHome(async (home) => {
       first.push(await startOnce(home))
@@ -28,7 +28,7 @@ export async function start(): Promise<Report> {
   const seconds = median(later.map((started) => started.seconds))
   return {
     title: 'start: from `node main.mjs` until it is ready',
-    rows: [rowOf('on an empty home', first), rowOf('on a home that is there', later)],
+    rows: [rowOf('on an empty home', first), rowOf('on an existing home', later)],
     goals: [
       {
         goal: `a later start takes less than ${goalSeconds} s`,
@@ -39,7 +39,7 @@ export async function start(): Promise<Report> {
   }
 }
 
-function rowOf(start: string, found: readonly Started[]): Row {
+function rowOf(start: string, found: readonly StartResult[]): Row {
   const seconds = found.map((started) => started.seconds)
   const memory = found.flatMap(({ megabytes }) => megabytes ?? [])
   return {
@@ -51,7 +51,7 @@ function rowOf(start: string, found: readonly Started[]): Row {
   }
 }
 
-async function startOnce(home: string): Promise<Started> {
+async function startOnce(home: string): Promise<StartResult> {
   const startedAt = performance.now()
   const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
   const child = spawn(process.execPath, [main], { env: ownEnvironment(home), stdio: ['ignore', 'pipe', 'inherit'] })
@@ -72,11 +72,11 @@ function untilReady(child: ChildProcess): Promise<void> {
       printed += text
       if (printed.includes('is ready after')) resolve()
     })
-    child.once('exit', (code) => reject(new Error(`It ended with ${code} before it was ready: ${printed}`)))
+    child.once('exit', (code) => reject(new Error(`The platform ended with ${code} before it was ready: ${printed}`)))
   })
 }
 
-/** Of a process and everything it started, shared pages counted once; known on Linux only. */
+/** The memory of a process and its children, with shared pages counted once. Linux only. */
 function memoryOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined
   const parents = new Map(

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
-import { holdsUpGoal, inConsole, tasksDuring } from './console-page.ts'
+import { blockingGoal, inConsole, tasksDuring } from './console-page.ts'
 import type { BenchOptions } from './options.ts'
 import type { Report, Row } from './report.ts'
 
 const patienceMs = 300_000
-const turns = 10
-const chosenThings = 5
+const rounds = 10
+const selectedNodes = 5
 
 /**
  * The topology in a browser: whether the page responds during the layout, and while the user moves
@@ -15,13 +15,13 @@ export function topology(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {
     const rows: Row[] = [
       await tasksDuring(open, 'open, until the layout is complete', openGraph),
-      await tasksDuring(open, 'zoom and move', moveAround),
-      await tasksDuring(open, 'select a node and go back', chooseThings),
+      await tasksDuring(open, 'zoom and move', panAndZoom),
+      await tasksDuring(open, 'select a node and go back', selectNodes),
     ]
     return {
       title: `topology: a graph of ${assets} assets in a browser, drawn without a graphics processor`,
       rows,
-      goals: [holdsUpGoal('in use', rows.slice(1))],
+      goals: [blockingGoal('in use', rows.slice(1))],
     }
   })
 }
@@ -32,23 +32,23 @@ async function openGraph(page: Page): Promise<number> {
   return 1
 }
 
-async function moveAround(page: Page): Promise<number> {
+async function panAndZoom(page: Page): Promise<number> {
   const picture = await page.locator('.graph-canvas').boundingBox()
   const [x, y] = [(picture?.x ?? 0) + 300, (picture?.y ?? 0) + 200]
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < rounds; round++) {
     await page.mouse.move(x, y)
-    await page.mouse.wheel(0, turn % 2 === 0 ? -400 : 400)
+    await page.mouse.wheel(0, round % 2 === 0 ? -400 : 400)
     await page.mouse.down()
     await page.mouse.move(x + 60, y + 40, { steps: 6 })
     await page.mouse.up()
   }
-  return turns
+  return rounds
 }
 
-async function chooseThings(page: Page): Promise<number> {
-  for (let turn = 0; turn < chosenThings; turn++) {
-    await page.locator('.graph-side [role=row][data-index]').nth(turn).click()
+async function selectNodes(page: Page): Promise<number> {
+  for (let round = 0; round < selectedNodes; round++) {
+    await page.locator('.graph-side [role=row][data-index]').nth(round).click()
     await page.locator('.graph-node-back').click()
   }
-  return chosenThings
+  return selectedNodes
 }

@@ -10,12 +10,12 @@ import { createServerUser, newServerUserSecret } from '@millwright/cloud/service
 import { insertSchema } from '@millwright/cloud/services/inventory/schemas/schema-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
-import { answerAboutInventory } from './inventory-under-test.ts'
-import { cpuMicros, measureCalls } from './measuring.ts'
+import { runInventoryCommand } from './inventory-commands.ts'
+import { cpuMicros, measureCalls } from './measurement.ts'
 import type { PlatformCommand } from './platform-process.ts'
 import { handleCommands } from './worker-process.ts'
 
-/** The process under test: the platform, and the query of one of its operations without the platform around it. */
+/** The measured process: the platform, and the query of one of its operations without the platform. */
 
 const running = await startCloud(process.env)
 const { database, tenants } = running.cloud.context
@@ -26,23 +26,23 @@ type Client = Awaited<ReturnType<typeof openClient>>
 
 let query: Promise<Query> | undefined
 
-handleCommands(answerTo)
+handleCommands(runCommand)
 process.once('SIGTERM', async () => {
   await running.stop()
   process.exit(0)
 })
 process.send?.({ ready: { url: running.baseUrl, access: running.firstRun.access } })
 
-async function answerTo(command: PlatformCommand): Promise<unknown> {
+async function runCommand(command: PlatformCommand): Promise<unknown> {
   switch (command.kind) {
     case 'cpu':
       return cpuMicros()
-    case 'make a second tenant':
-      return makeSecondTenant()
+    case 'create a second tenant':
+      return createSecondTenant()
     case 'store an expensive schema':
       return storeExpensiveSchema(command.url)
-    case 'make groups':
-      return makeGroups(command.count)
+    case 'create groups':
+      return createGroups(command.count)
     case 'query through the driver': {
       query ??= openQuery(command.groupId)
       const { inTurn, pipelined } = await query
@@ -52,10 +52,10 @@ async function answerTo(command: PlatformCommand): Promise<unknown> {
       return measureCalls({ ...command, call: () => readGroup(command.groupId) })
     case 'serve without the platform': {
       query ??= openQuery(command.groupId)
-      return serveBarely(await query)
+      return serveBareQuery(await query)
     }
     default:
-      return answerAboutInventory(command, {
+      return runInventoryCommand(command, {
         database,
         scope,
         home: running.home,
@@ -66,7 +66,7 @@ async function answerTo(command: PlatformCommand): Promise<unknown> {
 }
 
 /** Returns the credentials of an administrator of a new tenant. */
-async function makeSecondTenant(): Promise<{ clientId: string; clientSecret: string }> {
+async function createSecondTenant(): Promise<{ clientId: string; clientSecret: string }> {
   const owner = await openClient(ownerAddress())
   const { id: tenantId } = await createTenant(owner, { name: 'second' }).finally(() => owner.end())
   const secret = newServerUserSecret()
@@ -74,7 +74,10 @@ async function makeSecondTenant(): Promise<{ clientId: string; clientSecret: str
   return secret
 }
 
-/** Stored without the check of an upload, as an earlier version would have: 22 levels that each apply the next twice. */
+/**
+ * Stores a schema without the check of an upload, as an earlier version did: 22 levels that each apply the next one
+ * twice.
+ */
 async function storeExpensiveSchema(url: string): Promise<void> {
   const levels = Array.from({ length: 22 }, (_, level) => {
     const next = { $ref: `#/$defs/level${level + 1}` }
@@ -85,7 +88,7 @@ async function storeExpensiveSchema(url: string): Promise<void> {
 }
 
 /** Creates enough rows and statistics for index plans. Otherwise plans depend on the first query. */
-async function makeGroups(count: number): Promise<string | undefined> {
+async function createGroups(count: number): Promise<string | undefined> {
   const last = await database.transaction(scope, async (tx) => {
     for (let made = 1; made < count; made++) await insertAccessGroup(tx, `group ${made}`)
     return insertAccessGroup(tx, `group ${count}`)
@@ -108,7 +111,10 @@ type Query = {
   pipelined: (caller: number) => Promise<Result>
 }
 
-/** The very statement that the operation sends, on as many connections as the platform has, opened the same way. */
+/**
+ * Prepares the statement that the operation sends, on the same number of connections as the platform, opened in the
+ * same way.
+ */
 async function openQuery(groupId: string): Promise<Query> {
   const sent: { text: string; values: unknown[] }[] = []
   const stop = database.observe(({ text, values }) => sent.push({ text, values: [...values] }))
@@ -137,7 +143,7 @@ async function openQuery(groupId: string): Promise<Query> {
     },
     pipelined(caller) {
       const connection = connections[caller % connections.length]
-      if (connection === undefined) throw new TypeError('There are no connections')
+      if (connection === undefined) throw new TypeError('No connection is open')
       return connection.query(statement)
     },
   }
@@ -151,12 +157,14 @@ async function applicationAddress() {
 
 function ownerAddress() {
   const postgres = attachPostgres({ home: running.home })
-  if (postgres === undefined) throw new Error('The database server of the home does not run')
+  if (postgres === undefined) throw new Error('The database server of the home is not running')
   return embeddedOwner(postgres)
 }
 
-/** What an answer over HTTP costs at least: Node's own server, the driver, JSON. No checks, no routes, no headers. */
-async function serveBarely({ inTurn }: Query): Promise<string> {
+/**
+ * The lower bound for an HTTP response: Node's own server, the driver, JSON. Without validation, routes and headers.
+ */
+async function serveBareQuery({ inTurn }: Query): Promise<string> {
   const server = createServer((_request, response) => {
     inTurn().then(({ rows }) => {
       const body = JSON.stringify({ data: rows[0] })

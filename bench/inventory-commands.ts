@@ -6,12 +6,13 @@ import { bulkLoad } from '@millwright/cloud/services/inventory/writes/bulk-load.
 import { anyQueued } from '@millwright/cloud/services/inventory/writes/queue-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
+import { databaseCpuMicros } from './cpu-time.ts'
 import { withoutIndexes } from './indexes.ts'
 import type { InventoryCommand, ProcessLoad } from './platform-process.ts'
-import { databaseCpuMicros, type Sent } from './raw.ts'
-import type { Places } from './reference-process.ts'
+import type { DatabaseTarget } from './reference-process.ts'
+import type { RecordedStatement } from './statement-sender.ts'
 
-type UnderTest = {
+type MeasuredPlatform = {
   database: Database
   scope: Scope & { tenantId: string }
   home: string
@@ -19,53 +20,58 @@ type UnderTest = {
   owner: () => Address
 }
 
-let noted: Sent[] = []
-let stopNoting = () => {}
+let recorded: RecordedStatement[] = []
+let stopRecording = () => {}
 
-/** The inventory's side of the process under test. */
-export async function answerAboutInventory(command: InventoryCommand, under: UnderTest): Promise<unknown> {
-  const { database, scope } = under
+/** Runs the commands of the inventory benchmark. */
+export async function runInventoryCommand(command: InventoryCommand, measured: MeasuredPlatform): Promise<unknown> {
+  const { database, scope } = measured
   switch (command.kind) {
     case 'grow a plant':
-      return asOwner(under, async (owner) => {
+      return asOwner(measured, async (owner) => {
         const load = { owner, tenantId: scope.tenantId, property: plantProperty, source: plantSource }
         await withoutIndexes(owner, () => bulkLoad(plantAssets(command.size), load))
         await owner.query('vacuum analyze')
       })
     case 'wait until everything is applied':
       while ((await database.read(scope, (handle) => handle.rows(anyQueued))).length > 0) await setTimeout(2)
-      return requireAllFinished(under)
-    case 'begin to note statements':
-      noted = []
-      stopNoting = noteStatements(database, noted)
+      return requireAllFinished(measured)
+    case 'start recording statements':
+      recorded = []
+      stopRecording = recordStatements(database, recorded)
       return undefined
-    case 'statements noted': {
-      stopNoting()
-      const all = noted
-      noted = []
+    case 'stop recording statements': {
+      stopRecording()
+      const all = recorded
+      recorded = []
       return all
     }
-    case 'places': {
+    case 'database target': {
       const { databaseConnections: connections } = readCloudConfiguration(process.env)
       const { tenantId } = scope
-      return { application: await under.application(), owner: under.owner(), tenantId, connections } satisfies Places
+      return {
+        application: await measured.application(),
+        owner: measured.owner(),
+        tenantId,
+        connections,
+      } satisfies DatabaseTarget
     }
     case 'explain':
-      return explain(command.statement, under)
+      return explain(command.statement, measured)
     case 'load': {
       const megabytes = process.memoryUsage().rss / 1024 / 1024
-      return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
+      return { megabytes, databaseCpuMicros: databaseCpuMicros(measured.home) } satisfies ProcessLoad
     }
   }
 }
 
 /** Statements with their connection, to distinguish concurrent transactions. */
-function noteStatements(database: Database, noted: Sent[]): () => void {
+function recordStatements(database: Database, recorded: RecordedStatement[]): () => void {
   const connections = new Map<object, number>()
   return database.observe(({ text, values, by: { connection, lease } }) => {
     const number = connections.get(connection) ?? connections.size
     connections.set(connection, number)
-    noted.push({ text, values: [...values], by: `${number}/${lease}` })
+    recorded.push({ text, values: [...values], by: `${number}/${lease}` })
   })
 }
 
@@ -74,13 +80,13 @@ const failedOperation = statement<{ result: unknown }>(
 )
 
 /** Fails if a write failed, because a failed write is fast and must not count. */
-async function requireAllFinished({ database, scope }: UnderTest): Promise<undefined> {
+async function requireAllFinished({ database, scope }: MeasuredPlatform): Promise<undefined> {
   const failed = await database.read(scope, (handle) => handle.row(failedOperation))
   if (failed !== undefined) throw new Error(`A write failed: ${JSON.stringify(failed.result).slice(0, 500)}`)
 }
 
 async function asOwner(
-  { owner }: UnderTest,
+  { owner }: MeasuredPlatform,
   work: (client: Awaited<ReturnType<typeof openClient>>) => Promise<unknown>,
 ): Promise<undefined> {
   const client = await openClient(owner())
@@ -88,8 +94,11 @@ async function asOwner(
   await client.end()
 }
 
-/** As the application, under its policy: what is fast for the owner may read the whole table for the application. */
-async function explain({ text, values }: Sent, { application, scope }: UnderTest): Promise<string> {
+/**
+ * Explains a statement as the application role with its row-level security. A fast plan of the owner may scan the whole
+ * table for the application.
+ */
+async function explain({ text, values }: RecordedStatement, { application, scope }: MeasuredPlatform): Promise<string> {
   const client = await openClient(await application())
   await client.query(`set app.tenant = '${scope.tenantId}'`)
   const { rows } = await client.query(`explain (analyze, buffers) ${text}`, [...values])

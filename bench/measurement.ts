@@ -1,16 +1,16 @@
-/** What one round of calls cost. */
+/** The cost of one round of calls. */
 export type Round = {
   count: number
   seconds: number
   p50Ms: number
   p99Ms: number
-  /** CPU time of the process under test, all its threads, per call. */
+  /** The processor time of the measured process, all its threads, per call. */
   cpuMicros: number
 }
 
 export type Loop = { callers: number; ms: number; call: (caller: number) => Promise<unknown> }
 
-/** A closed loop: each caller sends its next call when the last one was answered. */
+/** A closed loop: each caller sends its next call after the response to the previous one. */
 export async function measureCalls({ callers, ms, call }: Loop): Promise<Round> {
   const latencies: number[] = []
   const cpuBefore = cpuMicros()
@@ -39,7 +39,7 @@ export function roundOf(latencies: number[], { ms, cpu }: { ms: number; cpu: num
   }
 }
 
-/** CPU time of this process so far, in microseconds. */
+/** The processor time of this process so far, in microseconds. */
 export function cpuMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system
