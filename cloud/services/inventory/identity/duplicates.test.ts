@@ -36,7 +36,7 @@ describe('duplicates', () => {
   }
 
   /** Creates two assets and sends identifiers of both in one write. */
-  async function givenTwins(groups: [string, string] = ['default', 'default']): Promise<[string, string]> {
+  async function createDuplicates(groups: [string, string] = ['default', 'default']): Promise<[string, string]> {
     const [a, b] = [tag(`a${counter}`), tag(`b${counter}`)]
     const one = await put([a], { more: { access_group: groups[0] } })
     const other = await put([b], { more: { access_group: groups[1] } })
@@ -48,7 +48,7 @@ describe('duplicates', () => {
     caller.inventory.listDuplicates({ query: { asset, dismissed } })
 
   test('lists two assets with the evidence after one write had identifiers of both', async () => {
-    const [one, other] = await givenTwins()
+    const [one, other] = await createDuplicates()
     for (const asset of [one, other]) {
       const { data, meta } = await pairs(asset)
       assert.equal(meta.totalElements, 1)
@@ -104,7 +104,7 @@ describe('duplicates', () => {
   test('shows a pair only to callers who can read both assets', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden line' } } })
     const insider = await hub.as('operator', { accessGroupId: group.id })
-    const [one, other] = await givenTwins(['hidden line', 'default'])
+    const [one, other] = await createDuplicates(['hidden line', 'default'])
     assert.equal((await pairs(one, { caller: admin })).meta.totalElements, 1)
     for (const asset of [one, other]) {
       const { data, meta } = await pairs(asset, { caller: insider })
@@ -117,7 +117,7 @@ describe('duplicates', () => {
 
   test('returns 403 when a caller without write permission dismisses a pair', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own line' } } })
-    const [one, other] = await givenTwins(['own line', 'default'])
+    const [one, other] = await createDuplicates(['own line', 'default'])
     const viewer = await hub.as('viewer')
     assert.equal((await pairs(one, { caller: viewer })).data.length, 1)
     const exchange = await viewer.exchange(inventory, 'dismissDuplicate', { body: { data: { asset: one, other } } })
@@ -125,7 +125,7 @@ describe('duplicates', () => {
   })
 
   test('removes the pairs of a deleted asset', async () => {
-    const [one, other] = await givenTwins()
+    const [one, other] = await createDuplicates()
     await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
     assert.deepEqual((await pairs(other)).data, [])
   })

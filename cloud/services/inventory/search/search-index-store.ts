@@ -12,7 +12,7 @@ function prefixOf(tenantId: string): string {
   return tenantId.slice(-4)
 }
 
-/** The `tsquery` for assets that have, for each of these tokens, a token that begins with it. */
+/** The `tsquery` of a search: each of these tokens must be the beginning of a token of the asset. */
 export function tokenQuery(tenantId: string, tokens: readonly string[]): string {
   const quoted = (token: string) => token.replaceAll('\\', '\\\\').replaceAll("'", "''")
   return tokens.map((token) => `'${prefixOf(tenantId)}${quoted(token)}':*`).join(' & ')

@@ -38,7 +38,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('ends the relations of a deleted asset in portions, each once, in the name of the deleting principal', async () => {
-    const { id, relations } = await givenCrowded(25)
+    const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = await hub.statements(() => apply())
     assert.equal(sent.filter(({ text }) => text.startsWith(portions)).length, 3)
@@ -71,7 +71,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('needs no additional transaction when there are few relations', async () => {
-    const { id, relations } = await givenCrowded(relationsEnded - 1)
+    const { id, relations } = await createRelated(relationsEnded - 1)
     await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
     for (const once of [portions, 'insert into ended_relations', 'insert into events', 'delete from assets'])
@@ -80,7 +80,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('continues an interrupted deletion, also when the asset got new relations meanwhile', async () => {
-    const { id, relations } = await givenCrowded(25)
+    const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
     assert.equal((await ended(relations)).rows.length, relationsEnded)
@@ -94,7 +94,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('repeats the work of a transaction whose connection ended', async () => {
-    const { id, relations } = await givenCrowded(25)
+    const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
     await assert.rejects(brokenOff(apply), { code: 'unavailable' })
@@ -105,7 +105,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('applies earlier writes before the deletion and later writes after it', async () => {
-    const [{ id, relations }, other] = [await givenCrowded(25), await givenCrowded(12)]
+    const [{ id, relations }, other] = [await createRelated(25), await createRelated(12)]
     const rename = (name: string, params: object) => accepted('setName', { params, body: { data: { name } } })
     const statuses = [
       await rename('before', { id }),
@@ -127,7 +127,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('ends no relation of an asset whose deletion is refused', async () => {
-    const { id, relations } = await givenCrowded(25)
+    const { id, relations } = await createRelated(25)
     await accepted('setName', { params: { id }, body: { data: { name: 'changed' } } })
     const headers = { 'if-match': assetTag({ id, version: 1 }) }
     const status = await accepted('deleteAssets', { headers, body: { data: { ids: [id] } } })
@@ -137,7 +137,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('ends the relations of all assets of several deletions', async () => {
-    const hubs = [await givenCrowded(8), await givenCrowded(8), await givenCrowded(0), await givenCrowded(8)]
+    const hubs = [await createRelated(8), await createRelated(8), await createRelated(0), await createRelated(8)]
     const administrator = await hub.as('administrator')
     const statuses = []
     for (const [index, { id }] of hubs.entries()) {
@@ -155,7 +155,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('moves all relations in one transaction for a merge, and moves them back for its undo', async () => {
-    const [{ id }, other] = [await givenCrowded(0), await givenCrowded(relationsMerged)]
+    const [{ id }, other] = [await createRelated(0), await createRelated(relationsMerged)]
     const status = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
     const { result } = (await stateOf(status)) as { result: { mergeId: string; relations: number } }
@@ -169,7 +169,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('refuses a merge with too many relations and names the alternative', async () => {
-    const [{ id }, other] = [await givenCrowded(2), await givenCrowded(relationsMerged + 1)]
+    const [{ id }, other] = [await createRelated(2), await createRelated(relationsMerged + 1)]
     const refused = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
     const { state: final, result } = await stateOf(refused)
@@ -183,7 +183,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('reads only the common relations of the remaining asset for a merge and for its undo', async () => {
-    const [crowded, other] = [await givenCrowded(relationsMerged + 5), await givenCrowded(0)]
+    const [crowded, other] = [await createRelated(relationsMerged + 5), await createRelated(0)]
     const place = node()
     await createRelations(hub, [
       [asset(crowded.id), 'near', place],
@@ -351,7 +351,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
   }
 
-  test('decides the next batch while the batch before is saved, on top of its changes', async () => {
+  test('decides the next batch while the previous batch is saved, on top of its changes', async () => {
     const statuses = await queueBatches('overlap')
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
     const locked = sent.flatMap((text, index) => (text.startsWith('select id, items, octet_length') ? [index] : []))
@@ -361,7 +361,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertRounds(statuses)
   })
 
-  test('rolls back the next batch when the batch before fails, and applies every write once', async () => {
+  test('rolls back the next batch when the previous batch fails, and applies every write once', async () => {
     const statuses = await queueBatches('rollback')
     const { app: address, server } = hub.database
     let transactions = 0
@@ -483,7 +483,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   }
 
   /** Creates an asset with so many incoming and outgoing relations to assets and nodes, and one to itself. */
-  async function givenCrowded(count: number): Promise<{ id: string; relations: string[] }> {
+  async function createRelated(count: number): Promise<{ id: string; relations: string[] }> {
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
     const links = Array.from({ length: count }, (_, index): Edge => {
       if (index === 0) return [asset(id), 'is_like', asset(id)]

@@ -45,7 +45,7 @@ import type { Writing } from './writing.ts'
  *
  * Two batches can be in flight: while the database saves one, the writes of the next one are decided on top of its changes.
  * The second batch is saved after the first one is committed, and is rolled back and taken again if the first one fails. Only
- * batches of puts and patches of people and programs overlap: other writes read rows that the batch before may change.
+ * batches of puts and patches of people and programs overlap: other writes read rows that the previous batch may change.
  *
  * Limits: `batchLimits` for one transaction; `relationsEnded` relations of deleted assets end in one transaction, so that
  * a deletion with many relations takes several, and stays at the head of the queue until the last one.
@@ -283,18 +283,18 @@ async function applyBatch(
   }
 }
 
-/** Waits for the batch before. Its decisions count only if the attempt that made them is the one that was committed. */
+/** Waits for the previous batch. Its decisions count only if the attempt that made them is the one that was committed. */
 async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Promise<boolean> {
   const result = await before?.result.catch(() => undefined)
   return result?.type === 'applied' && before?.attempt === base
 }
 
-/** Whether a write reads only rows that the changes of the batch before contain. */
+/** Whether a write reads only rows that the changes of the previous batch contain. */
 function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
   return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
 }
 
-/** The writes at the head of the queue that may be decided before the batch before is committed. */
+/** The writes at the head of the queue that may be decided before the previous batch is committed. */
 function overlapping(queued: readonly QueueEntry[]): readonly QueueEntry[] {
   const end = queued.findIndex((entry) => !mayOverlap(entry))
   return end < 0 ? queued : queued.slice(0, end)
