@@ -109,8 +109,6 @@ export const allowed: readonly Exception[] = [
  * `node tools/language-check.mjs <folder>`.
  */
 export const notYet: readonly string[] = [
-  'cloud/platform/testing',
-  'cloud/platform/uploaded-schemas',
   'link-sdk',
   'links',
 ]

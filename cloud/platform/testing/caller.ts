@@ -5,7 +5,7 @@ import type { TestCaller, TestHub } from './hub.ts'
 
 type Held = { permissions: readonly Permission[]; accessGroupId?: string }
 
-/** A caller who holds exactly these permissions, in the whole tenant or in access groups. */
+/** Creates a caller with exactly these permissions, in the whole tenant or in access groups. */
 export async function givenCaller(hub: TestHub, held: readonly Held[]): Promise<TestCaller> {
   const admin = await hub.as('administrator')
   const roles: string[] = []

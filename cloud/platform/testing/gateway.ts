@@ -14,7 +14,7 @@ export async function newKey(): Promise<Key> {
   return { privateKey, publicKey: { kty: kty ?? 'EC', crv: crv ?? '', x: x ?? '', y: y ?? '' } as JWK }
 }
 
-/** The words of a gateway that brings its key: what `enrol` takes. */
+/** The input of `enrol` from a gateway with its key. */
 export async function enrolment(
   { gatewayId, enrolmentToken }: { gatewayId: string; enrolmentToken: string },
   { privateKey, publicKey }: Key,
@@ -53,7 +53,7 @@ export async function requestToken(hub: TestHub, client_assertion: string): Prom
 
 type Proved = { method: string; path: string; token: string; key: Key }
 
-/** A proof for one request; `changes` make it wrong. */
+/** A proof for one request. `changes` make it invalid. */
 export async function proofFor(hub: TestHub, proved: Proved, changes: Record<string, unknown> = {}): Promise<string> {
   const { method, path, token, key } = proved
   const claims = {
@@ -73,7 +73,7 @@ export type TestGateway = Awaited<ReturnType<typeof enrolledGateway>>
 
 type GatewayOptions = { name?: string; access_group?: string }
 
-/** A gateway as the cloud sees it: enrolled through the front, with a key of its own that proves every request. */
+/** A gateway as the platform sees it: enrolled through the front, with its own key, which proves every request. */
 export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: GatewayOptions = {}) {
   const { name = 'line 1', ...group } = options
   const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name, ...group } } })
@@ -110,7 +110,7 @@ export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: 
   }
 }
 
-/** A link as a gateway would report it. */
+/** A link as a gateway reports it. */
 export function linkReport(changes: Partial<LinkReport> = {}): LinkReport {
   return {
     appInstanceId: 'cdm-device-class-driver-example',
@@ -131,7 +131,7 @@ export function linkReport(changes: Partial<LinkReport> = {}): LinkReport {
   }
 }
 
-/** A device as a gateway would hand it in. */
+/** A device as a gateway reports it. */
 export function foundDevice(index: number, changes: Record<string, unknown> = {}): Record<string, unknown> {
   const mac = `02:00:00:00:${(index >> 8).toString(16).padStart(2, '0')}:${(index & 255).toString(16).padStart(2, '0')}`
   return {

@@ -41,9 +41,9 @@ type Overrides = Partial<
   >
 > & {
   arrangement?: Arrangement
-  /** A file with the master key of the test kit, for what changes it. */
+  /** A file with the master key of the tests, for tests that change it. */
   masterKeyFile?: string
-  /** On a database that nobody else uses: for what reaches beyond a tenant. */
+  /** Uses a separate database, for tests that reach beyond a tenant. */
   own?: boolean
 }
 
@@ -66,15 +66,15 @@ export type TestCaller = {
 
 const baseUrl = 'http://millwright.test'
 
-/** Of this run of a test file, which may be one of two in the same process. */
+/** The arrangement of this run of a test file. A file can run twice in one process. */
 function arrangementOfRun(): Arrangement {
   return process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
 }
 
 /**
- * A whole hub with a tenant of its own: real services, real PostgreSQL, through the front, without sockets. What the
- * suite promises everywhere is checked here as it goes: answers keep their contracts, statements name their tenant,
- * no secret is printed, no connection leaks.
+ * A complete hub with its own tenant: real services and real PostgreSQL, through the front, without sockets. It also
+ * checks general rules in every test: responses match their contracts, statements name their tenant, no secret is
+ * printed, no connection leaks.
  */
 export async function testHub({ own = false, ...overrides }: Overrides = {}): Promise<TestHub> {
   const database = await testDatabase({ own })
@@ -105,7 +105,7 @@ export class TestHub {
   readonly #printed: string[]
   readonly #faults: string[]
   readonly #keys: KeyRing
-  /** Everybody it has let in. */
+  /** All callers that it has created. */
   readonly #tenants: string[]
 
   private constructor(parts: {
@@ -191,7 +191,7 @@ export class TestHub {
     return tenant
   }
 
-  /** Runs something as the owner of the database. */
+  /** Runs work as the owner of the database. */
   async asOwner<Result>(work: (owner: Awaited<ReturnType<typeof openClient>>) => Promise<Result>): Promise<Result> {
     const owner = await openClient(this.database.owner)
     try {
@@ -201,7 +201,7 @@ export class TestHub {
     }
   }
 
-  /** Somebody with a role (own roles by name too), in the whole tenant or in one access group. */
+  /** Creates a caller with a role (also a role of the tenant, by name), in the whole tenant or in one access group. */
   async as(
     role: BuiltInRoleName | (string & {}) | undefined,
     where: { accessGroupId?: string; tenant?: TestTenant } = {},
@@ -221,7 +221,7 @@ export class TestHub {
     return this.withToken(token, principal.id)
   }
 
-  /** A token as identity would issue it, with claims changed at will. */
+  /** A token as identity would issue it, with changed claims. */
   async tokenFor(
     principalId: string,
     { roles, tenant = this.tenant }: { roles: string[]; tenant?: TestTenant },
@@ -276,7 +276,7 @@ export class TestHub {
     }
   }
 
-  /** The statements that some work sends. */
+  /** The statements that the work sends. */
   async statements(work: () => Promise<unknown>): Promise<{ text: string; values: readonly unknown[] }[]> {
     const sent: { text: string; values: readonly unknown[] }[] = []
     const stops = this.#pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
@@ -288,12 +288,12 @@ export class TestHub {
     return sent
   }
 
-  /** What was logged, one JSON object a line. */
+  /** The log, one JSON object per line. */
   get printed(): readonly string[] {
     return this.#printed
   }
 
-  /** Runs all background work that is due, of this tenant, until there is none. */
+  /** Runs all due background tasks of this tenant until there are none. */
   async settle(tenantId = this.tenant.tenantId): Promise<void> {
     for (const cloud of this.clouds) await cloud.context.tasks.runDue(tenantId)
   }
@@ -306,7 +306,7 @@ export class TestHub {
       if (this.#faults.length > 0)
         throw new Error(`Statements that do not name their tenant:\n${[...new Set(this.#faults)].join('\n')}`)
       const leaked = this.#pools.reduce((sum, pool) => sum + pool.inUse, 0)
-      if (leaked > 0) throw new Error(`${leaked} database connections were not given back`)
+      if (leaked > 0) throw new Error(`${leaked} database connections were not returned`)
     } finally {
       await this.database.leave(this.#tenants)
     }
@@ -314,7 +314,7 @@ export class TestHub {
 
   #refuseSecret(where: string, text: string): void {
     const shown = secretIn(text)
-    if (shown !== undefined) throw new Error(`A secret shows in ${where}: …${shown}…`)
+    if (shown !== undefined) throw new Error(`A secret is visible in ${where}: …${shown}…`)
   }
 
   async #refuseSecretsInRows(): Promise<void> {
@@ -344,10 +344,16 @@ const defaults = {
   strict: true,
 }
 
-/** Over how many processes the services are dealt out, whatever their number: neighbours in their list are apart. */
+/**
+ * The number of processes that the services are distributed over. Services that are consecutive in the list are in
+ * different processes.
+ */
 const splitProcesses = 3
 
-/** The services in several processes, and one more that only is the front: everything that is asked crosses over. */
+/**
+ * The services in several processes, and one more process that is only the front, so that every call crosses a process
+ * boundary.
+ */
 async function openSplit(open: (local: string[], remote: Map<string, string>) => Promise<Cloud>): Promise<void> {
   const urls = new Map<string, string>()
   for (let process = 0; process < splitProcesses; process++) {

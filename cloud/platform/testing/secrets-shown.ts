@@ -1,6 +1,6 @@
 /**
- * What a secret of ours looks like, wherever it might turn up by mistake: client secrets, tokens, refresh tokens, and
- * every password that the tests use, which all contain this word.
+ * Patterns of secrets, which must not appear anywhere: client secrets, tokens, refresh tokens, and all passwords of the
+ * tests, which contain this word.
  */
 export const plantedWord = 'planted-secret'
 
@@ -12,7 +12,7 @@ const patterns = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
 ]
 
-/** The first place in a text where a secret shows, with a little of what is around it. */
+/** Returns the first secret in a text, with some of the text around it. */
 export function secretIn(text: string): string | undefined {
   for (const pattern of patterns) {
     const match = pattern.exec(text)

@@ -23,7 +23,7 @@ const testMasterKeys = await MasterKeys.open({
   transit: undefined,
 })
 
-/** What a process of an installation has, with its master key in a file if one is named. */
+/** The parts of a process of an installation, with its master key in a file if one is given. */
 export async function keysFor(owner: Address, file?: string): Promise<{ masterKeys: MasterKeys; secrets: Secrets }> {
   const masterKeys =
     file === undefined ? testMasterKeys : await MasterKeys.open({ file, given: [], transit: undefined })
@@ -35,7 +35,7 @@ export async function keysFor(owner: Address, file?: string): Promise<{ masterKe
   }
 }
 
-/** A server for tests: it forgets everything anyway, so it need not wait for the disk. */
+/** Settings of a server for tests. Its data need not survive, so it does not wait for the disk. */
 const quick = {
   fsync: false,
   synchronous_commit: false,
@@ -51,15 +51,15 @@ export type TestDatabase = {
   owner: Address
   app: Address
   server: Server
-  /** Others use it too, with tenants of theirs. */
+  /** True if other tests use the database too, with their own tenants. */
   shared: boolean
-  /** Takes back what was made: the tenants, or the whole database. */
+  /** Removes what was created: the tenants, or the whole database. */
   leave(tenants: string[]): Promise<void>
 }
 
 const wantedBinding = (process.env.MILLWRIGHT_TEST_BINDING ?? 'auto') as Binding | 'auto'
 
-/** Starts a server for a whole test run; its address travels to the test processes in the environment. */
+/** Starts a server for a whole test run. The test processes read its address from the environment. */
 export async function startTestServer(): Promise<{ address: Parts; stop(): Promise<void> }> {
   const home = await mkdtemp(join(tmpdir(), 'millwright-test-'))
   const postgres = await startPostgres({ home, settings: quick })
@@ -74,13 +74,13 @@ export async function startTestServer(): Promise<{ address: Parts; stop(): Promi
 
 let ownServer: ReturnType<typeof startTestServer> | undefined
 
-// A test file that is run alone stops its own server. Hooks run in the order in which they are registered: this one is
-// registered after the hooks of the test file, which still need the server.
+// A test file that runs alone stops its own server. Hooks run in the order of their registration: this one comes after
+// the hooks of the test file, which still need the server.
 if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_SERVER === undefined) {
   setImmediate(() => after(async () => (await ownServer)?.stop()))
 }
 
-/** The server of this run, or one of our own when a test file is run by itself. */
+/** The server of this run, or a separate one if a test file runs alone. */
 async function serverAddress(): Promise<Parts> {
   const given = process.env.MILLWRIGHT_TEST_SERVER
   if (given !== undefined) return JSON.parse(given)
@@ -91,8 +91,8 @@ async function serverAddress(): Promise<Parts> {
 const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }
 
 /**
- * A database for a hub. A clone of the migrated template costs more than most tests, so the hubs of a process share
- * one; `own` is for tests that reach beyond their tenant. A given database is shared by everybody.
+ * A database for a hub. Cloning the migrated template takes longer than most tests, so the hubs of a process share one.
+ * `own` is for tests that reach beyond their tenant. A given database is shared by all tests.
  */
 export async function testDatabase({ own = false }: { own?: boolean } = {}): Promise<TestDatabase> {
   const url = process.env.MILLWRIGHT_TEST_DATABASE_URL
@@ -105,7 +105,7 @@ export async function testDatabase({ own = false }: { own?: boolean } = {}): Pro
 
 let processDatabase: Promise<TestDatabase> | undefined
 
-/** Nothing is done any more for a tenant that is suspended; its rows go with the database. */
+/** No background task runs for a suspended tenant. Its rows are deleted with the database. */
 const suspend = `update tenants set state = 'suspended' where name = any($1)`
 
 async function cloneTemplate(): Promise<TestDatabase> {
@@ -141,7 +141,7 @@ type Template = { name: string; server: Server }
 
 let ownTemplate: Promise<Template> | undefined
 
-/** Made once per server and set of migrations; whoever comes second waits. */
+/** Creates the template once per server and set of migrations. Concurrent callers wait. */
 export function ensureTemplate(server: Parts): Promise<Template> {
   ownTemplate ??= makeTemplate(server)
   return ownTemplate

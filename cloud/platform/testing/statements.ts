@@ -2,7 +2,7 @@ import { referenceTables } from '../../../architecture.ts'
 import { migrationSources } from '../../prepare.ts'
 import { readMigrations } from '../database/migrations.ts'
 
-/** Every table of the product, as its migrations make them. */
+/** All tables of the product, from its migrations. */
 export async function tableNames(): Promise<string[]> {
   const migrations = await readMigrations(migrationSources)
   return migrations.flatMap(({ text }) =>
@@ -16,8 +16,8 @@ export async function tenantTables(): Promise<Set<string>> {
 }
 
 /**
- * What is wrong with a statement, if anything. The rules of a database that is spread over several machines: each
- * tenant table a statement touches is pinned to the tenant by the statement itself.
+ * Returns the fault of a statement, or undefined. The rules are those of a distributed database: the statement itself
+ * must restrict each table of a tenant to the tenant.
  */
 export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
   const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
@@ -34,7 +34,7 @@ export function faultOf(text: string, tables: ReadonlySet<string>): string | und
   }
   const pinned = [...flat.matchAll(/tenant_id = (?:\$1\b|\w+\.tenant_id|excluded\.tenant_id)/g)].length
   const needed = touched.length - inserts.length
-  if (pinned < needed) return `touches ${touched.join(', ')} but says tenant_id only ${pinned} times`
-  if (needed > 0 && !/tenant_id = \$1\b/.test(flat)) return 'never says tenant_id = $1'
+  if (pinned < needed) return `touches ${touched.join(', ')} but contains tenant_id only ${pinned} times`
+  if (needed > 0 && !/tenant_id = \$1\b/.test(flat)) return 'does not contain tenant_id = $1'
   return undefined
 }

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A transit engine as Vault and OpenBao document it, for as much of it as the platform uses: encrypt, decrypt, rewrap
- * and rotate of one key. It encrypts in earnest, checks token and namespace, and can be sealed.
+ * A transit engine with the documented API of Vault and OpenBao, as far as the platform uses it: encrypt, decrypt,
+ * rewrap and rotate of one key. It really encrypts, checks token and namespace, and can be sealed.
  */
 export async function startTransitServer({
   token,

@@ -13,12 +13,12 @@ import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
-/** One resource of a tenant and a way to get at it that another tenant must not have. */
+/** A resource of a tenant and a request for it that must fail for another tenant. */
 export type Reach = { operation: string; method: string; path: string }
 
 /**
- * Uses the platform once in every way that leaves rows, so that tests over all tables find some in each. A new table
- * that nothing here fills makes those tests fail: add its use here.
+ * Uses the platform once in every way that leaves rows, so that tests over all tables find some in each. These tests
+ * fail for a new table without rows: add its use here.
  */
 export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const admin = await hub.as('administrator')
@@ -88,7 +88,10 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   ]
 }
 
-/** A gateway with a link, and a discovery that found one device, one of another access group, and failed at a third. */
+/**
+ * A gateway with a link, and a discovery that found one device, one device of another access group, and failed at a
+ * third.
+ */
 async function useShopFloor(
   hub: TestHub,
   admin: TestCaller,
@@ -117,7 +120,7 @@ async function useShopFloor(
   return { gatewayId: gateway.id, jobId }
 }
 
-/** A credential that was given to a gateway and opened a device, is mapped to a template and assigned to an asset. */
+/** A credential that was delivered to a gateway, opened a device, is mapped to a template and assigned to an asset. */
 async function useCredentials(
   hub: TestHub,
   admin: TestCaller,
@@ -151,7 +154,7 @@ async function useCredentials(
   return { schemaId: schema.id, instanceId: instance.id, templateId: template.id }
 }
 
-/** What the password of the credential is that everybody tries to see. */
+/** The password of the credential that the tests search for. */
 export const plantedCredential = `${plantedWord} of a credential`
 
 const credentialSchema = {
@@ -161,7 +164,7 @@ const credentialSchema = {
   required: ['username', 'password'],
 }
 
-/** Two devices that were related once and still are, with everything a device can have. */
+/** Two devices with a past and a current relation, and all optional data of a device. */
 async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
   const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }
@@ -197,7 +200,7 @@ async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   return pump
 }
 
-/** A job of a workflow of the tenant's own, with tags and a past. */
+/** A job of a workflow that the tenant defined, with tags and a history. */
 async function useWorkflows(admin: TestCaller): Promise<string> {
   await admin.workflows.createWorkflow({
     body: {

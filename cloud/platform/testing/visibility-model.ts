@@ -7,13 +7,13 @@ import type { TestHub } from './hub.ts'
 import { createWorld, groupCount, type ModelAsset, moveAsset, type Reader, type World } from './visibility-world.ts'
 
 /**
- * A naive model of what each caller can read, in every service, and random questions whose answers are compared with it. Every
- * answer is also searched for ids of assets that its caller cannot read.
+ * A simple model of what each caller can read in every service, and random requests whose responses are compared with
+ * it. Every response is also searched for ids of assets that its caller cannot read.
  */
 
 type Random = (below: number) => number
 
-/** A small generator (mulberry32), so that a run can be repeated with its seed. */
+/** A small pseudo-random generator (mulberry32), so that a run can be repeated with its seed. */
 function randomFrom(seed: number): Random {
   let state = seed
   return (below) => {
@@ -24,13 +24,13 @@ function randomFrom(seed: number): Random {
   }
 }
 
-/** After how many picks of a surface an asset is moved to another group, and a gateway is asked. */
+/** After how many picks an asset is moved to another group, and a gateway sends its requests. */
 const picksPerMove = 20
 const picksPerGateway = 50
 
 type Options = { questions: number; seed: number }
 
-/** Asks so many questions; every request is one. */
+/** Sends this many random requests and compares their responses with the model. */
 export async function askAll(hub: TestHub, { questions, seed }: Options): Promise<void> {
   const world = await createWorld(hub)
   const random = randomFrom(seed)
@@ -43,7 +43,7 @@ export async function askAll(hub: TestHub, { questions, seed }: Options): Promis
     try {
       await surface(asking)
     } catch (error) {
-      throw new Error(`question ${asked} (${name}, seed ${seed}): ${(error as Error).message}`, { cause: error })
+      throw new Error(`request ${asked} (${name}, seed ${seed}): ${(error as Error).message}`, { cause: error })
     }
     asked += asking.requests
   }
@@ -56,7 +56,7 @@ type Body = Record<string, never> & {
   pagination?: { total: number }
 }
 
-/** One question: a reader, and what the model says that it can read. */
+/** One request: its caller, and what the model allows it to read. */
 class Asking {
   readonly world: World
   readonly reader: Reader
@@ -82,12 +82,12 @@ class Asking {
     return asset !== undefined && this.canReadIn(asset, asset.group)
   }
 
-  /** Whether the state of an asset is readable in which it was in this group. */
+  /** Whether the state of an asset is readable at the time it was in this group. */
   canReadIn({ kind }: ModelAsset, group: number): boolean {
     return this.reader.groups.has(group) || (this.reader.readsGateways && kind !== 'Device')
   }
 
-  /** The group of an asset at a time, and of a version. */
+  /** The group of an asset at a time, and at a version. */
   groupAt({ stays }: ModelAsset, time: string): number {
     return stays.findLast((stay) => stay.time <= time)?.group ?? -1
   }
@@ -105,7 +105,7 @@ class Asking {
     return [...ids].filter((id) => this.canRead(id)).toSorted()
   }
 
-  /** An entry of a history without the gateway that made the change, if that is hidden. */
+  /** An entry of a history without the gateway that made the change, if the gateway is hidden. */
   withoutAuthor<Entry extends { principal: string | null; source: { type: string; value?: string } }>(entry: Entry) {
     const isHidden = (id: string | null | undefined) => this.world.assets.has(id ?? '') && !this.canRead(id ?? '')
     return {
@@ -123,14 +123,14 @@ class Asking {
     return this.world.jobs.filter(({ gatewayId }) => this.canRead(gatewayId))
   }
 
-  /** An event of a discovery: its gateway and its link are readable, and it has no counts of assets. */
+  /** Checks an event of a discovery: its gateway and link are readable, and it does not count assets. */
   requireReadableDiscovery(type: string, { subject, data }: { subject: string; data: Record<string, unknown> }): void {
     const one = this.world.discoveries.find(({ id }) => subject === `discovery/${id}`)
     assert.ok(one === undefined || this.discoveries.includes(one), `${type} of a discovery with a hidden link`)
     assert.ok(!('found' in ((data.run ?? {}) as object)), `${type} counts assets`)
   }
 
-  /** Asks, and searches the answer for what the reader cannot read and did not name itself. */
+  /** Sends a request, and searches the response for assets that the caller cannot read and did not name. */
   async ask(
     service: keyof typeof contracts,
     operation: string,
@@ -139,14 +139,14 @@ class Asking {
     this.requests++
     const answer = await this.reader.caller.exchange(contracts[service] as Contract, operation, input as never)
     const named = new Set(idsIn(input))
-    // The identifier of a link begins with the id of its gateway: it is data of the link.
+    // The identifier of a link starts with the id of its gateway, and belongs to the link.
     const text = JSON.stringify(answer.body ?? null).replaceAll(/[0-9a-f-]{36}\/link-\d-/g, '')
     const leaked = idsIn(text).filter((id) => this.world.assets.has(id) && !this.canRead(id) && !named.has(id))
     assert.deepEqual(leaked, [], `${service}.${operation} ${JSON.stringify(input)} names hidden assets`)
     return { status: answer.status, body: answer.body as Body }
   }
 
-  /** Asks for one thing: it is there when it is readable, and else it is missing. */
+  /** Requests one resource: it exists if it is readable, and is missing otherwise. */
   async askFor(
     service: keyof typeof contracts,
     operation: string,
@@ -165,15 +165,15 @@ function idsOf(data: unknown, key = 'id'): string[] {
 
 type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
 
-/** How many assets the counts of a run speak of. */
+/** The number of assets in the counts of a run. */
 function countedIn({ found, created, updated, unchanged, gone }: RunCounts): number {
   assert.equal(found, created + updated + unchanged)
   return found + gone
 }
 
-type Question = (asking: Asking) => Promise<unknown>
+type VisibilityCheck = (asking: Asking) => Promise<unknown>
 
-const surfaces: Record<string, Question> = {
+const surfaces: Record<string, VisibilityCheck> = {
   async 'inventory list'(asking) {
     const kind = asking.pick([undefined, 'Gateway', 'SoftwareArtifact', 'Device'] as const)
     const query = kind === undefined ? { limit: 100 } : { limit: 100, filter: `functional_object_type eq '${kind}'` }
@@ -412,7 +412,7 @@ const surfaces: Record<string, Question> = {
     asking.requests++
     const events = await asking.reader.caller.events.listEvents({ query: { after, limit: 100 } })
     for (const { type, subject, data } of events.data) {
-      // An event about an asset is readable when the asset was in a readable group at the time.
+      // An event about an asset is readable if the asset was in a readable group at the time.
       const { accessGroupId } = data as { accessGroupId?: string }
       const wasIn = asking.world.groups.findIndex(({ id }) => id === accessGroupId)
       const isOfReadableTime = type.includes('.inventory.asset.') && asking.reader.groups.has(wasIn)
@@ -430,7 +430,7 @@ const surfaces: Record<string, Question> = {
   },
 }
 
-/** What a gateway can read with its own token: its own jobs, and nothing else. */
+/** A gateway can read its own jobs with its token, and nothing else. */
 async function askGateway({ jobs, assets }: World, gateway: TestGateway): Promise<void> {
   const own = jobs.filter(({ gatewayId }) => gatewayId === gateway.id)
   const { content } = await gateway.workflows.listJobs({ query: { limit: 100 } })

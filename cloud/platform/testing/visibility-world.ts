@@ -16,7 +16,7 @@ export const groupCount = 3
 
 export type Kind = 'Gateway' | 'SoftwareArtifact' | 'Device'
 
-/** An asset: the group it is in, and from which version on it was in which group. */
+/** An asset with its current group, and the versions at which it moved between groups. */
 export type ModelAsset = {
   id: string
   kind: Kind
@@ -26,17 +26,17 @@ export type ModelAsset = {
 
 export type ModelDiscovery = { id: string; gatewayId: string; linkId: string; found: string[] }
 
-/** A job and the asset that it is tagged with: the link of a discovery, the device of a property read. */
+/** A job and the asset in its tags: the link of a discovery, the device of a property read. */
 export type ModelJob = { id: string; gatewayId: string; assetId: string }
 
-/** Credentials, and the copies of them that are assigned to assets. */
+/** Credentials, and their copies that are assigned to assets. */
 export type ModelCredential = { id: string; copies: { id: string; assetId: string }[] }
 
 export type Reader = {
   caller: TestCaller
-  /** The groups that it reads. */
+  /** The groups that it can read. */
   groups: ReadonlySet<number>
-  /** Whether it reads the gateways and links of every group. */
+  /** Whether it can read the gateways and links of every group. */
   readsGateways: boolean
 }
 
@@ -126,7 +126,7 @@ async function addCredential({ admin, credential, discoveries }: World): Promise
   }
 }
 
-/** A gateway with two links; a discovery with each, and a job that asks a device for properties. */
+/** A gateway with two links, a discovery with each, and a job that reads properties of a device. */
 async function addGateway(world: World, group: number): Promise<void> {
   const { hub, admin } = world
   const gateway = await enrolledGateway(hub, admin, {
@@ -198,7 +198,7 @@ async function addAsset(world: World, { id, kind, group }: Pick<ModelAsset, 'id'
   await moveAsset(world, asset, group)
 }
 
-/** Moves an asset. Group -1 is the default group, which only administrators read. */
+/** Moves an asset. Group -1 is the default group, which only administrators can read. */
 export async function moveAsset({ hub, admin, groups }: World, asset: ModelAsset, group: number): Promise<void> {
   if (asset.group === group) return
   const accepted = await admin.exchange(inventory, 'setAccessGroup', {

@@ -4,7 +4,7 @@ import { escapedPointer, isObject, outOfBounds } from '../plain-object.ts'
 import { LinearPattern, PatternError } from './pattern.ts'
 
 /**
- * How large a schema of a tenant may be. `expandedSize` counts subschemas with references expanded, for documents of
+ * Limits for the schemas of tenants. `expandedSize` counts subschemas with references expanded, for documents of
  * `documentDepth` levels.
  */
 export const schemaLimits = {
@@ -20,12 +20,12 @@ const drafts: Readonly<Record<string, '2019-09' | '2020-12'>> = {
   'https://json-schema.org/draft/2020-12/schema': '2020-12',
 }
 
-/** A schema of our own that uploaded ones may refer to, beside themselves. */
+/** A schema of the product that uploaded schemas can refer to. */
 export type BaseSchema = {
   /** The name that references to it get. */
   id: string
   schema: JsonSchema
-  /** Other addresses of it. */
+  /** Other ids of the schema. */
   urls: RegExp
 }
 
@@ -37,9 +37,9 @@ export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
 }
 
 /**
- * A schema from outside is hostile until it is shown not to be: it may be huge, refer to the network, or be made to take
- * for ever. Answers the schema to compile, where every reference stays inside it or goes to the base schema, if there is
- * one; throws `invalid_schema`, which says why, otherwise. It is the compiler that says whether it is a schema at all.
+ * Checks an uploaded schema, which is not trusted: it may be huge, refer to the network, or be designed to take very
+ * long. Returns the schema to compile, in which every reference stays inside it or goes to the base schema. Throws
+ * `invalid_schema` with the reason otherwise. The compiler checks whether it is a valid schema.
  */
 export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   const large = outOfBounds(schema, {
@@ -61,7 +61,7 @@ export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   return rest
 }
 
-/** A schema inside a schema, and where. */
+/** A subschema and its position. */
 export type Place = { schema: Record<string, unknown>; pointer: string }
 
 const holdsSchemas = {
@@ -83,7 +83,9 @@ const holdsSchemas = {
   byName: ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'],
 } as const
 
-/** Every schema inside, itself first. What stands elsewhere (an example, a default) is data, and not looked at. */
+/**
+ * All subschemas, starting with the schema itself. Other values (an example, a default) are data and are not checked.
+ */
 export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[] {
   const at = (value: unknown, ...path: string[]): Place[] =>
     isObject(value) ? placesIn(value, [pointer, ...path.map(escapedPointer)].join('/')) : []
@@ -102,10 +104,10 @@ export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[]
 }
 
 function checkPlace({ schema, pointer }: Place): void {
-  // An asynchronous validator answers a promise, which looks like a yes.
+  // An asynchronous validator returns a promise, which would count as valid.
   if ('$async' in schema) throw refused(`${pointer}/$async`, 'is not a keyword of JSON Schema')
-  if ('$id' in schema) throw refused(`${pointer}/$id`, 'may stand only at the top')
-  if ('$schema' in schema && pointer !== '') throw refused(`${pointer}/$schema`, 'may stand only at the top')
+  if ('$id' in schema) throw refused(`${pointer}/$id`, 'is only allowed at the top level')
+  if ('$schema' in schema && pointer !== '') throw refused(`${pointer}/$schema`, 'is only allowed at the top level')
   if (typeof schema.pattern === 'string') checkPattern(schema.pattern, `${pointer}/pattern`)
   if (!isObject(schema.patternProperties)) return
   for (const pattern of Object.keys(schema.patternProperties)) {
@@ -122,15 +124,15 @@ function checkPattern(pattern: string, pointer: string): void {
   }
 }
 
-type Known = {
+type SchemaPlaces = {
   own: unknown
   base: BaseSchema | undefined
   anchors: ReadonlySet<unknown>
   pointers: ReadonlySet<string>
 }
 
-/** References to the base schema get the name that it has here; all others must point at a schema inside. */
-function keepInside({ schema, pointer }: Place, known: Known): void {
+/** References to the base schema get its name here. All others must point to a schema inside. */
+function keepInside({ schema, pointer }: Place, known: SchemaPlaces): void {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     if (!(keyword in schema)) continue
     const reference = schema[keyword]
@@ -139,7 +141,7 @@ function keepInside({ schema, pointer }: Place, known: Known): void {
   }
 }
 
-function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: Known): string {
+function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: SchemaPlaces): string {
   const [address = '', ...parts] = reference.split('#')
   const fragment = parts.join('#')
   if (address !== '' && base !== undefined && (address === base.id || base.urls.test(address))) {
@@ -154,7 +156,7 @@ function keptReference(reference: string, pointer: string, { own, base, anchors,
   }
   if (fragment === '' || anchors.has(fragment)) return `#${fragment}`
   const target = pointerOf(fragment)
-  if (!pointers.has(target)) throw refused(pointer, `refers to #${fragment}, where there is no schema`)
+  if (!pointers.has(target)) throw refused(pointer, `refers to #${fragment}, which is not a schema`)
   return `#${target.split('/').map(encodeURIComponent).join('/')}`
 }
 
@@ -163,8 +165,8 @@ function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
 }
 
 /**
- * The JSON pointer that a fragment of a reference means, in the one form that `placesIn` writes. Like the compiler, this
- * divides the fragment first and decodes each part once: `a%2541` is the name `a%41`, and `a%2Fb` is the name `a/b`.
+ * The JSON pointer of a fragment, in the form of `placesIn`. Like the compiler, it splits the fragment first and
+ * decodes each part once: `a%2541` is the name `a%41`, and `a%2Fb` is the name `a/b`.
  */
 export function pointerOf(fragment: string): string {
   return fragment

@@ -8,7 +8,7 @@ import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
 import { type TimeLimit, TookTooLong, within } from './time-limit.ts'
 
-/** How long a schema of a tenant may take. */
+/** Time limits for a schema of a tenant. */
 export type SchemaTime = { compile: TimeLimit; check: TimeLimit }
 
 const workerTime: SchemaTime = {
@@ -16,17 +16,17 @@ const workerTime: SchemaTime = {
   check: { milliseconds: 250, patience: 16 },
 }
 
-/** How many errors of one value are returned. */
+/** The number of errors that are returned for one value. */
 const returnedErrors = 200
 
-/** What is wrong with a value, as errors of the validator. */
+/** Returns the errors of a value. */
 export type Check = (value: unknown) => readonly ErrorObject[]
 
-/** The keyword of the one error that is told when a schema takes too long for a value. */
+/** The keyword of the only error for a value that takes too long to validate. */
 export const tooLong = 'too_long'
 
 /**
- * Compiles a schema of a tenant. Throws `invalid_schema`, with the reason, when that is not possible. The returned check
+ * Compiles a schema of a tenant. Throws `invalid_schema`, with the reason, if it cannot be compiled. The returned check
  * reports the one error `too_long` for a value that takes too much time.
  */
 export function compileSchema(schema: JsonSchema, base?: BaseSchema, time: SchemaTime = workerTime): Check {
@@ -48,7 +48,7 @@ export const tooLongError: ErrorObject = {
   schemaPath: '',
   keyword: tooLong,
   params: {},
-  message: 'takes too long to be checked by its schema',
+  message: 'takes too long to validate with its schema',
 }
 
 /** Throws `invalid_schema` unless the schema can be used, and validates a trial value with it. */
@@ -71,10 +71,10 @@ export function errorsIn(validate: ValidateFunction, value: unknown): readonly E
   return validate(value) ? [] : (validate.errors ?? [])
 }
 
-/** What is made when it is first used: it takes a while, and not every installation has schemas of its own. */
+/** Created at first use, because it takes time and many installations have no uploaded schemas. */
 const metaSchemas = { '2019-09': once(() => metaSchema(Ajv2019)), '2020-12': once(() => metaSchema(Ajv2020)) } as const
 
-/** Ready to say whether something is a schema of a draft. */
+/** A validator of the meta-schema of a draft. */
 function metaSchema(Compiler: typeof Ajv2019 | typeof Ajv2020): Ajv2019 | Ajv2020 {
   const ajv = schemaCompiler(Compiler)
   ajv.validateSchema({})
@@ -104,7 +104,7 @@ function compiledWithin(time: TimeLimit, compile: () => ValidateFunction): Valid
 
 type Beside = { meta: Ajv2019 | Ajv2020; base: BaseSchema | undefined }
 
-/** Each schema of a tenant has a compiler of its own: what one of them says about names is nothing to another. */
+/** Each schema of a tenant has its own compiler, so that names in one schema do not affect another. */
 function compileOwn(schema: JsonSchema, { meta, base }: Beside): ValidateFunction {
   if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: 'it' }))
   const Compiler = draftOf(schema) === '2019-09' ? Ajv2019 : Ajv2020
@@ -122,12 +122,12 @@ function compileOwn(schema: JsonSchema, { meta, base }: Beside): ValidateFunctio
 function linearPattern(source: string): LinearPattern {
   return new LinearPattern(source)
 }
-// What the compiler would print if it wrote its code to a file; it never does.
+// Code that the compiler would write to a file. It is not used.
 linearPattern.code = 'linearPattern'
 
 export function schemaCompiler(Compiler: typeof Ajv2019 | typeof Ajv2020, more: Options = {}): Ajv2019 | Ajv2020 {
   const ajv = new Compiler({ allErrors: true, verbose: true, strictTypes: false, ...more })
-  // The package is CommonJS: its function is the default export's default.
+  // The package is CommonJS: its function is `default.default`.
   ;(addFormats as unknown as { default: typeof addFormats.default }).default(ajv)
   return ajv
 }

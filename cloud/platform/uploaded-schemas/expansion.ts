@@ -25,11 +25,11 @@ export function expandedSize(schema: JsonSchema, { depth, ...options }: Expansio
 
 type ExpansionOptions = {
   base?: BaseSchema | undefined
-  /** How many levels a document may have. */
+  /** The maximum number of levels of a document. */
   depth: number
-  /** The count stops here: a larger size is returned as `limit + 1`, an endless one as `Infinity`. */
+  /** The count stops at this limit: a larger size is returned as `limit + 1`, an endless one as `Infinity`. */
   limit: number
-  /** What each evaluation of a subschema counts, without the subschemas inside it. 1 by default. */
+  /** The weight of one evaluation of a subschema, without its own subschemas. The default is 1. */
   weigh?: (node: Node) => number
 }
 
@@ -38,7 +38,7 @@ class LimitExceeded extends Error {}
 /** The schema applies itself to the same value without end. */
 class EndlessReference extends Error {}
 
-/** References that follow each other. The count itself uses the stack. */
+/** The limit for chained references, because the count uses the stack. */
 const longestChain = 1_000
 
 const keywords = {
@@ -66,7 +66,7 @@ class Expansion {
   readonly #root: Node
   readonly #targets = new Map<string, Node>()
   readonly #base: { id: string; size: number } | undefined
-  /** Sizes by node and levels that are left; undefined while they are counted. */
+  /** Sizes by node and remaining levels; undefined while they are computed. */
   readonly #sizes = new Map<Node, (number | undefined)[]>()
   #chain = 0
 

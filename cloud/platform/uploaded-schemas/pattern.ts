@@ -1,8 +1,8 @@
 /**
- * Regular expressions of others, matched in linear time. A backtracking engine takes exponential time for some innocent
- * looking ones, and no syntactic rule tells them apart without refusing harmless ones too. So a pattern becomes a
- * small machine that goes through the text once, in all its states at the same time (Thompson 1968). What such a
- * machine cannot do is refused: back references and looking around.
+ * Matches regular expressions of tenants in linear time. A backtracking engine takes exponential time for some
+ * patterns, and no syntactic rule can find them without refusing safe ones. So a pattern is compiled to a
+ * nondeterministic automaton that reads the text once, in all its states at the same time (Thompson 1968). Features
+ * that such an automaton cannot support are refused: back references and lookaround.
  */
 
 export const patternLimits = { characters: 2048, instructions: 4000 } as const
@@ -30,7 +30,7 @@ export class LinearPattern {
   readonly #program: Instruction[]
   readonly #start: number
 
-  /** Throws `PatternError` when it is no pattern, too large, or not one for linear time. */
+  /** Throws `PatternError` if the text is not a pattern, is too large, or cannot be matched in linear time. */
   constructor(source: string) {
     this.#source = source
     this.#program = [{ op: 'match' }]
@@ -50,7 +50,7 @@ export class LinearPattern {
     const codePoints = Array.from(text, (character) => character.codePointAt(0) ?? 0)
     let waiting: number[] = []
     for (let position = 0; position <= codePoints.length; position++) {
-      // A match may begin anywhere: the beginning is tried at each position along with what is under way.
+      // A match may start anywhere, so the start state is added at each position.
       const reached = this.#reach([...waiting, this.#start], { codePoints, position })
       if (reached === 'match') return true
       const codePoint = codePoints[position]
@@ -67,7 +67,7 @@ export class LinearPattern {
     })
   }
 
-  /** The states that wait for a character, after all that takes none. */
+  /** The states that wait for a character, after all steps that consume none. */
   #reach(states: number[], place: Place): number[] | 'match' {
     const seen = new Set<number>()
     const waiting: number[] = []
@@ -87,12 +87,12 @@ export class LinearPattern {
 
   #add(instruction: Instruction): number {
     if (this.#program.length >= patternLimits.instructions) {
-      throw new PatternError('is too large when its repetitions are written out')
+      throw new PatternError('is too large with its repetitions expanded')
     }
     return this.#program.push(instruction) - 1
   }
 
-  /** From behind: answers where to begin to match the node and go on at `next`. */
+  /** Builds from the end. Returns the state that matches the node and continues at `next`. */
   #build(node: Node, next: number): number {
     switch (node.kind) {
       case 'character':
@@ -124,7 +124,7 @@ export class LinearPattern {
     for (let time = 0; time < minimum; time++) {
       const before = this.#program.length
       entry = this.#build(of, entry)
-      // Nothing repeated is nothing, however often.
+      // A repeated empty match is an empty match.
       if (this.#program.length === before) break
     }
     return entry
@@ -144,7 +144,7 @@ function isWord(codePoint: number | undefined): boolean {
   return codePoint !== undefined && /^\w$/u.test(String.fromCodePoint(codePoint))
 }
 
-/** The engine's own parser says first whether it is a pattern at all: here only valid ones are taken apart. */
+/** The engine's parser checks first whether the text is a pattern. Here only valid patterns are parsed. */
 function parse(source: string): Node {
   if (source.length > patternLimits.characters) {
     throw new PatternError(`is longer than ${patternLimits.characters} characters`)
@@ -207,14 +207,14 @@ function parseTerm(cursor: Cursor): Node {
   const term = take(cursor, /\[(?:\\.|[^\\\]])*\]/suy) ?? take(cursor, escapeSequence) ?? take(cursor, /./suy) ?? ''
   const assertion = assertions[term]
   if (assertion !== undefined) return { kind: 'assertion', assertion }
-  if (/^\\[1-9k]/.test(term)) throw new PatternError(`refers back to a group (${term}), which takes too long to match`)
+  if (/^\\[1-9k]/.test(term)) throw new PatternError(`contains a back reference (${term}), which is not supported`)
   return { kind: 'character', test: characterTest(term) }
 }
 
 function parseGroup(cursor: Cursor): Node {
   const opening = take(cursor, /\((?:\?(?::|<[^=!>][^>]*>|<?[=!]|[a-z-]+:))?/y) ?? ''
   if (/^\(\?<?[=!]/.test(opening)) {
-    throw new PatternError(`looks around with ${opening}…), which takes too long to match`)
+    throw new PatternError(`contains a lookaround ${opening}…), which is not supported`)
   }
   if (/^\(\?[a-z-]/.test(opening)) throw new PatternError(`changes its own flags with ${opening}…)`)
   const inner = parseChoice(cursor)
@@ -224,12 +224,12 @@ function parseGroup(cursor: Cursor): Node {
 
 const asciiCharacters = 128
 
-/** One character or class, asked of the engine itself: what `\s` or `\p{Letter}` is, it knows best. */
+/** Tests one character or class with the engine, because it defines `\s` or `\p{Letter}`. */
 function characterTest(term: string): CharacterTest {
   const single = term.codePointAt(0)
   if (!'.[\\'.includes(term.charAt(0))) return (codePoint) => codePoint === single
   const expression = new RegExp(`^${term}$`, 'u')
-  // Filled when a character is first tested: a pattern may have hundreds of classes.
+  // Computed at first use, because a pattern may have hundreds of classes.
   const ascii: boolean[] = []
   return (codePoint) => {
     if (codePoint >= asciiCharacters) return expression.test(String.fromCodePoint(codePoint))

@@ -1,8 +1,8 @@
 import { createContext, Script } from 'node:vm'
 
 /**
- * Nothing but the engine can interrupt a function that does not come back, and only a script that it runs with a time
- * limit. So the work is called by such a script; it still is our own code with our own objects, no sandbox.
+ * Limits the time of synchronous work. Only the engine can interrupt a function, and only a script that it runs with a
+ * time limit. So the work is called by such a script. It is code of the product with its own objects, not a sandbox.
  */
 const call: { work: (() => unknown) | undefined } = { work: undefined }
 const context = createContext(call)

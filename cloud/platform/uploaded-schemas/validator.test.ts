@@ -49,7 +49,7 @@ test('does not parse large patterns on the event loop', async () => {
   assert.ok(!errors.some(({ keyword }) => keyword === tooLong))
 })
 
-test('answers the next request after a validation that runs out of memory', async () => {
+test('validates the next request after a validation that runs out of memory', async () => {
   const names = Array.from({ length: 4_000 }, (_, index) => `n${index}`)
   const schema = { $defs: { names: { required: names } }, items: { allOf: Array(50).fill({ $ref: '#/$defs/names' }) } }
   const greedy = new UploadedSchema({ tenantId, schema })

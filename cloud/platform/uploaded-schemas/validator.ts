@@ -13,8 +13,8 @@ import type { WorkerRequest, WorkerResponse } from './worker.ts'
 
 /**
  * Validates with uploaded schemas without blocking the event loop. A schema and values that are certainly cheap are
- * validated here; everything else goes to one worker process, where tenants take turns. A request has a
- * budget of processor time, and a worker that does not answer is ended and replaced.
+ * validated here. Everything else goes to one worker process, where tenants take turns. A request has a budget of
+ * processor time. A worker that does not respond is ended and replaced.
  */
 const limits = {
   /** The largest schema that is analysed and compiled on the event loop, in characters. */
@@ -25,8 +25,8 @@ const limits = {
   inlineWork: 250_000,
   /** Processor time of one request in the worker. */
   requestMs: 2_000,
-  /** How long an answer of the worker may take on a busy machine before the worker is ended. */
-  answerMs: 60_000,
+  /** How long the worker may take to respond on a busy machine before it is ended. */
+  responseMs: 60_000,
   waitingPerTenant: 32,
   workerMegabytes: 128,
 } as const
@@ -40,14 +40,14 @@ const inlineTime: SchemaTime = {
 const turns = new Semaphore({
   capacity: 1,
   waitingPerKey: limits.waitingPerTenant,
-  refusal: `${limits.waitingPerTenant} requests of this tenant wait for validation with an uploaded schema. Send fewer at once`,
+  refusal: `${limits.waitingPerTenant} requests of this tenant wait already for validation with an uploaded schema. Send fewer requests at once`,
 })
 
 let worker: ChildProcess | undefined
 
 /**
- * Sends one request to the worker. A worker that is killed or does not answer says nothing about the values, so the request
- * is repeated once with another worker. A worker that runs out of memory does so because of the values.
+ * Sends one request to the worker. If a worker is killed or does not respond, the request is repeated once with another
+ * worker, because the values may not be the cause. If a worker runs out of memory, the values are the cause.
  */
 async function ask(request: WorkerRequest): Promise<WorkerResponse> {
   for (let attempt = 1; attempt <= 2; attempt++) {
@@ -56,33 +56,33 @@ async function ask(request: WorkerRequest): Promise<WorkerResponse> {
     if (response !== 'lost') return response
   }
   return request.key === undefined
-    ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check: make it simpler' } }
+    ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check. Simplify it' } }
     : { errors: request.values.map(() => [tooLongError]) }
 }
 
 /** The worker is started when it is first needed. */
 function askOnce(request: WorkerRequest): Promise<WorkerResponse | 'lost' | 'out of memory'> {
   worker ??= startWorker()
-  const asked = worker
+  const current = worker
   const { promise, resolve } = Promise.withResolvers<WorkerResponse | 'lost' | 'out of memory'>()
-  const timer = setTimeout(() => asked.kill('SIGKILL'), limits.answerMs)
+  const timer = setTimeout(() => current.kill('SIGKILL'), limits.responseMs)
   const answered = (response: unknown) => resolve(response as WorkerResponse)
   // The engine aborts a process that runs out of memory.
   const ended = (_: number | null, signal: NodeJS.Signals | null) =>
     resolve(signal === 'SIGABRT' ? 'out of memory' : 'lost')
-  asked.once('message', answered)
-  asked.once('exit', ended)
-  asked.channel?.ref()
-  asked.send(request, (error) => {
+  current.once('message', answered)
+  current.once('exit', ended)
+  current.channel?.ref()
+  current.send(request, (error) => {
     if (error === null) return
-    if (worker === asked) worker = undefined
+    if (worker === current) worker = undefined
     resolve('lost')
   })
   return promise.finally(() => {
     clearTimeout(timer)
-    asked.off('message', answered)
-    asked.off('exit', ended)
-    asked.channel?.unref()
+    current.off('message', answered)
+    current.off('exit', ended)
+    current.channel?.unref()
   })
 }
 

@@ -12,9 +12,9 @@ import { type Check, compileSchema, requireUsable, tooLongError } from './compil
  */
 
 export type WorkerRequest = {
-  /** The name of the compiled schema. Absent for a schema that is uploaded: it is checked and not stored. */
+  /** The name of the compiled schema. Undefined for an upload, which is checked and not stored. */
   key?: string
-  /** May be left out when the worker knows the key. */
+  /** Can be omitted if the worker has the schema of the key. */
   schema?: JsonSchema
   base?: BaseSchema | undefined
   values: readonly unknown[]
@@ -25,7 +25,7 @@ export type WorkerRequest = {
 export type WorkerResponse =
   | { errors: readonly (readonly ErrorObject[])[] }
   | { refused: { code: ProblemCode; detail: string; errors?: FieldError[] } }
-  /** The worker does not have the schema of this key: send it. */
+  /** The worker does not have the schema of this key. Send the schema. */
   | { isUnknown: true }
 
 const mostCompiled = 64
@@ -88,6 +88,6 @@ process.on('message', (request: WorkerRequest) => {
     process.send?.(response)
   }
 })
-// The platform ends the worker. A signal to the whole process group must not end it in the middle of a request.
+// The platform ends the worker. A signal to the whole process group must not end it during a request.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())

@@ -303,10 +303,10 @@ describe('checkSchema', () => {
       schema: { $dynamicRef: 'https://example.com/x.json#node' },
       why: /must stay inside/,
     },
-    'with a reference that does not exist': { schema: { $ref: '#/$defs/A' }, why: /where there is no schema/ },
+    'with a reference that does not exist': { schema: { $ref: '#/$defs/A' }, why: /which is not a schema/ },
     'with a reference to a value that is not a schema': {
       schema: { $ref: '#/x/y', x: { y: { pattern: '(a+)+$' } } },
-      why: /where there is no schema/,
+      why: /which is not a schema/,
     },
     'with a reference that the base schema does not have': {
       schema: { $ref: `${baseSchemaUrl}#/$defs/Robot` },
@@ -315,7 +315,7 @@ describe('checkSchema', () => {
     'that refers to itself without end': { schema: { $ref: '#' }, why: /refers to itself without end/ },
     'with $id below the top level': {
       schema: { $defs: { A: { $id: baseSchemaId } } },
-      why: /\$id may stand only at the top/,
+      why: /\$id is only allowed at the top level/,
     },
     'with $async': { schema: { $async: true }, why: /\$async is not a keyword/ },
     'with a back-reference in a pattern': {
