@@ -121,7 +121,7 @@ async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promi
       if (taken !== undefined) one.taken.set(taken.data.job.id, performance.now())
     }
   } catch {
-    // The end of the benchmark stops it.
+    // Ends when the benchmark closes the connection.
   }
 }
 

@@ -292,10 +292,10 @@ test('runs the commands of the tutorial and the guides in a shell', {
 })
 
 test('loads very little for --help', async () => {
-  const tells = `process.once('exit',()=>console.error(JSON.stringify(process.cpuUsage())))`
+  const printsCpuUsage = `process.once('exit',()=>console.error(JSON.stringify(process.cpuUsage())))`
   const environment = {
     NODE_COMPILE_CACHE: '',
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tells)}`,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(printsCpuUsage)}`,
   }
   const { code, stderr } = await millwright(['--help'], { home, environment }).ended
   assert.equal(code, 0)

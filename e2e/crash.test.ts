@@ -103,7 +103,7 @@ test('responds to accepted requests after SIGTERM, and does not wait indefinitel
   await using sleeper = await beginWrite(platform, token, 'never-finished')
 
   platform.program.child.kill('SIGTERM')
-  await until('nobody new is let in', () => isRefused(platform.baseUrl))
+  await until('new connections are refused', () => isRefused(platform.baseUrl))
   const answers = await Promise.all(accepted.map((write) => write.finish()))
   assert.equal(platform.program.child.exitCode, null, 'a completed connection is closed while others are still open')
   for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 201 /m)

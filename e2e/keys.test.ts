@@ -18,7 +18,7 @@ import { secretsHeldBy, secretsInFiles } from './secret-search.ts'
 const password = `${plantedWord} of a person`
 const credential = `${plantedWord} of a device`
 /** A name that is not secret. Where it is not found, the search proves nothing. */
-const knownName = 'somebody-whose-name-is-no-secret'
+const knownName = 'user-whose-name-is-not-secret'
 
 describe('the keys of an installation', () => {
   const folder = temporaryFolder('keys')

@@ -160,7 +160,7 @@ test('is ready after the first run is committed and the local gateway is enrolle
   const { data } = await onboarding.listGateways({ query: {} })
   assert.equal(data.length, 1)
   assert.notEqual(data[0]?.state, 'created')
-  await until('it says so', () => program.stdout().includes('is ready after'))
+  await until('the platform prints that it is ready', () => program.stdout().includes('is ready after'))
 })
 
 async function freePort(): Promise<number> {

@@ -113,8 +113,8 @@ test('lists only groups with own permissions for a caller without glb_access_man
   const hidden = await viewer.exchange(authorization, 'readAccessGroup', { params: { id: second } })
   const missing = await viewer.exchange(authorization, 'readAccessGroup', { params: { id: v7() } })
   assert.deepEqual([hidden.status, missing.status], [404, 404])
-  const nobody = await hub.as(undefined)
-  assert.equal((await nobody.authorization.listAccessGroups({})).meta.totalElements, 0)
+  const withoutRoles = await hub.as(undefined)
+  assert.equal((await withoutRoles.authorization.listAccessGroups({})).meta.totalElements, 0)
 })
 
 test('returns 404 for access groups of another tenant', async () => {

@@ -105,19 +105,19 @@ test('refuses a new or extended role with permissions that the caller does not h
   const manager = { name: 'manager', permissions: ['glb_access_manage' as const] }
   await admin.authorization.createRole({ body: { data: manager } })
   await admin.authorization.createRole({ body: { data: auditor } })
-  const somebody = await hub.as('manager')
+  const caller = await hub.as('manager')
   const permissions = ['glb_access_manage' as const, 'glb_audit_read' as const]
 
-  await assert.rejects(somebody.authorization.createRole({ body: { data: { name: 'more', permissions } } }), {
+  await assert.rejects(caller.authorization.createRole({ body: { data: { name: 'more', permissions } } }), {
     code: 'would_escalate',
   })
   await assert.rejects(
-    somebody.authorization.updateRole({ params: { name: 'manager' }, body: { data: { permissions } } }),
+    caller.authorization.updateRole({ params: { name: 'manager' }, body: { data: { permissions } } }),
     { code: 'would_escalate' },
   )
-  await somebody.authorization.createRole({ body: { data: { ...manager, name: 'same' } } })
-  await somebody.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { title: 'only the title' } } })
-  await somebody.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { permissions: [] } } })
+  await caller.authorization.createRole({ body: { data: { ...manager, name: 'same' } } })
+  await caller.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { title: 'only the title' } } })
+  await caller.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { permissions: [] } } })
 })
 
 test('removes a permission from all holders when it is removed from the role', async () => {
@@ -126,13 +126,13 @@ test('removes a permission from all holders when it is removed from the role', a
   await admin.authorization.createRole({
     body: { data: { name: 'manager', permissions: ['glb_access_manage'] } },
   })
-  const somebody = await hub.as('manager')
-  await somebody.authorization.listRoles({})
+  const caller = await hub.as('manager')
+  await caller.authorization.listRoles({})
 
   await admin.authorization.updateRole({ params: { name: 'manager' }, body: { data: { permissions: [] } } })
   await hub.context.access.poll()
 
-  await assert.rejects(somebody.authorization.listRoles({}), { code: 'forbidden' })
+  await assert.rejects(caller.authorization.listRoles({}), { code: 'forbidden' })
 })
 
 test('shows only permissions that an operation requires, and accepts roles that contain others', async () => {
@@ -172,9 +172,9 @@ test('shows only permissions that an operation requires, and accepts roles that 
 
 test('lists the permissions to every signed-in caller', async () => {
   await using hub = await testHub()
-  const nobody = await hub.as(undefined)
+  const withoutRoles = await hub.as(undefined)
 
-  const { data } = await nobody.authorization.listPermissions({})
+  const { data } = await withoutRoles.authorization.listPermissions({})
 
   assert.deepEqual(
     data.find(({ name }) => name === 'inventory_read_asset_data'),

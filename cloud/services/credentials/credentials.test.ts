@@ -182,12 +182,12 @@ describe('credentials', () => {
     }
 
     test('refuses an instance without ranges, with invalid ranges or for a missing schema', async () => {
-      const given = newInstance(schemaId)
+      const instance = newInstance(schemaId)
       const bodies = [
-        { ...given, metadata: {} },
-        { ...given, metadata: { ipRanges: [] } },
-        { ...given, metadata: { ipRanges: ['hall 4'] } },
-        { ...given, schemaId: nowhere },
+        { ...instance, metadata: {} },
+        { ...instance, metadata: { ipRanges: [] } },
+        { ...instance, metadata: { ipRanges: ['hall 4'] } },
+        { ...instance, schemaId: nowhere },
       ]
       const answers = await Promise.all(bodies.map((data) => call('createInstance', { body: { data } })))
       assert.deepEqual(answers.map(codeOf), [
@@ -290,7 +290,7 @@ describe('credentials', () => {
   })
 
   describe('instances templates', () => {
-    const given = async (name: string) =>
+    const instance = async (name: string) =>
       (await manager.credentials.createInstancesTemplate({ body: { data: { name } } })).data
 
     test('creates a template with its id in Location, and changes, lists and deletes it', async () => {
@@ -310,7 +310,7 @@ describe('credentials', () => {
     })
 
     test('maps an instance to a template once, and lists the mapped instances', async () => {
-      const { id: instancesTemplateId } = await given('drives')
+      const { id: instancesTemplateId } = await instance('drives')
       const { id: instanceId } = await createTestInstance(manager, schemaId)
       const params = { instancesTemplateId, instanceId }
       assert.deepEqual(
@@ -334,7 +334,7 @@ describe('credentials', () => {
     test('maps an instance to a template or returns 404 when the template is deleted concurrently', async () => {
       const { id: instanceId } = await createTestInstance(manager, schemaId)
       for (let round = 0; round < 5; round++) {
-        const { id: instancesTemplateId } = await given('short-lived')
+        const { id: instancesTemplateId } = await instance('short-lived')
         const [mapped, deleted] = await Promise.all([
           call('mapInstance', { params: { instancesTemplateId, instanceId } }),
           call('deleteInstancesTemplate', { params: { instancesTemplateId } }),
@@ -345,7 +345,7 @@ describe('credentials', () => {
     })
 
     test('makes a mapped instance usable for monitoring and leaves its other purposes', async () => {
-      const { id: instancesTemplateId } = await given('valves')
+      const { id: instancesTemplateId } = await instance('valves')
       for (const [before, is] of [
         ['discovery', undefined],
         [undefined, undefined],

@@ -116,7 +116,7 @@ describe('permissions of a gateway for discovered assets', () => {
     ])
 
     assert.deepEqual(reasons(errors), ['identity_taken'])
-    assert.match(errors[0]?.description ?? '', /grant the gateway a role/, 'the error says how to allow the write')
+    assert.match(errors[0]?.description ?? '', /grant the gateway a role/, 'the error explains how to allow the write')
     const text = JSON.stringify(errors)
     assert.ok(!text.includes(victim) && !text.includes('Boiler'), 'the error does not reveal the asset')
     assert.deepEqual(await read(victim), before, 'the asset is unchanged')

@@ -114,10 +114,10 @@ test('sends only events about assets of the groups that the caller can read', as
   const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
   const inLine1 = await hub.as('viewer', { accessGroupId: line1 })
   const viewer = await hub.as('viewer')
-  const nobody = await hub.as(undefined)
+  const withoutRoles = await hub.as(undefined)
   using some = await EventReader.open(base, inLine1)
   using all = await EventReader.open(base, viewer)
-  using none = await EventReader.open(base, nobody)
+  using none = await EventReader.open(base, withoutRoles)
   await emitAssetEvent(hub, 'asset/in-2', line2)
   await emitEvents(hub, ['relation/1'], 'inventory.relation.created')
   await emitEvents(hub, ['user/1'], 'identity.user.created')

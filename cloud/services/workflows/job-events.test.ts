@@ -10,13 +10,13 @@ type EngineMessage = { action: string; ctime: string; tags?: string[]; job: Reco
 const path = '/api/wfx/v1/jobs/events'
 
 async function take(reader: EventReader, count: number): Promise<EngineMessage[]> {
-  const told: EngineMessage[] = []
-  while (told.length < count) {
+  const received: EngineMessage[] = []
+  while (received.length < count) {
     const message = await reader.next()
     assert.equal(message?.event, 'message')
-    told.push(JSON.parse(message?.data ?? ''))
+    received.push(JSON.parse(message?.data ?? ''))
   }
-  return told
+  return received
 }
 
 test('sends all job events to managers, each with the changed part, in the format of the engine', async () => {
@@ -65,22 +65,22 @@ test('sends a gateway only events of its own jobs, and continues after the last 
   const admin = await hub.as('administrator')
   const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
   using reader = await EventReader.open(base, { ...own, path: '/wfx-southbound/jobs/events' })
-  const given = async (clientId: string) =>
+  const createJob = async (clientId: string) =>
     (await admin.workflows.createJob({ body: { clientId, workflow: 'discovery' } })).id
-  await given(other.principalId)
-  const mine = await given(own.principalId)
-  await given(other.principalId)
-  const then = await given(own.principalId)
+  await createJob(other.principalId)
+  const mine = await createJob(own.principalId)
+  await createJob(other.principalId)
+  const then = await createJob(own.principalId)
   assert.deepEqual(
     (await take(reader, 2)).map(({ job }) => job.id),
     [mine, then],
   )
   reader.close()
-  const later = await given(own.principalId)
+  const later = await createJob(own.principalId)
   using again = await EventReader.open(base, { ...own, path, lastEventId: reader.lastEventId })
   assert.equal((await take(again, 1))[0]?.job.id, later)
-  const nobody = await hub.as(undefined)
-  const { response } = await EventReader.open(base, { ...nobody, path })
+  const withoutRoles = await hub.as(undefined)
+  const { response } = await EventReader.open(base, { ...withoutRoles, path })
   assert.equal(response.status, 403)
   await response.body?.cancel()
 })

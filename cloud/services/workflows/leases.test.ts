@@ -30,7 +30,7 @@ describe('leases', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  async function given(clientId: string, workflow = 'discovery'): Promise<string> {
+  async function createJob(clientId: string, workflow = 'discovery'): Promise<string> {
     return (await engine.createJob({ body: { clientId, workflow } })).id
   }
 
@@ -59,7 +59,7 @@ describe('leases', () => {
   }
 
   test('offers the oldest job first, starts it, and offers it to no other agent', async () => {
-    const ids = [await given('order'), await given('order')]
+    const ids = [await createJob('order'), await createJob('order')]
     const first = await take('order')
     assert.equal(first?.job.id, ids[0])
     assert.equal(first?.job.status.state, 'RUNNING')
@@ -71,13 +71,13 @@ describe('leases', () => {
   })
 
   test('offers only jobs of the requested workflows', async () => {
-    const id = await given('kinds', 'device-info')
+    const id = await createJob('kinds', 'device-info')
     assert.equal(await take('kinds'), undefined)
     assert.equal((await take('kinds', { workflows: ['discovery', 'device-info'] }))?.job.id, id)
   })
 
   test('offers the job of a stopped agent again, and refuses later changes of that agent', async () => {
-    await given('dying')
+    await createJob('dying')
     const dead = await take('dying')
     assert.ok(dead)
     await runOut(dead.held.jobId)
@@ -91,7 +91,7 @@ describe('leases', () => {
   })
 
   test('lets a slow agent continue with an expired lease if no other agent took the job', async () => {
-    await given('slow')
+    await createJob('slow')
     const taken = await take('slow')
     assert.ok(taken)
     await runOut(taken.held.jobId)
@@ -109,7 +109,7 @@ describe('leases', () => {
   })
 
   test('reports a requested cancellation and the end of a job to an agent that renews its lease', async () => {
-    const id = await given('canceled')
+    const id = await createJob('canceled')
     const taken = await take('canceled')
     assert.ok(taken)
     await engine.moveJob({ params: { id }, body: { data: { state: 'CANCELING', as: 'WFX' } } })
@@ -120,7 +120,7 @@ describe('leases', () => {
   })
 
   test('returns the same result when a job is ended twice', async () => {
-    const id = await given('twice')
+    const id = await createJob('twice')
     const taken = await take('twice')
     assert.ok(taken)
     const move = { state: 'FINISHED', as: 'CLIENT', lease: taken.held.lease, context: { values: [1, 2] } } as const
@@ -134,7 +134,7 @@ describe('leases', () => {
   })
 
   test('releases a job that waits for the engine, and offers it again when it waits for the client', async () => {
-    const id = await given('updated', 'artefact-update')
+    const id = await createJob('updated', 'artefact-update')
     const workflows = ['artefact-update']
     const taken = await take('updated', { workflows })
     assert.ok(taken)
@@ -163,14 +163,14 @@ describe('leases', () => {
     await take('reconnects')
     const newer = take('reconnects', { waitSeconds: 30 })
     await take('reconnects')
-    const id = await given('reconnects')
+    const id = await createJob('reconnects')
     assert.equal((await newer)?.job.id, id)
     assert.equal(await older, undefined)
   })
 
   test('ends a wait at its timeout, and when a lease expires', async () => {
     assert.equal(await take('patient', { waitSeconds: 1 }), undefined)
-    const id = await given('patient')
+    const id = await createJob('patient')
     await take('patient')
     const waiting = take('patient', { waitSeconds: 30 })
     await runOut(id)
@@ -178,7 +178,7 @@ describe('leases', () => {
   })
 
   test('returns a job when it ends, or its current state at the timeout', async () => {
-    const id = await given('awaited')
+    const id = await createJob('awaited')
     const early = await engine.awaitJob({ params: { id }, query: { waitSeconds: 1 } })
     assert.deepEqual([early.isFinal, early.job.status.state], [false, 'CREATED'])
     const taken = await take('awaited')
@@ -187,7 +187,7 @@ describe('leases', () => {
     await end(taken.held)
     for (const { isFinal, job } of await Promise.all(waiting))
       assert.deepEqual([isFinal, job.status.state], [true, 'FINISHED'])
-    const gone = await given('awaited')
+    const gone = await createJob('awaited')
     const left = assert.rejects(
       engine.awaitJob({ params: { id: gone }, query: { waitSeconds: 30 } }),
       code('not_found'),
@@ -206,9 +206,9 @@ describe('leases', () => {
     })
     const seconds = (performance.now() - began) / 1_000
     const count = (part: string) => sent.filter(({ text }) => text.includes(part)).length
-    assert.ok(count('select distinct client_id') <= seconds + 2, 'too many looks')
-    assert.ok(count('skip locked') < 2 * clients.length, 'after its first look, somebody looked out of turn')
-    await Promise.all(clients.map((clientId) => given(clientId)))
+    assert.ok(count('select distinct client_id') <= seconds + 2, 'too many polls')
+    assert.ok(count('skip locked') < 2 * clients.length, 'an agent queried again before the poll')
+    await Promise.all(clients.map((clientId) => createJob(clientId)))
     for (const [index, taken] of (await Promise.all(waiting)).entries())
       assert.equal(taken?.job.clientId, clients[index])
   })
@@ -222,7 +222,7 @@ describe('leases', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (acts) => {
         const clientId = `property ${run++}`
-        const jobs = await Promise.all(Array.from({ length: 4 }, () => given(clientId)))
+        const jobs = await Promise.all(Array.from({ length: 4 }, () => createJob(clientId)))
         const ended = await work(clientId, acts)
         // The remaining agents complete the remaining jobs.
         for (const id of jobs) await runOut(id)

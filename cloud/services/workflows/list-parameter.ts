@@ -1,4 +1,4 @@
-/** Returns the values of a repeatable query parameter, which may contain listParameter values separated by commas. */
+/** Returns the values of a repeatable query parameter, which may contain several values separated by commas. */
 export function listParameter(parameter: string | readonly string[] | undefined): string[] | undefined {
   if (parameter === undefined) return undefined
   const values = [parameter].flat().flatMap((text) => text.split(','))

@@ -41,7 +41,7 @@ describe('the workflow engine', () => {
     })
   }
 
-  function given(
+  function createJob(
     clientId = gateway.principalId,
     input: { workflow?: string; tags?: string[]; definition?: object } = {},
   ) {
@@ -126,7 +126,7 @@ describe('the workflow engine', () => {
   }
 
   test('returns errors in the format of the engine, with the status that its clients expect', async () => {
-    const { id } = await given()
+    const { id } = await createJob()
     const cases: [TestCaller, string, unknown, number, string][] = [
       [admin, 'GET /api/wfx/v1/jobs/no-such-job', undefined, 404, 'wfx.jobNotFound'],
       [admin, 'GET /workflows/v1/jobs/no-such-job/status', undefined, 404, 'wfx.jobNotFound'],
@@ -151,9 +151,9 @@ describe('the workflow engine', () => {
       assert.equal(error?.logref, refused.headers.get('x-request-id'))
       assert.ok((error?.message.length ?? 0) > 10)
     }
-    const nobody = await hub.request({ method: 'GET', path: '/api/wfx/v1/jobs' })
-    assert.equal(nobody.status, 401)
-    assert.equal((nobody.body as EngineErrors).errors[0]?.code, 'wfx.unauthenticated')
+    const anonymous = await hub.request({ method: 'GET', path: '/api/wfx/v1/jobs' })
+    assert.equal(anonymous.status, 401)
+    assert.equal((anonymous.body as EngineErrors).errors[0]?.code, 'wfx.unauthenticated')
   })
 
   test('reads workflows by name, never changes them, and deletes them only without jobs', async () => {
@@ -165,7 +165,7 @@ describe('the workflow engine', () => {
     assert.equal(created.status, 201)
     assert.deepEqual(created.body, workflow)
     assert.deepEqual(await admin.workflows.getWorkflow({ params: { name: 'shop.kanban' } }), workflow)
-    const { id } = await given('somebody', { workflow: 'shop.kanban' })
+    const { id } = await createJob('gateway-1', { workflow: 'shop.kanban' })
     await assert.rejects(admin.workflows.deleteWorkflow({ params: { name: 'shop.kanban' } }), code('conflict'))
     await admin.workflows.deleteJob({ params: { id } })
     await admin.workflows.deleteWorkflow({ params: { name: 'shop.kanban' } })
@@ -181,7 +181,7 @@ describe('the workflow engine', () => {
     const name = 'shop.contested'
     await admin.workflows.createWorkflow({ body: { ...machine('a > b'), name } })
     const outcomes = await Promise.allSettled([
-      ...Array.from({ length: 6 }, () => given('somebody', { workflow: name })),
+      ...Array.from({ length: 6 }, () => createJob('gateway-1', { workflow: name })),
       admin.workflows.deleteWorkflow({ params: { name } }),
     ])
     const isThere = await admin.workflows.getWorkflow({ params: { name } }).then(
@@ -210,9 +210,9 @@ describe('the workflow engine', () => {
   test('lists jobs by state, group, client, workflow and tags, oldest or newest first', async () => {
     const clientId = 'lister'
     const jobs = [
-      await given(clientId, { tags: ['red', 'big'] }),
-      await given(clientId, { tags: ['red'] }),
-      await given(clientId, { workflow: 'discovery', tags: ['big', 'odd'] }),
+      await createJob(clientId, { tags: ['red', 'big'] }),
+      await createJob(clientId, { tags: ['red'] }),
+      await createJob(clientId, { workflow: 'discovery', tags: ['big', 'odd'] }),
     ]
     const engine = engineOf(hub)
     await engine.moveJob({ params: { id: jobs[1]?.id ?? '' }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
@@ -238,7 +238,7 @@ describe('the workflow engine', () => {
 
   test('lets a gateway read and move only its own jobs', async () => {
     const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
-    const [mine, theirs] = [await given(own.principalId), await given(other.principalId)]
+    const [mine, theirs] = [await createJob(own.principalId), await createJob(other.principalId)]
     const listed = await own.workflows.listJobs({})
     assert.deepEqual(
       listed.content.map(({ id }) => id),
@@ -261,23 +261,23 @@ describe('the workflow engine', () => {
   })
 
   test('lets a manager move jobs as the engine only with the permission', async () => {
-    const { id } = await given('somebody', { workflow: 'discovery' })
+    const { id } = await createJob('gateway-1', { workflow: 'discovery' })
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'CREATED')
     await assert.rejects(put(viewer, id, { state: 'CANCELED' }), code('forbidden'))
     await assert.rejects(viewer.workflows.putJobDefinition({ params: { id }, body: {} }), code('forbidden'))
     await assert.rejects(put(admin, id, { state: 'RUNNING' }), code('invalid_transition'))
     assert.equal((await put(admin, id, { state: 'CANCELED', message: 'not today' })).message, 'not today')
-    const nobody = await hub.as(undefined)
+    const withoutRoles = await hub.as(undefined)
     for (const attempt of [
-      () => nobody.workflows.getJob({ params: { id } }),
-      () => nobody.workflows.listJobs({}),
-      () => nobody.workflows.listWorkflows({}),
+      () => withoutRoles.workflows.getJob({ params: { id } }),
+      () => withoutRoles.workflows.listJobs({}),
+      () => withoutRoles.workflows.listWorkflows({}),
     ])
       await assert.rejects(attempt(), code('forbidden'))
   })
 
   test('returns 404 for jobs of another tenant', async () => {
-    const { id } = await given()
+    const { id } = await createJob()
     const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
     await assert.rejects(stranger.workflows.getJob({ params: { id } }), code('not_found'))
     await assert.rejects(stranger.workflows.deleteJob({ params: { id } }), code('not_found'))
@@ -286,7 +286,7 @@ describe('the workflow engine', () => {
   })
 
   test('replaces progress reports, and stores messages and changes in the history up to the limit', async () => {
-    const { id } = await given()
+    const { id } = await createJob()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20, 30]) await put(gateway, id, { state: 'INSTALLING', progress })
     const past = async () => (await viewer.workflows.getJob({ params: { id }, query: { history: true } })).history ?? []
@@ -306,7 +306,7 @@ describe('the workflow engine', () => {
   })
 
   test('does not change a final job', async () => {
-    const { id } = await given()
+    const { id } = await createJob()
     await put(gateway, id, { state: 'TERMINATED', message: 'no power', context: { lines: ['a', 'b'] } })
     const again = await put(gateway, id, { state: 'TERMINATED', message: 'something else' })
     assert.deepEqual([again.message, again.context], ['no power', { lines: ['a', 'b'] }])
@@ -314,8 +314,8 @@ describe('the workflow engine', () => {
   })
 
   test('computes the hash of a definition independent of the order of fields', async () => {
-    const first = await given('somebody', { definition: { a: 1, b: { c: [1, 2], d: null } } })
-    const second = await given('somebody', { definition: { b: { d: null, c: [1, 2] }, a: 1 } })
+    const first = await createJob('gateway-1', { definition: { a: 1, b: { c: [1, 2], d: null } } })
+    const second = await createJob('gateway-1', { definition: { b: { d: null, c: [1, 2] }, a: 1 } })
     assert.equal(first.status.definitionHash, second.status.definitionHash)
     await admin.workflows.putJobDefinition({ params: { id: first.id }, body: { a: 2 } })
     const changed = await viewer.workflows.getJob({ params: { id: first.id }, query: { history: true } })
@@ -326,7 +326,7 @@ describe('the workflow engine', () => {
 
   test('lets a gateway change the definitions of its jobs, except of discovery and device-info jobs', async () => {
     const rewrite = async (workflow: string) => {
-      const { id } = await given(gateway.principalId, { workflow, definition: { a: 1 } })
+      const { id } = await createJob(gateway.principalId, { workflow, definition: { a: 1 } })
       const { status } = await send(gateway, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })
       return [status, (await viewer.workflows.getJobDefinition({ params: { id } })).a]
     }
@@ -335,7 +335,7 @@ describe('the workflow engine', () => {
   })
 
   test('adds and removes tags up to the limit', async () => {
-    const { id } = await given('somebody', { tags: ['b'] })
+    const { id } = await createJob('gateway-1', { tags: ['b'] })
     const params = { id }
     assert.deepEqual(await admin.workflows.addJobTags({ params, body: ['c', 'a', 'b'] }), ['a', 'b', 'c'])
     assert.deepEqual(await admin.workflows.deleteJobTags({ params, body: ['b', 'x'] }), ['a', 'c'])
@@ -345,7 +345,7 @@ describe('the workflow engine', () => {
   })
 
   test('filters a response as requested, and parses the filter before it changes anything', async () => {
-    const { id } = await given(gateway.principalId, { tags: ['shaped'] })
+    const { id } = await createJob(gateway.principalId, { tags: ['shaped'] })
     const filter = { 'x-response-filter': '.state' }
     const status = await send(gateway, `GET /api/wfx/v1/jobs/${id}/status`, undefined, filter)
     assert.deepEqual([status.text, status.headers.get('x-response-filter')], ['"INSTALL"\n', '.state'])
@@ -371,7 +371,7 @@ describe('the workflow engine', () => {
   })
 
   test('records changes in the audit trail, but not progress reports', async () => {
-    const { id } = await given()
+    const { id } = await createJob()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20]) await put(gateway, id, { state: 'INSTALLING', progress })
     await admin.workflows.addJobTags({ params: { id }, body: ['seen'] })
@@ -384,7 +384,7 @@ describe('the workflow engine', () => {
   })
 
   test('prunes a job and its history after it has been final for the retention period', async () => {
-    const [old, recent] = [await given('pruned', { tags: ['old'] }), await given('pruned')]
+    const [old, recent] = [await createJob('pruned', { tags: ['old'] }), await createJob('pruned')]
     for (const { id } of [old, recent])
       await engineOf(hub).moveJob({ params: { id }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
     await hub.asOwner((owner) =>

@@ -54,7 +54,7 @@ export function weaknessOf(password: string, name: string): string | undefined {
   if (characters.length < passwordLength.shortest) return `Use at least ${passwordLength.shortest} characters`
   if (characters.length > passwordLength.longest) return `Use at most ${passwordLength.longest} characters`
   if (name.length >= shortestNameToLookFor && folded.includes(name.toLowerCase())) {
-    return 'Choose one that does not contain the name you sign in with'
+    return 'Choose a password that does not contain your user name'
   }
   if (new Set(characters).size < fewestDifferentCharacters) {
     return `Use at least ${fewestDifferentCharacters} different characters`

@@ -246,9 +246,9 @@ test('ends all sessions of a user when an administrator sets the password or dis
   const admin = await hub.as('administrator')
   for (const change of [{ password: `another ${rightPassword}` }, { disabled: true }]) {
     const name = `p-${Object.keys(change)[0]}`
-    const somebody = await person(hub, name, 'viewer')
-    const { browser, refreshToken } = await signedIn(hub, somebody.signInName)
-    await admin.identity.updateUser({ params: { id: somebody.id }, body: { data: change } })
+    const user = await person(hub, name, 'viewer')
+    const { browser, refreshToken } = await signedIn(hub, user.signInName)
+    await admin.identity.updateUser({ params: { id: user.id }, body: { data: change } })
     assert.equal((await browser.open(authorizePath(hub))).status, 200, name)
     assert.equal((await refresh(hub, refreshToken)).body.error, 'invalid_grant', name)
   }

@@ -31,7 +31,7 @@ const isAccepted = (hub: TestHub, token: string) =>
 
 test('accepts tokens from before and after a key rotation in every process', async (t) => {
   await using hub = await testHub({ own: true })
-  if (hub.database.shared) return t.skip('others sign with the same keys')
+  if (hub.database.shared) return t.skip('other tests use the same keys')
   const tokenFrom = await program(hub)
   await using before = await hub.sibling()
   const old = [await tokenFrom(hub), await tokenFrom(before)]
@@ -51,7 +51,7 @@ test('accepts tokens from before and after a key rotation in every process', asy
 
 test('publishes a new key in every process before it signs the first token', async (t) => {
   await using hub = await testHub({ own: true })
-  if (hub.database.shared) return t.skip('others sign with the same keys')
+  if (hub.database.shared) return t.skip('other tests use the same keys')
   let now = 0
   const parts = { database: hub.context.database, secrets: hub.context.secrets }
   const rings = [new KeyRing(parts, () => now), new KeyRing(parts, () => now)] as const
@@ -60,7 +60,7 @@ test('publishes a new key in every process before it signs the first token', asy
 
   const [old = ''] = await signers()
   const kid = await hub.asOwner((owner) => rotateSigningKey(owner, hub.context.secrets, { tokenLifetimeSeconds }))
-  assert.deepEqual(await published(), [[old], [old]], 'nobody has looked yet')
+  assert.deepEqual(await published(), [[old], [old]], 'no process has read the keys yet')
   now += 5_000
   assert.deepEqual(await published(), [
     [old, kid],
@@ -94,7 +94,7 @@ test('publishes a new key before it signs', async () => {
 
 test('prunes an old key after its last token has expired', async (t) => {
   await using hub = await testHub({ own: true })
-  if (hub.database.shared) return t.skip('others sign with the same keys')
+  if (hub.database.shared) return t.skip('other tests use the same keys')
   const published = async () =>
     (await new KeyRing({ database: hub.context.database, secrets: hub.context.secrets }).published()).map(
       ({ kid }) => kid,
@@ -121,7 +121,7 @@ test('prunes an old key after its last token has expired', async (t) => {
 
 test('creates one key when several processes start at the same time', async (t) => {
   await using hub = await testHub({ own: true })
-  if (hub.database.shared) return t.skip('others sign with the same keys')
+  if (hub.database.shared) return t.skip('other tests use the same keys')
   await hub.asOwner((owner) => owner.query('delete from signing_keys'))
   await Promise.all(
     Array.from({ length: 4 }, () => hub.asOwner((owner) => ensureSigningKey(owner, hub.context.secrets))),
