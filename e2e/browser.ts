@@ -45,7 +45,7 @@ async function unpacked(): Promise<string> {
   return join(place, 'chromium')
 }
 
-/** The package unpacks to where temporary files go. */
+/** The package unpacks to the folder for temporary files. */
 async function unpackInto(folder: string): Promise<void> {
   const before = process.env.TMPDIR
   process.env.TMPDIR = folder

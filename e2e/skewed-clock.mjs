@@ -1,4 +1,4 @@
-// Loaded before a program: its clock is wrong by so many hours, as the clock of a machine may be.
+/** Preloaded into a program: shifts its clock by a number of hours, like a machine with a wrong clock. */
 const offsetMs = Number(process.env.SKEWED_HOURS ?? 0) * 3_600_000
 const RealDate = Date
 

@@ -122,7 +122,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.equal(await refused({}, { of: other }), '404 not_found', 'another gateway')
     assert.equal(await refused({}, { job: anyId }), '404 not_found', 'no such job')
     assert.equal(await refused({ assetLinkId: 'another' }), '403 forbidden', 'another link')
-    assert.equal(await refused({ lease: anyId }), '409 lease_lost', 'a lease of before')
+    assert.equal(await refused({ lease: anyId }), '409 lease_lost', 'an earlier lease')
     await hub.asOwner((owner) =>
       owner.query(`update workflow_jobs set lease_until = now() - interval '1 second' where id = $1`, [held.job.id]),
     )

@@ -120,7 +120,7 @@ describe('the asset of a gateway', () => {
       await hub.contextOf('onboarding').tasks.runDue(hub.tenant.tenantId, { at })
       await hub.settle()
     }
-    await until('it is reached', async () => (await reachability()) === 'reached')
+    await until('the gateway is reached', async () => (await reachability()) === 'reached')
     await heard()
     const before = await versions()
     for (let beat = 0; beat < 3; beat++) {
@@ -133,9 +133,9 @@ describe('the asset of a gateway', () => {
       owner.query(`update gateways set last_seen_at = now() - interval '10 minutes' where id = $1`, [gateway.id]),
     )
     await inAWhile()
-    await until('it is not reached any more', async () => (await reachability()) === 'failed')
+    await until('the gateway is not reached', async () => (await reachability()) === 'failed')
     await heard()
-    await until('it is reached again', async () => (await reachability()) === 'reached')
+    await until('the gateway is reached again', async () => (await reachability()) === 'reached')
     assert.equal(await versions(), before + 2)
 
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
