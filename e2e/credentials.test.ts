@@ -131,7 +131,7 @@ describe('a credential from the cloud to the device', () => {
     const { found, errors } = await discover()
     assert.equal(found, 4)
     assert.deepEqual(errors, [
-      '16 192.168.0.12: The device is protected: 1 credential was refused',
+      '16 192.168.0.12: The device is protected: 1 credential was rejected',
       `16 192.168.1.12: ${none}`,
     ])
     assert.deepEqual(await delivered(), [['192.168.0.12', [wrong]]])
