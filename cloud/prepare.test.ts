@@ -10,7 +10,7 @@ import { prepareDatabase } from './prepare.ts'
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
 
 describe('database preparation', { skip }, () => {
-  test('works for an owner that can create roles and nothing else, at every start', async () => {
+  test('prepares a database whose owner can create roles and nothing else, at every start', async () => {
     await using place = await ownDatabase('createrole')
     for (let start = 1; start <= 2; start++) {
       const { app, server } = await prepare(place.owner)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { testHub } from './platform/testing/hub.ts'
 import { Readiness } from './readiness.ts'
 
-test('is ready when the platform has started, its database works and the other processes respond', async () => {
+test('reports ready when the platform has started, its database works and the other processes respond', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const peer = createServer((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())

@@ -58,14 +58,14 @@ describe('token of an external identity provider', () => {
     })
   }
 
-  test('gives the roles that its claim is mapped to', async () => {
+  test('gives an external token the roles that its claim is mapped to', async () => {
     const answer = await rights({ groups: ['plant-admins', 'canteen'] })
     assert.equal(answer.status, 200)
     const { data } = answer.body as { data: { name: string; tenant: string; roles: string[] } }
     assert.deepEqual([data.name, data.tenant, data.roles], ['jane@company.example', hub.tenant.name, ['administrator']])
   })
 
-  test('gives a role only in its access group, and in a second one too', async () => {
+  test('gives an external token a role only in the mapped access groups', async () => {
     for (const groups of [['line-1'], ['line-1', 'line-2']]) {
       const answer = await rights({ email: 'olga@company.example', groups })
       const { data } = answer.body as {
@@ -76,7 +76,7 @@ describe('token of an external identity provider', () => {
     }
   })
 
-  test('removes a role in an access group that the provider removed, and keeps another', async () => {
+  test('removes an external role in an access group that the provider removed, and keeps another', async () => {
     const mayWriteIn = async (groups: string[]) => {
       const answer = await rights({ email: 'omar@company.example', groups })
       const { data } = answer.body as { data: { permissions: { permission: string; accessGroups: string[] }[] } }
@@ -91,7 +91,7 @@ describe('token of an external identity provider', () => {
     )
   })
 
-  test('applies writes only where its roles apply, although more was granted before', async () => {
+  test('applies writes of an external token only where its roles apply, although more was granted before', async () => {
     const admin = await hub.as('administrator')
     const sent = async (claims: string[] | undefined, asset: object) => {
       const token = await provider.sign({ email: 'otto@company.example', groups: claims })
@@ -112,7 +112,7 @@ describe('token of an external identity provider', () => {
     assert.deepEqual(await sent(['line-1'], pump({ name: 'mine again' })), ['finished', undefined])
   })
 
-  test('is accepted although another provider uses the same subject', async () => {
+  test('accepts an external token although another provider uses the same subject', async () => {
     await hub.context.database.transaction(hub.tenant, async (tx) => {
       await changeAccess(tx)
       await insertPrincipal(tx, { kind: 'external', name: 'same@company.example' })
@@ -121,7 +121,7 @@ describe('token of an external identity provider', () => {
     assert.equal((answer.body as { data: { name: string } }).data.name, `same@company.example (${issuer})`)
   })
 
-  test('gives only its current roles, although more was granted before', async () => {
+  test('gives an external token only its current roles, although more was granted before', async () => {
     await rights({ groups: ['plant-admins'] })
     const token = await provider.sign({ email: 'jane@company.example', groups: [] })
     const answer = await hub.request({
@@ -147,7 +147,7 @@ describe('token of an external identity provider', () => {
     assert.ok(data.some(({ principalName }) => principalName === 'new@company.example'))
   })
 
-  test('is refused for another audience, when expired, or with another signing key', async () => {
+  test('refuses an external token for another audience, when expired, or with another signing key', async () => {
     assert.equal((await rights({ groups: ['plant-admins'] }, { audience: 'another' })).status, 401)
     assert.equal((await rights({ groups: ['plant-admins'] }, { expires: '-1h' })).status, 401)
     const stranger = await startProvider()
@@ -165,12 +165,12 @@ describe('token of an external identity provider', () => {
     )
   })
 
-  test('cannot select another tenant by a claim', async () => {
+  test('does not let an external token select another tenant by a claim', async () => {
     const answer = await rights({ groups: ['plant-admins'], tenant: other.tenantId })
     assert.equal((answer.body as { data: { tenant: string } }).data.tenant, hub.tenant.name)
   })
 
-  test('is refused once its principal is disabled', async () => {
+  test('refuses an external token once its principal is disabled', async () => {
     const first = await rights({ email: 'gone@company.example', groups: ['plant-admins'] })
     const { principal } = (first.body as { data: { principal: string } }).data
     await hub.asOwner((owner) =>

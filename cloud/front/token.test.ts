@@ -22,7 +22,7 @@ describe('access token', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('is accepted when it is valid', async () => {
+  test('accepts a valid token', async () => {
     assert.equal((await ask(await signed({}))).status, 200)
     assert.equal((await ask(admin.token)).status, 200)
   })
@@ -66,7 +66,7 @@ describe('access token', () => {
     })
   }
 
-  test('is refused with 401 under another scheme', async () => {
+  test('returns 401 for a token under another scheme', async () => {
     for (const scheme of ['Basic', 'Peer', 'peer', 'Token', '']) {
       const answer = await hub.request({
         method: 'GET',
@@ -77,7 +77,7 @@ describe('access token', () => {
     }
   })
 
-  test('is refused with 401 for any text, never with 5xx', async () => {
+  test('returns 401 for any text as a token, never 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ maxLength: 200, unit: fc.mapToConstant({ num: 94, build: (v) => String.fromCharCode(33 + v) }) }),
@@ -89,7 +89,7 @@ describe('access token', () => {
     )
   })
 
-  test('is refused as soon as its principal is disabled', async () => {
+  test('refuses a token as soon as its principal is disabled', async () => {
     const victim = await hub.as('viewer')
     assert.equal((await ask(victim.token)).status, 200)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -99,7 +99,7 @@ describe('access token', () => {
     await refusedSoon(victim.token)
   })
 
-  test('is refused once its principal is deleted', async () => {
+  test('refuses a token once its principal is deleted', async () => {
     const victim = await hub.as('viewer')
     assert.equal((await ask(victim.token)).status, 200)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -109,7 +109,7 @@ describe('access token', () => {
     await refusedSoon(victim.token)
   })
 
-  test('is refused while its tenant is suspended, and accepted afterwards', async () => {
+  test('refuses a token while its tenant is suspended, and accepts it afterwards', async () => {
     const tenant = await hub.anotherTenant()
     const somebody = await hub.as('administrator', { tenant })
     assert.equal((await ask(somebody.token)).status, 200)
@@ -119,7 +119,7 @@ describe('access token', () => {
     await eventually(async () => (await ask(somebody.token)).status === 200)
   })
 
-  test('gives only the permissions that both its roles and the current grants contain', async () => {
+  test('gives a token only the permissions that both its roles and the current grants contain', async () => {
     const both = await hub.as('administrator')
     const narrowed = await hub.tokenFor(both.principalId, { roles: ['viewer'] })
     const answer = await hub.request({

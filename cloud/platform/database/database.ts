@@ -10,7 +10,9 @@ import { Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
 import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
 
-/** The tenant whose rows are read or written. Every caller is a scope. */
+/**
+ * The tenant whose rows are read or written, and the current transaction, if any. A `Caller` can be passed as a scope.
+ */
 export type Scope = { readonly tenantId: string; readonly transaction?: Transaction }
 
 /** Runs statements. The handle passes the tenant as `$1`; `values` start at `$2`. */

@@ -102,7 +102,7 @@ describe('errors of the database', () => {
     assert.equal(outageOf(swallowed), 'out of disk space')
   })
 
-  test('is not ready while the server is read-only, until writing works again', async () => {
+  test('reports that the database is not ready while it is read-only, until writing works again', async () => {
     const name = (hub.database.app as { database: string }).database
     const setReadOnly = (value: string) =>
       hub.asOwner(async (owner) => {

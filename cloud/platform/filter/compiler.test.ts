@@ -10,7 +10,7 @@ import { evaluate, extraKey, filter, item, items, type Values } from './testing.
 describe('compiled filters', () => {
   const compiled = (text: string, options = {}) => compileFilter(parseFilter(text), items, options)
 
-  test('pass every literal as a parameter, numbered from the given start', () => {
+  test('passes every literal of a filter as a parameter, numbered from the given start', () => {
     assert.deepEqual(compiled(`name eq 'x' and size gt 5`), {
       sql: '(t.name = $2::text and t.size > $3::numeric)',
       values: ['x', '5'],
@@ -21,7 +21,7 @@ describe('compiled filters', () => {
     })
   })
 
-  test('keep columns plain and order by code point, independent of the language of the database', () => {
+  test('keeps columns plain and orders by code point, independent of the language of the database', () => {
     assert.equal(compiled(`name ge 'x'`).sql, 't.name >= $2::text collate "C"')
     assert.deepEqual(compiled(`startswith(name, 'x%')`), {
       sql: '(t.name >= $2::text collate "C" and t.name < $3::text collate "C")',
@@ -34,7 +34,7 @@ describe('compiled filters', () => {
     assert.equal(compiled(`maker.name eq 'x'`).sql, `(t.document->>'maker') = $2::text`)
   })
 
-  test('check elements of an array as existing rows', () => {
+  test('compiles a condition on array elements to existing rows', () => {
     assert.deepEqual(compiled(`parts/any(p: p/label eq 'x' or p.weight eq 1)`), {
       sql: `exists (select from parts p where (p.tenant_id = $1 and p.thing_id = t.id) and (p.label = $2::text or p.weight = $3::numeric))`,
       values: ['x', '1'],
@@ -42,7 +42,7 @@ describe('compiled filters', () => {
     assert.equal(compiled('not parts/any()').sql.startsWith('not (exists (select from parts p'), true)
   })
 
-  test('use an index for elements with known values, with the same result', () => {
+  test('uses an index for elements with known values, with the same result', () => {
     const label = {
       kind: 'text' as const,
       column: 'e.label',
@@ -72,7 +72,7 @@ describe('compiled filters', () => {
     assert.doesNotMatch(sqlOf(`parts/any(p: p/label eq 'x')`, true).sql, /found/)
   })
 
-  test('normalize whole values like the stored ones', () => {
+  test('normalizes whole values like the stored ones', () => {
     const capital = (literal: string) => literal.slice(0, 1).toUpperCase() + literal.slice(1)
     const table = propertyTable({ type: { kind: 'text', column: 'type', normalise: capital } })
     const valuesOf = (text: string) => compileFilter(parseFilter(text), table).values
@@ -81,7 +81,7 @@ describe('compiled filters', () => {
     assert.deepEqual(valuesOf(`contains(type, 'device')`), ['%device%'])
   })
 
-  test('accept times with any offset and whole days', () => {
+  test('accepts times with any offset and whole days', () => {
     const valuesOf = (literal: string) => compiled(`made ge '${literal}'`).values[0]
     assert.equal(valuesOf('2026-03-01T01:30:00.5+02:00'), '2026-02-28T23:30:00.500Z')
     assert.equal(valuesOf('2026-03-01t01:30z'), '2026-03-01T01:30:00.000Z')
@@ -113,7 +113,7 @@ describe('compiled filters', () => {
       assert.throws(() => compiled(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
-  test('list the filterable properties when a property is unknown', () => {
+  test('lists the filterable properties when a property is unknown', () => {
     for (const name of ['nmae', '__proto__', 'constructor', 'extras/x', 'parts/label']) {
       assert.throws(() => compiled(`${name} eq 'x'`), {
         code: 'unknown_property',
@@ -143,7 +143,7 @@ describe('compiled filters on the database', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  test('return the matching rows for any data and filter', async () => {
+  test('returns the matching rows for any data and filter', async () => {
     await hub.asOwner(async (owner) => {
       const { tenantId } = hub.tenant
       await owner.query(tables)
@@ -178,7 +178,7 @@ describe('compiled filters on the database', () => {
     })
   })
 
-  test('use the index of a plain column under row-level security', async () => {
+  test('uses the index of a plain column under row-level security', async () => {
     const groups = propertyTable({
       name: { kind: 'text', column: 'g.name', nullable: false },
       id: { kind: 'uuid', column: 'g.id', nullable: false },

@@ -73,7 +73,7 @@ const cases: { title: string; known: Parameters<typeof candidates>[0]; expected:
 ]
 
 for (const { title, known, expected } of cases) {
-  test(`who runs the server: ${title}`, () => assert.deepEqual(printed(candidates(known)), expected))
+  test(`selects the accounts for the server: ${title}`, () => assert.deepEqual(printed(candidates(known)), expected))
 }
 
 test('parses users from lines with a numeric id', () => {

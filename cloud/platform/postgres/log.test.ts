@@ -19,5 +19,5 @@ for (const { title, lines, expected } of [
   { title: 'else the last line', lines: ['one', 'sh: postgres: not found.', ''], expected: 'sh: postgres: not found' },
   { title: 'else that there was none', lines: [''], expected: 'it logged no reason' },
 ]) {
-  test(`the meaningful line is ${title}`, () => assert.equal(meaningfulLine(lines.join('\n')), expected))
+  test(`selects as the meaningful line ${title}`, () => assert.equal(meaningfulLine(lines.join('\n')), expected))
 }

@@ -25,7 +25,7 @@ describe('POST with an Idempotency-Key', () => {
       headers: { 'idempotency-key': key },
     })
 
-  test('runs once and returns the same response again', async () => {
+  test('runs a request with an Idempotency-Key once and returns the same response again', async () => {
     const first = await create('once', 'a')
     const second = await create('once', 'a')
     assert.equal(first.status, 201)
@@ -76,7 +76,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.deepEqual(kept.rows, [{ body: null }])
   })
 
-  test('runs again after a failure', async () => {
+  test('runs a request with the same key again after a failure', async () => {
     await create('taken', 'e')
     assert.equal((await create('taken', 'f')).status, 409)
     const { data } = await admin.authorization.listAccessGroups({ query: { name: 'taken' } })
@@ -84,7 +84,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.equal((await create('taken', 'f')).status, 201)
   })
 
-  test('runs once for many concurrent requests', async () => {
+  test('runs concurrent requests with the same key once', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create('race', 'g')))
     for (const { status, body } of answers) {
       assert.ok(

@@ -27,7 +27,7 @@ export class MasterKeys {
   readonly place: Place
   readonly #places: MasterKeyPlaces
   readonly #held = new Map<string, HeldKey>()
-  /** The ids of the keys in the used place, if it can list them. */
+  /** The ids of the keys in the configured place, if that place can list them. */
   #newest: string | undefined
 
   private constructor(places: MasterKeyPlaces) {

@@ -8,7 +8,7 @@ import { createSecrets, Secrets } from './secrets.ts'
 describe('values sealed by the platform', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('open to the original value, and differ each time', async () => {
+  test('opens a sealed value to the original one, and seals it differently each time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array(), fc.string(), async (plain, belongsTo) => {
         const sealed = secrets.seal(plain, belongsTo)
@@ -18,7 +18,7 @@ describe('values sealed by the platform', () => {
     )
   })
 
-  test('do not open for another owner, with another key, or after any change', async () => {
+  test('does not open a sealed value for another owner, with another key, or after any change', async () => {
     const sealed = secrets.seal('the secret', 'row/1')
     await assert.rejects(secrets.open(sealed, 'row/2'))
     await assert.rejects(createSecrets(randomBytes(32)).open(sealed, 'row/1'))
@@ -34,13 +34,13 @@ describe('values sealed by the platform', () => {
 describe('platform keys', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('derive independent keys for different purposes', () => {
+  test('derives independent keys for different purposes', () => {
     assert.ok(!secrets.keyFor('one').key.equals(secrets.keyFor('two').key))
     assert.notDeepEqual(secrets.mac('one', 'x'), secrets.mac('two', 'x'))
     assert.deepEqual(secrets.mac('one', 'x'), secrets.mac('one', 'x'))
   })
 
-  test('verify a code, or a long enough prefix of it', () => {
+  test('verifies a code, or a long enough prefix of it', () => {
     const mac = secrets.mac('one', 'x')
     assert.ok(secrets.isMac('one', 'x', mac))
     assert.ok(secrets.isMac('one', 'x', mac.subarray(0, 16)))
@@ -50,7 +50,7 @@ describe('platform keys', () => {
     assert.ok(!secrets.isMac('one', 'x', Buffer.concat([mac, Buffer.of(0)])))
   })
 
-  test('seal with a new key at once, authenticate after its activation, and accept codes of the old key', async () => {
+  test('seals with a new key at once, authenticates after its activation, and accepts codes of the old key', async () => {
     const [first, second] = [newKey(), newKey()]
     const at = (ms: number) => new Date(Date.now() + ms)
     const before = new Secrets([{ version: 1, activeFrom: at(-1000), key: first }])
@@ -71,7 +71,7 @@ describe('platform keys', () => {
     await assert.rejects(before.open(during.seal('s', 'b'), 'b'), /Platform key 2 does not exist/)
   })
 
-  test('are not printed with the object that holds them', () => {
+  test('does not print keys with the object that holds them', () => {
     const key = randomBytes(32)
     const { inspect } = process.getBuiltinModule('node:util')
     const printed = inspect(createSecrets(key), { depth: 10, showHidden: true })
