@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rightsOf } from './rights.ts'
 
-test('grants a permission of one access group in that group, and without a given group', () => {
+test('has a permission in its access group, and in general, but not in another group', () => {
   const rights = rightsOf([
     { permission: 'inventory_read_asset_data', accessGroups: ['line-1'] },
     { permission: 'glb_jobs_read', accessGroups: 'all' },

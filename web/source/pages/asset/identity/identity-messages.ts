@@ -34,7 +34,7 @@ export const identityMessages = messages({
     matchedBy: 'Zugeordnet über',
     isNew: 'Neues Asset: Keine Kennung war vorher bekannt.',
     isSplit: 'Von einem anderen Asset abgetrennt',
-    isRestored: 'Nach rückgängig gemachter Zusammenführung wiederhergestellt',
+    isRestored: 'Wiederhergestellt: Zusammenführung rückgängig gemacht',
     split: 'Aufteilen…',
     splitTitle: 'Dieses Asset aufteilen?',
     splitText:

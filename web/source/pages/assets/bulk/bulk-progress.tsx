@@ -4,7 +4,7 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { BulkOutcome } from './bulk-result.ts'
 
-/** Progress of a bulk write; with an outcome when it has finished. */
+/** Progress of a bulk write. The outcome is set when the write has finished. */
 export type BulkProgressState = { done: number; outcome?: BulkOutcome }
 
 /** Limit of listed failures. */

@@ -21,7 +21,7 @@ export class AssetPages {
   readonly #loadPage: LoadPage
   readonly #onChange: () => void
   readonly #pages = new Map<number, Asset[]>()
-  /** Cursors by the page that follows them. */
+  /** Page number → cursor of the row before that page. */
   readonly #cursors = new Map<number, string>()
   readonly #loading = new Map<number, AbortController>()
   #stale = new Set<number>()
