@@ -49,11 +49,10 @@ async function preparePlant(running: Platform): Promise<PlantIds> {
     if (code !== 0) throw new Error(`The plant was not generated: ${stderr}`)
   }
   const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
-  const { gatewayId, jobId } = await discover(caller)
-  return { assetId: String(asset?.id), gatewayId, jobId }
+  return { assetId: String(asset?.id), ...(await discover(caller)) }
 }
 
-async function discover(caller: Caller): Promise<{ gatewayId: string; jobId: string }> {
+async function discover(caller: Caller): Promise<Omit<PlantIds, 'assetId'>> {
   let gatewayId = ''
   let assetLinkId = ''
   await until('the plant is online', async () => {
@@ -64,16 +63,20 @@ async function discover(caller: Caller): Promise<{ gatewayId: string; jobId: str
     assetLinkId = links.find(({ reachable }) => reachable)?.assetLinkId ?? ''
     return assetLinkId !== ''
   })
-  const [before] = (await caller.jobs.listJobs({ query: { type: 'discovery', limit: 1 } })).data
-  if (before !== undefined) return { gatewayId, jobId: before.id }
-  const { jobId } = await caller.discovery.createDiscovery({
-    params: { gatewayId },
-    body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '80' }] } },
-  })
+  const [existing] = (await caller.discovery.listDiscoveries({ query: { limit: 1 } })).data
+  const { jobId: scanId } =
+    existing ??
+    (await caller.discovery.createDiscovery({
+      params: { gatewayId },
+      body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '80' }] } },
+    }))
   const isOver = async () =>
-    ['finished', 'failed', 'canceled'].includes((await caller.discovery.getDiscovery({ params: { jobId } })).data.state)
+    ['finished', 'failed', 'canceled'].includes(
+      (await caller.discovery.getDiscovery({ params: { jobId: scanId } })).data.state,
+    )
   await until('the discovery ends', isOver, 120_000)
-  return { gatewayId, jobId }
+  const [job] = (await caller.jobs.listJobs({ query: { type: 'discovery', limit: 1 } })).data
+  return { gatewayId, scanId, jobId: String(job?.id) }
 }
 
 async function takeAll(opened: Browser, ids: PlantIds): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 
 /** Ids in the plant of the pictures, for pages about one item. */
-export type PlantIds = { assetId: string; gatewayId: string; jobId: string }
+export type PlantIds = { assetId: string; gatewayId: string; scanId: string; jobId: string }
 
 export type Place = {
   name: string
@@ -47,7 +47,7 @@ export const places: readonly Place[] = [
   { name: 'discovery-scan', path: () => '/discovery?scan=any' },
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },
   { name: 'gateway', path: ({ gatewayId }) => `/discovery/gateways/${gatewayId}` },
-  { name: 'scan', path: ({ jobId }) => `/discovery/scans/${jobId}` },
+  { name: 'scan', path: ({ scanId }) => `/discovery/scans/${scanId}` },
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ jobId }) => `/jobs/${jobId}` },
   { name: 'credentials', path: () => '/credentials' },

@@ -76,7 +76,7 @@ function translate({ title, message, code }: Failure, text: Text, language: Lang
   }
 }
 
-/** A detail may begin with the title, which is shown above it. */
+/** Removes the title from the start of a detail, because it is shown above. */
 function withoutTitle(detail: string, title: string): string {
   const rest = detail.startsWith(`${title}: `) ? detail.slice(title.length + 2) : detail
   return rest.charAt(0).toUpperCase() + rest.slice(1)

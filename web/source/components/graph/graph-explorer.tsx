@@ -114,8 +114,8 @@ function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
         idOf={keyOf}
         onOpen={(node) => onSelect(keyOf(node))}
         columns={[
-          { id: 'name', header: text.name, width: 250, cell: (node) => labelOf(node) },
-          { id: 'type', header: text.type, width: 90, cell: typeName },
+          { id: 'name', header: text.name, width: 210, cell: (node) => labelOf(node) },
+          { id: 'type', header: text.type, width: 130, cell: typeName },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}
         isTall

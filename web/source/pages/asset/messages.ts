@@ -89,7 +89,7 @@ export const assetMessages = messages({
     mergeText: (other: string) =>
       `${other} is merged into this asset with its identifiers, relations and history. You can undo this.`,
     mergeVerb: 'Merge',
-    prefer: 'If both have a value, keep',
+    prefer: 'If values differ, keep',
     preferThis: 'The value of this asset',
     preferOther: 'The value of the other asset',
     merged: 'Merged',
@@ -119,6 +119,7 @@ export const assetMessages = messages({
     noRelations: 'No relations',
     noRelationsHint: 'Scans add relations automatically. You can also add them manually.',
     other: 'Related asset',
+    relatedTo: 'Related to',
     source: 'Source',
     sinceWhen: 'Since',
     out: 'Outgoing',
@@ -277,7 +278,7 @@ export const assetMessages = messages({
     mergeText: (other: string) =>
       `${other} wird mit Kennungen, Beziehungen und Verlauf in dieses Asset übernommen. Sie können dies rückgängig machen.`,
     mergeVerb: 'Zusammenführen',
-    prefer: 'Wenn beide einen Wert haben, behalten',
+    prefer: 'Bei abweichenden Werten gilt',
     preferThis: 'Wert dieses Assets',
     preferOther: 'Wert des anderen Assets',
     merged: 'Zusammengeführt',
@@ -308,6 +309,7 @@ export const assetMessages = messages({
     noRelations: 'Keine Beziehungen',
     noRelationsHint: 'Suchläufe legen Beziehungen automatisch an. Sie können sie auch manuell hinzufügen.',
     other: 'Verbundenes Asset',
+    relatedTo: 'Verbunden mit',
     source: 'Quelle',
     sinceWhen: 'Seit',
     out: 'Ausgehend',

@@ -4,7 +4,8 @@ export const topologyMessages = messages({
   en: {
     title: 'Topology',
     subtitle: 'How assets depend on each other. Select one to see its relations.',
-    filter: 'Filter by name, serial number or IP',
+    filter: 'Filter',
+    filterHint: 'Name, serial number or IP',
     relations: 'Relation type',
     everyRelation: 'All relation types',
     at: 'Point in time',
@@ -53,7 +54,8 @@ export const topologyMessages = messages({
   de: {
     title: 'Topologie',
     subtitle: 'Abhängigkeiten zwischen Assets. Wählen Sie ein Asset, um seine Beziehungen zu sehen.',
-    filter: 'Nach Name, Seriennummer oder IP filtern',
+    filter: 'Filter',
+    filterHint: 'Name, Seriennummer oder IP',
     relations: 'Beziehungstyp',
     everyRelation: 'Alle Beziehungstypen',
     at: 'Zeitpunkt',

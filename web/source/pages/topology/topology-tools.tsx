@@ -38,7 +38,14 @@ function WordFilter({ value, onChange }: { value: string; onChange: (words: stri
   }
   return (
     <form onSubmit={submit} onBlur={() => typed.trim() !== value && onChange(typed.trim())}>
-      <TextField label={text.filter} type="search" value={typed} onChange={setTyped} maxLength={256} />
+      <TextField
+        label={text.filter}
+        placeholder={text.filterHint}
+        type="search"
+        value={typed}
+        onChange={setTyped}
+        maxLength={256}
+      />
     </form>
   )
 }

@@ -59,7 +59,7 @@ function useColumns(): Column<RelationChangeRow>[] {
       width: 165,
       cell: ({ relation }) => <code>{relation.predicate}</code>,
     },
-    { id: 'other', header: text.other, width: 202, cell: (row) => <Other row={row} /> },
+    { id: 'other', header: text.relatedTo, width: 202, cell: (row) => <Other row={row} /> },
     {
       id: 'by',
       header: text.changedBy,

@@ -93,7 +93,7 @@ function RelationTable({ rows, onDelete }: RelationTableProps) {
         },
         {
           id: 'other',
-          header: text.other,
+          header: text.relatedTo,
           width: 280,
           cell: ({ other, node }) =>
             other.type === 'asset' ? (

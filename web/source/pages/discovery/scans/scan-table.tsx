@@ -70,7 +70,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     count('found', text.found, 102),
     count('created', text.isNew, 76),
     count('updated', text.changed, 102),
-    count('gone', text.missing, 80),
+    count('gone', text.missingShort, 90),
     count('errors', text.errors, 86),
     { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
