@@ -1,7 +1,8 @@
+import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useGroupNames } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useAppContext } from '../../app/session/app-context.tsx'
 import type { Right } from '../../app/session/rights.ts'
 import { QueryState } from '../../components/feedback/query-state.tsx'
@@ -10,6 +11,7 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
+import { permissionTitle } from '../access/roles/role-titles.ts'
 import { accountMessages } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
 
@@ -49,6 +51,9 @@ function PermissionList() {
   const query = useOperationQuery()
   const permissions = useQuery(query(['authorization', 'listPermissions'], {}))
   const names = useGroupNames()
+  const language = useLanguage()
+  const titleOf = (permission: { name: Permission; title: string } | undefined) =>
+    permission && permissionTitle(permission, language)
   if (rights.held.length === 0) return <p className="quiet">{text.noRights}</p>
   return (
     <QueryState query={permissions}>
@@ -56,7 +61,7 @@ function PermissionList() {
         <ul className="rights">
           {rights.held.map((right) => (
             <li key={right.permission}>
-              {data.find(({ name }) => name === right.permission)?.title ?? right.permission}
+              {titleOf(data.find(({ name }) => name === right.permission)) ?? right.permission}
               <PermissionScope right={right} names={names} />
             </li>
           ))}

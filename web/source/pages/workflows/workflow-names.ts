@@ -1,5 +1,5 @@
 import { type BuiltInWorkflowName, isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
-import { type Messages, messages } from '../../app/language/language.ts'
+import { type Language, type Messages, messages } from '../../app/language/language.ts'
 
 /** Display names of the built-in workflows. Custom workflows keep their name. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({
@@ -21,4 +21,40 @@ export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = mess
 
 export function workflowName(name: string, names: Readonly<Record<BuiltInWorkflowName, string>>): string {
   return isBuiltInWorkflow(name) ? names[name] : name
+}
+
+/** German texts of the built-in workflows: descriptions by workflow, states by `workflow/STATE` or by `STATE`. */
+const german: Readonly<Record<string, string>> = {
+  'artefact-update': 'Überträgt und aktiviert neue Firmware',
+  'device-info': 'Liest Eigenschaften eines Geräts',
+  discovery: 'Sucht Geräte mit einem Asset-Link',
+  'link-inventory': 'Meldet die Asset-Links eines Gateways',
+  'remote-access': 'Öffnet eine Fernverbindung zu einem Gerät über sein Gateway',
+  CREATED: 'Warten auf das Gateway',
+  RUNNING: 'Das Gateway führt den Auftrag aus',
+  CANCELING: 'Das Gateway beendet den Auftrag',
+  FINISHED: 'Abgeschlossen',
+  FAILED: 'Fehlgeschlagen',
+  CANCELED: 'Abgebrochen',
+  PREPARING: 'Firmware wird auf das Gerät übertragen',
+  PREPARED: 'Bereit zur Aktivierung',
+  ACTIVATE: 'Aktivierung angefordert',
+  ACTIVATING: 'Das Gerät aktiviert die Firmware',
+  ACTIVATED: 'Firmware aktiv',
+  'artefact-update/CANCELED': 'Vor der Aktivierung abgebrochen',
+  OPEN: 'Verbindung angefordert',
+  OPENING: 'Das Gateway stellt die Verbindung her',
+  OPENED: 'Verbunden',
+  CLOSED: 'Getrennt',
+  'remote-access/FAILED': 'Verbindung fehlgeschlagen',
+  'remote-access/CANCELED': 'Vor dem Start abgebrochen',
+}
+
+type WorkflowText = { workflow: string; state?: string; description: string | undefined }
+
+/** The description of a workflow or of one of its states. Only built-in workflows are translated. */
+export function workflowText({ workflow, state, description }: WorkflowText, language: Language): string | undefined {
+  if (language === 'en' || !isBuiltInWorkflow(workflow)) return description
+  const text = state === undefined ? german[workflow] : (german[`${workflow}/${state}`] ?? german[state])
+  return text ?? description
 }

@@ -4,7 +4,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
-import { useText } from '../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
 import { useApi, usePermission } from '../../app/session/app-context.tsx'
@@ -21,7 +21,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { workflowMessages } from './messages.ts'
 import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
 import { WorkflowDiagram } from './workflow-diagram.tsx'
-import { workflowName, workflowNames } from './workflow-names.ts'
+import { workflowName, workflowNames, workflowText } from './workflow-names.ts'
 
 /** `WorkflowsPage` shows workflows with diagram, states and transitions. */
 export function WorkflowsPage() {
@@ -70,6 +70,8 @@ export function WorkflowsPage() {
 
 function WorkflowCards({ workflow, canManage }: { workflow: Workflow; canManage: boolean }) {
   const text = useText(workflowMessages)
+  const language = useLanguage()
+  const description = workflowText({ workflow: workflow.name, description: workflow.description }, language)
   const api = useApi()
   const queryClient = useQueryClient()
   const remove = async () => {
@@ -94,7 +96,7 @@ function WorkflowCards({ workflow, canManage }: { workflow: Workflow; canManage:
           )
         }
       >
-        {workflow.description !== undefined && <p className="quiet">{workflow.description}</p>}
+        {description !== undefined && <p className="quiet">{description}</p>}
         <WorkflowDiagram name={workflow.name} label={text.drawing(workflow.name)} />
         <p>
           <Link to="/jobs" search={{ type: workflow.name }}>
@@ -103,7 +105,12 @@ function WorkflowCards({ workflow, canManage }: { workflow: Workflow; canManage:
         </p>
       </Card>
       <Card title={text.states}>
-        <KeyValueList items={workflow.states.map(({ name, description }) => ({ name, value: description ?? '–' }))} />
+        <KeyValueList
+          items={workflow.states.map(({ name, description: english }) => ({
+            name,
+            value: workflowText({ workflow: workflow.name, state: name, description: english }, language) ?? '–',
+          }))}
+        />
       </Card>
       <Card title={text.transitions}>
         <Transitions workflow={workflow} />
