@@ -114,8 +114,8 @@ function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
         idOf={keyOf}
         onOpen={(node) => onSelect(keyOf(node))}
         columns={[
-          { id: 'name', header: text.name, width: 210, cell: (node) => labelOf(node) },
-          { id: 'type', header: text.type, width: 130, cell: typeName },
+          { id: 'name', header: text.name, width: 232, cell: (node) => labelOf(node) },
+          { id: 'type', header: text.type, width: 146, cell: typeName },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}
         isTall

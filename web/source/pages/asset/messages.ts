@@ -219,7 +219,7 @@ export const assetMessages = messages({
     description: 'Beschreibung',
     accessGroup: 'Zugriffsgruppe',
     responsible: 'Verantwortlich',
-    management: 'Verwaltungszustand',
+    management: 'Verwaltung',
     reachability: 'Erreichbarkeit',
     trust: 'Vertrauensstatus',
     mode: 'Betriebsart',

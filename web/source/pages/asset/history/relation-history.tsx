@@ -35,11 +35,11 @@ export function RelationHistory({ id }: { id: string }) {
 function useColumns(): Column<RelationChangeRow>[] {
   const text = useText(assetMessages)
   return [
-    { id: 'time', header: text.when, width: 190, cell: ({ time }) => <Time at={time} isExact /> },
+    { id: 'time', header: text.when, width: 180, cell: ({ time }) => <Time at={time} isExact /> },
     {
       id: 'change',
       header: text.change,
-      width: 128,
+      width: 145,
       cell: ({ change }) =>
         change === 'created' ? (
           <StatusChip tone="good">{text.added}</StatusChip>
@@ -50,7 +50,7 @@ function useColumns(): Column<RelationChangeRow>[] {
     {
       id: 'direction',
       header: text.direction,
-      width: 100,
+      width: 115,
       cell: ({ direction }) => (direction === 'out' ? text.out : text.in),
     },
     {
@@ -59,11 +59,11 @@ function useColumns(): Column<RelationChangeRow>[] {
       width: 165,
       cell: ({ relation }) => <code>{relation.predicate}</code>,
     },
-    { id: 'other', header: text.relatedTo, width: 202, cell: (row) => <Other row={row} /> },
+    { id: 'other', header: text.relatedTo, width: 190, cell: (row) => <Other row={row} /> },
     {
       id: 'by',
       header: text.changedBy,
-      width: 130,
+      width: 140,
       cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notRecorded}</span>,
     },
     { id: 'then', header: text.showInGraph, width: 208, cell: (row) => <ShowVersion row={row} /> },

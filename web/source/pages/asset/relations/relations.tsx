@@ -82,7 +82,7 @@ function RelationTable({ rows, onDelete }: RelationTableProps) {
         {
           id: 'direction',
           header: text.direction,
-          width: 110,
+          width: 120,
           cell: ({ direction }) => (direction === 'out' ? text.out : text.in),
         },
         {

@@ -64,7 +64,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'link', header: text.link, width: 125, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
     { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found, 102),
@@ -72,11 +72,11 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     count('updated', text.changed, 102),
     count('gone', text.missingShort, 90),
     count('errors', text.errors, 86),
-    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'started', header: text.started, width: 135, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
-      width: 130,
+      width: 145,
       cell: ({ schedule }) =>
         schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
     },
