@@ -310,7 +310,14 @@ test('creates a link in any folder and runs it there', async () => {
   assert.match(await succeed('link', 'run', place, '--help'), /--port/)
   await refuse(/^Link "nowhere" not found\.\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
   await refuse(/Expected a host and a port/, 'link', 'test', 'nowhere')
-  await refuse(/Everybody on the machine sees arguments/, 'link', 'test', 'localhost:9', '--credentials', '{"a":"b"}')
+  await refuse(
+    /Other users of the machine can see arguments/,
+    'link',
+    'test',
+    'localhost:9',
+    '--credentials',
+    '{"a":"b"}',
+  )
 })
 
 test('starts the database for the same commands when no platform is running', async () => {

@@ -1,6 +1,6 @@
 /**
- * Joins what is there already into one message, and holds back nothing: while the next one is not there, what was
- * gathered goes out, and so it does before a failure. Encoded messages with repeated fields only, one after the other, are one encoded message.
+ * Joins available messages into one, without delaying any: when the next message is not available, or the source fails, the
+ * joined message is sent. Concatenated encoded messages with only repeated fields are one valid message.
  */
 export async function* inBatches(
   messages: AsyncIterable<Uint8Array>,
@@ -18,7 +18,7 @@ export async function* inBatches(
   try {
     for (;;) {
       const coming = iterator.next()
-      if (gathered.length > 0 && !(await isThere(coming))) yield take()
+      if (gathered.length > 0 && !(await isSettled(coming))) yield take()
       const { done, value } = await coming
       if (done) break
       gathered.push(value)
@@ -34,8 +34,8 @@ export async function* inBatches(
   }
 }
 
-/** Whether a promise settles before the event loop goes round. */
-function isThere(promise: Promise<unknown>): Promise<boolean> {
+/** True when a promise settles before the next turn of the event loop. */
+function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const immediate = setImmediate(resolve, false)
     const settled = () => {

@@ -9,7 +9,7 @@ type Call<Method extends DescMethod> = {
   signal?: AbortSignal
 }
 
-/** One question, one answer; rejects with a ServiceError of gRPC. */
+/** Calls a unary method. Rejects with a `ServiceError` of gRPC. */
 export function callUnary<Method extends DescMethod>(
   client: Client,
   { method, request, withinMs, signal }: Call<Method>,
@@ -33,7 +33,7 @@ export function callUnary<Method extends DescMethod>(
   })
 }
 
-/** One question, a stream of answers. */
+/** Calls a method with a stream of responses. */
 export function callStream<Method extends DescMethod>(
   client: Client,
   { method, request, withinMs }: Call<Method>,

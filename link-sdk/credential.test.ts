@@ -6,7 +6,7 @@ import { LinkError } from './link-error.ts'
 
 const given = (schemaUri: string, text: string) => readCredential({ schemaUri, text })
 
-test('credentials are read as what they are, and print as stars', () => {
+test('readCredential parses credentials, which print as stars', () => {
   const usual = given('urn:a', '{"username":"user","password":"hunter2","realm":"plant"}')
   assert.deepEqual([usual.username, usual.password, usual.fields.realm], ['user', 'hunter2', 'plant'])
   assert.doesNotMatch(JSON.stringify({ usual }) + inspect({ usual }), /hunter2/)
@@ -14,7 +14,7 @@ test('credentials are read as what they are, and print as stars', () => {
   assert.deepEqual([free.text, free.fields, free.username], ['community', {}, undefined])
 })
 
-test('credentials of another shape are left alone', () => {
+test('credentialsOf returns only the credentials of the requested schema', () => {
   const credentials = [given('urn:a', '1'), given('urn:b', '2'), given('', '3')]
   assert.deepEqual(
     credentialsOf({ credentials }, 'urn:a').map(({ text }) => text),
@@ -22,7 +22,7 @@ test('credentials of another shape are left alone', () => {
   )
 })
 
-test('credentials are tried in order until one is not refused', async () => {
+test('withCredentials tries credentials in order until one is accepted', async () => {
   const tried: (string | undefined)[] = []
   const ask = (right: string | undefined) => (credential: { text: string } | undefined) => {
     tried.push(credential?.text)

@@ -2,17 +2,17 @@ import { inspect } from 'node:util'
 import type { JsonValue } from '@millwright/api/variant.ts'
 import { LinkError } from './link-error.ts'
 
-/** A secret for a device; user name and password where it has the usual shape. */
+/** The credentials of a device, with user name and password if they have the usual structure. */
 export type Credential = {
   schemaUri: string
   text: string
-  /** What is in it, where it is a JSON object, as most are. */
+  /** The fields, if the text is a JSON object. */
   fields: Readonly<Record<string, JsonValue>>
   username?: string
   password?: string
 }
 
-/** As it came from the gateway. Whoever prints it by mistake sees stars. */
+/** Parses credentials from the gateway. They print as stars. */
 export function readCredential({ schemaUri, text }: { schemaUri: string; text: string }): Credential {
   const fields = fieldsOf(text)
   const { username, password } = fields
@@ -38,7 +38,7 @@ function fieldsOf(text: string): Credential['fields'] {
   }
 }
 
-/** The credentials of a target in one shape. A caller that names no shape means the one that there is. */
+/** The credentials of a target for one schema. A caller without a schema gets those of the only schema. */
 export function credentialsOf(
   { credentials }: { credentials: readonly Credential[] },
   schemaUri: string,
@@ -47,8 +47,8 @@ export function credentialsOf(
 }
 
 /**
- * Asks a device with each of the credentials, in their order, until one is not refused: `ask` throws UNAUTHENTICATED for
- * those that are. Without any it is asked once without.
+ * Calls `ask` with each of the credentials, in order, until one is accepted. `ask` throws UNAUTHENTICATED for rejected
+ * credentials. Without credentials, `ask` is called once without.
  */
 export async function withCredentials<Answer>(
   credentials: readonly Credential[],

@@ -7,15 +7,15 @@ import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
 import type { Updates } from './update.ts'
 
-/** Where a device is, in words of the link: whatever it put into `address` when it found the device. */
+/** The address of a device, in fields that the link defines. Calls get it back as the discovery returned it. */
 export type Address = { readonly [field: string]: JsonValue }
 
-/** A device that a call is about. */
+/** The device of a call. */
 export type Target = {
   address: Address
-  /** What the inventory knows the device by, where the caller knows no address. */
+  /** The identifiers of the device in the inventory, if the caller has no address. */
   identifiers: readonly Address[]
-  /** The name of a connection, where the link was configured with named ones. */
+  /** The name of a connection, if the link is configured with named connections. */
   connectionName?: string
   credentials: readonly Credential[]
 }
@@ -25,7 +25,7 @@ type Call = { signal: AbortSignal; log: Log }
 export type DiscoverCall = Call & {
   filters: readonly Filter[]
   options: Options
-  /** None: look everywhere. Else these devices, with the credentials that are known for them. */
+  /** The devices to scan, with their credentials. Empty: scan everything. */
   targets: readonly Target[]
   /**
    * Reports the percentage of the range that has been scanned, from 0 to 100. Call it as often as you like, where the link
@@ -34,12 +34,12 @@ export type DiscoverCall = Call & {
   progress: (percent: number) => void
 }
 
-/** A device that was found, or one that could not be read. */
-export type Found = { asset: Asset; address?: Address } | { error: LinkError; address?: Address }
+/** A result of a discovery: a device, or the error of a device that could not be read. */
+export type DiscoveryResult = { asset: Asset; address?: Address } | { error: LinkError; address?: Address }
 
 export type PropertiesCall = Call & { device: Target; keys: readonly string[] }
 
-/** A property's value; an error where it could not be read, nothing where the device does not have it. */
+/** The values of properties: a value, an error if it could not be read, undefined if the device does not have it. */
 export type PropertyValues = Readonly<Record<string, VariantValue | LinkError | undefined>>
 
 export type SupportedProperty = { key: string } & (
@@ -50,21 +50,21 @@ export type SupportedProperty = { key: string } & (
 
 export type LinkDefinition = {
   manifest: Manifest
-  /** Yields each device as soon as it is known. Ends early when `signal` says so. */
-  discover: (call: DiscoverCall) => AsyncIterable<Found> | Iterable<Found>
-  /** Reads properties from one device; all when no key is given. Throws UNAVAILABLE when the device does not answer. */
+  /** Yields each device as soon as it is found. Ends early when `signal` is aborted. */
+  discover: (call: DiscoverCall) => AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>
+  /** Reads properties of one device; all properties without keys. Throws UNAVAILABLE when the device does not respond. */
   properties?: (call: PropertiesCall) => Promise<PropertyValues> | PropertyValues
-  /** What a device can be asked for; without it, whatever `properties` returns. */
+  /** The supported properties of a device; by default the properties that `properties` returns. */
   supportedProperties?: (
     call: Omit<PropertiesCall, 'keys'>,
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]
-  /** Brings firmware and other artefacts to a device. */
+  /** Installs firmware and other artefacts on a device. */
   update?: Updates
 }
 
-/** A whole link: a manifest and plain functions. `runLink` makes a process of it. */
+/** Defines a link from a manifest and functions. `runLink` runs it as a process. */
 export function defineLink(definition: LinkDefinition): LinkDefinition {
   const faults = faultsOf(definition.manifest)
-  if (faults.length > 0) throw new Error(`The manifest of the link is wrong. ${faults.join(' ')}`)
+  if (faults.length > 0) throw new Error(`The manifest of the link is invalid. ${faults.join(' ')}`)
   return definition
 }

@@ -2,14 +2,14 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { DeviceIdentifierSchema, SemanticClassifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { LinkError } from './link-error.ts'
 
-/** A field of a class of the schema: where it is, and the bytes that say so, which are the same for every device. */
+/** A field of a schema class: its URI, and its encoded classifier, which is the same for every device. */
 export type Field = { uri: string; classifier: Uint8Array; below: Map<string, Field> }
 
 const tag = (field: { number: number }, type: WireType) => (field.number << 3) | type
 const { field } = DeviceIdentifierSchema
 
 export const tags = {
-  /** An identifier in whatever lists them: a device, or a container. */
+  /** An identifier in a device or in a container. */
   identifier: (1 << 3) | WireType.LengthDelimited,
   int64: tag(field.int64Value, WireType.Varint),
   uint64: tag(field.uint64Value, WireType.Varint),
@@ -20,7 +20,7 @@ export const tags = {
 } as const
 
 const classes = new Map<string, Field>()
-/** A link that makes up names all the time shall not fill the memory with them. */
+/** The size of the cache, in case a link uses ever new field names. */
 const remembered = 5_000
 let known = 0
 
@@ -40,7 +40,7 @@ export function fieldsOfClass(address: string): Field {
 export function fieldBelow(of: Field, name: string): Field {
   const before = of.below.get(name)
   if (before !== undefined) return before
-  if (/[/[\]#%]/.test(name)) throw new LinkError('INTERNAL', `A field must not be called "${name}".`)
+  if (/[/[\]#%]/.test(name)) throw new LinkError('INTERNAL', `"${name}" is not a valid field name.`)
   const made = fieldAt(of.uri.endsWith('#') ? `${of.uri}${name}` : `${of.uri}/${name}`)
   of.below.set(name, made)
   return made

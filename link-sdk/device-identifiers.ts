@@ -8,7 +8,7 @@ import {
 import { type Field, fieldBelow, fieldsOfClass, tags } from './device-field.ts'
 import { LinkError } from './link-error.ts'
 
-/** A value of an asset: what JSON has, and whole numbers of 64 bits, times and bytes. */
+/** A value of an asset: JSON values, 64-bit integers, times and bytes. */
 export type AssetValue =
   | string
   | number
@@ -25,11 +25,11 @@ export type AssetValue =
 export type Asset = { readonly [field: string]: AssetValue }
 
 /**
- * An asset as it travels: a list of values, each with the path of its field in a URI. Objects dissolve into their fields;
- * of an array each element is a container of its own, with the path of the array. What is empty is left out, and true and
- * false are texts, because the wire has no word for them.
+ * Encodes an asset as a list of values, each with the URI of its field. Fields of objects become separate values. Each
+ * element of an array becomes a container with the URI of the array. Empty values are left out. Booleans are sent as text,
+ * because the protocol has no boolean type.
  *
- * Written without the generated messages, which cost more than all the rest of a link that finds many devices.
+ * The function does not use the generated messages, because they would take most of the time of a scan with many devices.
  */
 export function writeIdentifiers(writer: BinaryWriter, asset: Asset): BinaryWriter {
   const type = typeof asset.functional_object_type === 'string' ? asset.functional_object_type : 'Asset'
@@ -39,21 +39,20 @@ export function writeIdentifiers(writer: BinaryWriter, asset: Asset): BinaryWrit
   return writer
 }
 
-/** The same as messages. */
+/** The identifiers of an asset as generated messages. */
 export function identifiersOf(asset: Asset): DeviceIdentifier[] {
   return fromBinary(DeviceIdentifierValueListSchema, writeIdentifiers(new BinaryWriter(), asset).finish()).value
 }
 
 function writeFields(writer: BinaryWriter, fields: Asset, of: Field): void {
-  for (const [name, value] of Object.entries(fields))
-    if (saysSomething(value)) write(writer, value, fieldBelow(of, name))
+  for (const [name, value] of Object.entries(fields)) if (hasContent(value)) write(writer, value, fieldBelow(of, name))
 }
 
-/** What is empty is not sent, and neither is what holds nothing else. */
-function saysSomething(value: AssetValue): boolean {
+/** True when a value is not empty and does not contain only empty values. */
+function hasContent(value: AssetValue): boolean {
   if (typeof value === 'string') return value.trim() !== ''
-  if (isArray(value)) return value.some(saysSomething)
-  if (isFields(value)) return Object.values(value).some(saysSomething)
+  if (isArray(value)) return value.some(hasContent)
+  if (isFields(value)) return Object.values(value).some(hasContent)
   return value !== null && value !== undefined
 }
 
@@ -65,9 +64,9 @@ function write(writer: BinaryWriter, value: AssetValue, field: Field): void {
 
 function writeElement(writer: BinaryWriter, element: AssetValue, field: Field): void {
   if (isArray(element)) {
-    throw new LinkError('INTERNAL', `${field.uri} is an array of arrays, which the wire does not know.`)
+    throw new LinkError('INTERNAL', `${field.uri} is an array of arrays, which the protocol does not support.`)
   }
-  if (!saysSomething(element)) return
+  if (!hasContent(element)) return
   if (!isFields(element)) {
     writeScalar(writer, element, field)
     return

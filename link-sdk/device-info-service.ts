@@ -15,7 +15,7 @@ import { answer, type ServedService } from './unary.ts'
 
 export type PropertiesLink = LinkDefinition & Required<Pick<LinkDefinition, 'properties'>>
 
-/** What one device says about itself, on demand. */
+/** The device-info service: reads properties of one device on demand. */
 export function deviceInfoService(link: PropertiesLink, log: Log): ServedService {
   return {
     service: linkServices.deviceInfo,
@@ -45,7 +45,7 @@ function deviceOf(device: GetPropertyValuesRequest['device']): Target {
   return targetOf(device)
 }
 
-/** Asked for only where a key has no value: then it matters whether the key exists at all. */
+/** The supported keys, read only if a requested key has no value, to distinguish unknown keys. */
 async function supportedKeys(
   link: PropertiesLink,
   { call, values }: { call: PropertiesCall; values: PropertyValues },
@@ -65,7 +65,7 @@ function allOf(values: PropertyValues): Result[] {
   return present.toSorted().map((key) => resultOf(key, values[key], new Set()))
 }
 
-/** Every key that was asked for has one result, in the order of the request. */
+/** The result for a requested key. Results are in the order of the request. */
 function resultOf(key: string, value: VariantValue | LinkError | undefined, supported: ReadonlySet<string>): Result {
   const failure = (error: LinkError): Result => ({
     result: { case: 'error', value: { key, resultCode: error.number, description: error.message } },
@@ -75,7 +75,7 @@ function resultOf(key: string, value: VariantValue | LinkError | undefined, supp
   return failure(
     supported.has(key)
       ? new LinkError('FAILED_PRECONDITION', `The device does not provide "${key}".`)
-      : new LinkError('INVALID_ARGUMENT', `There is no property "${key}".`),
+      : new LinkError('INVALID_ARGUMENT', `Unknown property "${key}".`),
   )
 }
 
@@ -88,7 +88,7 @@ function describe(property: SupportedProperty): Supported {
   return { key, type: { case: 'datatype', value: variantTypeOf(property.type) } }
 }
 
-/** The type of a value that is there. */
+/** The type of a value, if it exists. */
 function typeOf(value: VariantValue | LinkError | undefined): Pick<Supported, 'type'> {
   if (value === undefined || value instanceof LinkError) return {}
   const { value: held } = variantOf(value)

@@ -14,7 +14,7 @@ import {
 import type { SupportedFilterSchema } from '@millwright/api/proto/generated/filters_pb.js'
 import { variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { inBatches } from './batches.ts'
-import type { Address, Found, LinkDefinition } from './define-link.ts'
+import type { Address, DiscoveryResult, LinkDefinition } from './define-link.ts'
 import { writeIdentifiers } from './device-identifiers.ts'
 import { LinkError, linkErrorOf, statusOf } from './link-error.ts'
 import type { Log } from './log.ts'
@@ -23,14 +23,14 @@ import { readFilters, readOptions } from './parameters.ts'
 import { targetOf } from './target.ts'
 import { answer, type ServedService, signalOf } from './unary.ts'
 
-/** Under what a receiver takes by default, 4 MiB. */
+/** Below the default limit of receivers, 4 MiB. */
 const largestMessageBytes = 3 * 1024 * 1024
 const batch = { items: 100, bytes: 256 * 1024 } as const
 
 type Context = { log: Log; stopping: AbortSignal }
 type Stream = ServerWritableStream<DiscoverRequest, Buffer>
 
-/** Finding devices. All vendors' names of it share one count of discoveries under way. */
+/** The discovery service. All vendor prefixes share one count of running discoveries. */
 export function discoverService({ manifest, discover }: LinkDefinition, { log, stopping }: Context): ServedService {
   let underWay = 0
 
@@ -40,15 +40,15 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
     const options = readOptions(stream.request.options, manifest.options)
     const targets = stream.request.target.map(targetOf)
     if (underWay >= (manifest.discoveriesAtOnce ?? 1)) {
-      throw new LinkError('RESOURCE_EXHAUSTED', 'A discovery is under way: try again when it has ended.')
+      throw new LinkError('RESOURCE_EXHAUSTED', 'A discovery is running. Retry when it has ended.')
     }
     underWay += 1
     const startedAt = performance.now()
-    log.info('A discovery begins.', { filters, options, targets: targets.length })
+    log.info('Discovery started.', { filters, options, targets: targets.length })
     try {
       const found = discover({ filters, options, targets, progress: progressWriter(stream), signal, log })
       const { devices, errors } = await send(found, { stream, signal, log })
-      log.info('A discovery ends.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
+      log.info('Discovery ended.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
     } finally {
       underWay -= 1
     }
@@ -77,9 +77,9 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
 }
 
 function fail(stream: Stream, { error, log, stopping }: Context & { error: unknown }): void {
-  if (stream.cancelled) return void log.info('A discovery was canceled.')
-  const reason = stopping.aborted ? new LinkError('UNAVAILABLE', 'The link stops.') : error
-  if (!(reason instanceof LinkError)) log.error('A discovery failed.', { error })
+  if (stream.cancelled) return void log.info('Discovery canceled.')
+  const reason = stopping.aborted ? new LinkError('UNAVAILABLE', 'The link is stopping.') : error
+  if (!(reason instanceof LinkError)) log.error('Discovery failed.', { error })
   stream.emit('error', statusOf(reason))
 }
 
@@ -104,12 +104,12 @@ function supported({
 /** A percentage that has not changed is sent again after this time, as a sign of life. */
 const repeatMs = 10_000
 
-/** Sends the percentage to callers that ask for it, when it changes and every so often. */
+/** Sends the percentage to callers that request it, when it changes and periodically. */
 function progressWriter(stream: Stream): (percent: number) => void {
   const isWanted = stream.metadata.get(progressMetadataKey).length > 0
   let last = { progress: 0, atMs: performance.now() }
   return (percent) => {
-    // The wire has no difference between 0 and a field that is not set.
+    // The protocol does not distinguish 0 from a field that is not set.
     const progress = Math.min(100, Math.max(1, Math.floor(percent)))
     const nowMs = performance.now()
     if (!isWanted || Number.isNaN(progress) || stream.cancelled || stream.writableEnded) return
@@ -119,10 +119,13 @@ function progressWriter(stream: Stream): (percent: number) => void {
   }
 }
 
-type Way = { stream: Stream; signal: AbortSignal; log: Log }
+type SendOptions = { stream: Stream; signal: AbortSignal; log: Log }
 
-/** Devices go out as they are found, and no faster than they are taken. */
-async function send(found: AsyncIterable<Found> | Iterable<Found>, { stream, signal, log }: Way) {
+/** Sends devices as they are found, with back-pressure from the receiver. */
+async function send(
+  found: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
+  { stream, signal, log }: SendOptions,
+) {
   const sent = { devices: 0, errors: 0 }
   for await (const bytes of inBatches(encoded(found, sent), batch)) {
     signal.throwIfAborted()
@@ -133,7 +136,10 @@ async function send(found: AsyncIterable<Found> | Iterable<Found>, { stream, sig
   return sent
 }
 
-async function* encoded(found: AsyncIterable<Found> | Iterable<Found>, sent: { devices: number; errors: number }) {
+async function* encoded(
+  found: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
+  sent: { devices: number; errors: number },
+) {
   const writer = new BinaryWriter()
   for await (const one of found) {
     const { isDevice, bytes } = responseOf(one, writer)
@@ -142,13 +148,16 @@ async function* encoded(found: AsyncIterable<Found> | Iterable<Found>, sent: { d
   }
 }
 
-/** A device that cannot be sent is an error of that device, and the others go on. */
-function responseOf(found: Found, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
+/** Encodes a result. A device that cannot be sent becomes an error of that device, and the discovery continues. */
+function responseOf(found: DiscoveryResult, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
   if ('error' in found) return { isDevice: false, bytes: errorBytes(found) }
   try {
     const bytes = deviceBytes(found, writer)
     if (bytes.byteLength <= largestMessageBytes) return { isDevice: true, bytes }
-    throw new LinkError('OUT_OF_RANGE', `The device has ${bytes.byteLength} bytes, more than a message may have.`)
+    throw new LinkError(
+      'OUT_OF_RANGE',
+      `The device has ${bytes.byteLength} bytes, which exceeds the limit of a message.`,
+    )
   } catch (thrown) {
     return { isDevice: false, bytes: errorBytes({ ...found, error: linkErrorOf(thrown) }) }
   }
@@ -156,17 +165,20 @@ function responseOf(found: Found, writer: BinaryWriter): { isDevice: boolean; by
 
 const devicesTag = (DiscoverResponseSchema.field.devices.number << 3) | WireType.LengthDelimited
 
-function deviceBytes({ asset, address }: Extract<Found, { asset: unknown }>, writer: BinaryWriter): Uint8Array {
+function deviceBytes(
+  { asset, address }: Extract<DiscoveryResult, { asset: unknown }>,
+  writer: BinaryWriter,
+): Uint8Array {
   const connection = address === undefined ? {} : { connectionParameterSet: parametersOf(address) }
   const rest = create(DiscoveredDeviceSchema, { timestamp: ticksOf(new Date()), ...connection })
-  // What a device that could not be written left behind must not be in this one.
+  // Clears the bytes of a device whose encoding failed.
   writer.finish()
-  // Encoded messages one after the other are one message.
+  // Concatenated encoded messages are one message.
   writeIdentifiers(writer.uint32(devicesTag).fork(), asset).raw(toBinary(DiscoveredDeviceSchema, rest))
   return writer.join().finish()
 }
 
-function errorBytes({ error, address }: Extract<Found, { error: unknown }>): Uint8Array {
+function errorBytes({ error, address }: Extract<DiscoveryResult, { error: unknown }>): Uint8Array {
   const where: MessageInitShape<typeof DestinationSchema> | undefined = address && {
     target: { case: 'connectionParameterSet', value: parametersOf(address) },
   }

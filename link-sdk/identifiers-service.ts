@@ -11,7 +11,7 @@ import type { Log } from './log.ts'
 import { targetOf } from './target.ts'
 import { answer, type ServedService } from './unary.ts'
 
-/** What gateways asked for before there were properties: the same values, written as a discovered device is. */
+/** The identifiers service of older gateways: the same values as properties, encoded like a discovered device. */
 export function identifiersService(link: PropertiesLink, log: Log): ServedService {
   return {
     service: linkServices.identifiers,
@@ -32,7 +32,7 @@ export function identifiersService(link: PropertiesLink, log: Log): ServedServic
   }
 }
 
-/** By its whole classifier, or by the name of the asset's field that it belongs to. Nothing asked for means all. */
+/** True when an identifier is requested, by its classifier or by the name of its field. An empty request means all. */
 function isWanted({ classifiers }: DeviceIdentifier, requests: readonly IdentifierRequest[]): boolean {
   if (requests.length === 0) return true
   const uri = classifiers[0]?.value ?? ''

@@ -3,8 +3,8 @@ import { Code } from '@millwright/api/proto/generated/code_pb.js'
 export type CodeName = keyof typeof Code
 
 /**
- * What a link says when something does not work. Thrown, it ends the call with that status; yielded or returned for one
- * device or one property, it tells about that one only.
+ * An error of a link. When thrown, it ends the call with its status. When yielded or returned for one device or property, it
+ * applies to that one only.
  */
 export class LinkError extends Error {
   readonly code: CodeName
@@ -29,7 +29,7 @@ const nearest: Partial<Record<CodeName, CodeName>> = {
   PAYLOAD_SERIALISATION_ISSUE: 'INTERNAL',
 }
 
-/** What ends a gRPC call. */
+/** The status that ends a gRPC call. */
 export type Status = { code: number; details: string }
 
 export function statusOf(error: unknown): Status {
@@ -37,7 +37,7 @@ export function statusOf(error: unknown): Status {
   return { code: Code[nearest[code] ?? code], details: message }
 }
 
-/** Whatever was thrown, as a LinkError; what is none is a fault of the link. */
+/** Converts any thrown value to a `LinkError`. Other errors become INTERNAL. */
 export function linkErrorOf(error: unknown): LinkError {
   if (error instanceof LinkError) return error
   const reason = error instanceof Error ? error.message : String(error)

@@ -7,7 +7,7 @@ import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { DiscoverResponse } from '@millwright/api/proto/generated/discover_pb.js'
 import { variantOf } from '@millwright/api/variant.ts'
 import { callStream, callUnary } from './call.ts'
-import { type DiscoverCall, defineLink, type Found } from './define-link.ts'
+import { type DiscoverCall, type DiscoveryResult, defineLink } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 import type { Manifest } from './manifest.ts'
 import { type RunningLink, startLink } from './start-link.ts'
@@ -24,7 +24,7 @@ const manifest: Manifest = {
 /** How the generator of the test's link ends, seen from inside. */
 const seen = { ended: 0, aborted: 0, yielded: 0 }
 
-async function* discover({ options, signal, targets, progress }: DiscoverCall): AsyncGenerator<Found> {
+async function* discover({ options, signal, targets, progress }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   try {
     if (options.mode === 'forever') {
       for (;;) {
@@ -120,7 +120,7 @@ describe('a link', () => {
     assert.ok(ageMs >= 0 && ageMs < 60_000)
   })
 
-  test('sends what it found before it failed, and says why it failed', async () => {
+  test('sends devices before a failure, and returns the reason', async () => {
     const stream = discovery('break')
     const first = await once(stream, 'data')
     assert.equal(first[0].devices.length, 1)
@@ -129,7 +129,7 @@ describe('a link', () => {
     assert.deepEqual(await failure('refuse'), [status.FAILED_PRECONDITION, 'There is no network.'])
   })
 
-  test('sends its progress to callers that ask for it, and to no others', async () => {
+  test('sends its progress only to callers that request it', async () => {
     const progressFor = async (metadata: Metadata) => {
       const { path, requestSerialize, responseDeserialize } = wireMethod(discoverDevices)
       const request = { options: [{ key: 'mode', value: variantOf('progress') }] }
@@ -142,13 +142,13 @@ describe('a link', () => {
     assert.deepEqual(await progressFor(new Metadata()), [])
   })
 
-  test('hears that a discovery was canceled, and is free for the next', async () => {
+  test('stops a canceled discovery, and accepts the next one', async () => {
     const before = seen.aborted
     const stream = discovery('wait')
     await once(stream, 'data')
     assert.deepEqual(await failure('plain'), [
       status.RESOURCE_EXHAUSTED,
-      'A discovery is under way: try again when it has ended.',
+      'A discovery is running. Retry when it has ended.',
     ])
     stream.cancel()
     const [error] = await once(stream, 'error')
@@ -157,7 +157,7 @@ describe('a link', () => {
     assert.equal(seen.aborted, before + 1)
   })
 
-  test('finds no faster than the gateway takes', async () => {
+  test('applies back-pressure from the gateway to the discovery', async () => {
     const before = { ...seen }
     const stream = discovery('forever')
     await once(stream, 'data')
@@ -180,7 +180,7 @@ describe('a link', () => {
     assert.deepEqual(devices[1]?.identifiers[0]?.value, { case: 'text', value: 'u' })
   })
 
-  test('gives each key that was asked for one result, in order', async () => {
+  test('returns one result for each requested key, in order', async () => {
     const ask = (ip: string, keys: string[]) =>
       callUnary(client, {
         method: wireMethod(getPropertyValues),
@@ -216,7 +216,7 @@ describe('a link', () => {
   })
 
   for (const vendor of ['millwright', 'siemens']) {
-    test(`speaks to a client of another make, under the names of ${vendor}`, async () => {
+    test(`serves a client of another library with the prefix ${vendor}`, async () => {
       const info = foreignClient(vendor, 'connectivitysuite.drvinfo.v1.DriverInfoApi', running.endpoint)
       const { version } = await askForeign(info, 'GetVersionInfo', {})
       assert.deepEqual(version, {

@@ -4,7 +4,7 @@ import type { JsonValue } from '@millwright/api/variant.ts'
 /** The types that a parameter may have. */
 export type ParameterType = Exclude<(typeof linkDataTypes)[number], 'unspecified' | 'file' | 'null'>
 
-/** A filter or an option, as people see it before a discovery. */
+/** A filter or an option of a discovery, with its description for people. */
 export type Parameter = {
   key: string
   type: ParameterType
@@ -13,26 +13,26 @@ export type Parameter = {
   default?: JsonValue
 }
 
-/** What a link says about itself, before any device is found. */
+/** The description of a link. */
 export type Manifest = {
   /** The device class: unique among links, and the same in every version. `acme.links.oven`. */
   id: string
   name: string
   vendor: string
-  /** Three numbers, and whatever follows them: `1.4.0`, `2.0.0-rc.1`. */
+  /** Three numbers and an optional suffix: `1.4.0`, `2.0.0-rc.1`. */
   version: string
   description?: string
   documentation?: string
   feedback?: string
-  /** What narrows a discovery down. */
+  /** Filters: the scope of a discovery. */
   filters?: readonly Parameter[]
-  /** What tunes a discovery. */
+  /** Options: how a discovery runs. */
   options?: readonly Parameter[]
-  /** What protected devices need, as JSON Schema; what is secret in it is `writeOnly`. People fill it in on the platform. */
+  /** JSON Schemas of the credentials of protected devices. Secret fields are `writeOnly`. Users enter the values on the platform. */
   credentialSchemas?: readonly { uri: string; schema: object }[]
-  /** A square picture in PNG. */
+  /** A square PNG. */
   icon?: Uint8Array
-  /** More discoveries than these at the same time are refused with RESOURCE_EXHAUSTED. One, unless said otherwise. */
+  /** The number of concurrent discoveries, by default one. Further ones are rejected with RESOURCE_EXHAUSTED. */
   discoveriesAtOnce?: number
 }
 
@@ -45,19 +45,19 @@ export function parseVersion(text: string): Version | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch), suffix }
 }
 
-/** What is wrong with a manifest, in sentences; nothing when it is fine. */
+/** The faults of a manifest, as sentences. Empty when it is valid. */
 export function faultsOf(manifest: Manifest): string[] {
   const parameters = [...(manifest.filters ?? []), ...(manifest.options ?? [])]
   const faults = [
-    [/^[\w.-]{1,200}$/.test(manifest.id), `The id "${manifest.id}" consists of letters, digits, dots, _ and - only.`],
-    [manifest.name.trim() !== '', 'It has no name.'],
-    [manifest.vendor.trim() !== '', 'It has no vendor.'],
+    [/^[\w.-]{1,200}$/.test(manifest.id), `The id "${manifest.id}" may contain only letters, digits, dots, _ and -.`],
+    [manifest.name.trim() !== '', 'The link has no name.'],
+    [manifest.vendor.trim() !== '', 'The link has no vendor.'],
     [parseVersion(manifest.version) !== undefined, `The version "${manifest.version}" does not start with 1.2.3.`],
     [parameters.every(({ key }) => key.trim() !== ''), 'A filter or an option has no key.'],
     [isUnique(manifest.filters), 'Two filters have the same key.'],
     [isUnique(manifest.options), 'Two options have the same key.'],
-    [areNamed(manifest.credentialSchemas), 'Credential schemas have a URI each, and no two the same.'],
-    [(manifest.discoveriesAtOnce ?? 1) >= 1, 'At least one discovery at a time has to be possible.'],
+    [areNamed(manifest.credentialSchemas), 'Each credential schema needs a unique URI.'],
+    [(manifest.discoveriesAtOnce ?? 1) >= 1, 'discoveriesAtOnce must be at least 1.'],
   ] as const
   return faults.filter(([holds]) => !holds).map(([, sentence]) => sentence)
 }

@@ -17,7 +17,7 @@ const given = (key: string, value: VariantValue, operator: Operator = 'EQUAL') =
   create(ActiveFilterSchema, { key, operator: ComparisonOperator[operator], value: variantOf(value) })
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-test('filters have the values that were sent, and defaults where none was', () => {
+test('readFilters returns the sent values, and defaults for missing filters', () => {
   assert.deepEqual(readFilters([given('range', 'a'), given('range', 'b', 'STRING_PATTERN')], known), [
     { key: 'range', operator: 'EQUAL', value: 'a' },
     { key: 'range', operator: 'STRING_PATTERN', value: 'b' },
@@ -26,12 +26,12 @@ test('filters have the values that were sent, and defaults where none was', () =
   assert.deepEqual({ ...readOptions([], known) }, { count: 5 })
 })
 
-test('clients that send every value as bytes or text are understood', () => {
+test('readFilters accepts clients that send every value as bytes or text', () => {
   const sent = [given('range', bytes('10.0.0.1')), given('count', bytes('7')), given('deep', 'true')]
   assert.deepEqual({ ...readOptions(sent as never, known) }, { range: '10.0.0.1', count: 7, deep: true })
 })
 
-test('what does not fit is refused, in a sentence that says why', () => {
+test('readFilters rejects invalid filters with a reason', () => {
   const refused = (filter: Parameters<typeof readFilters>[0][number], reason: RegExp) =>
     assert.throws(
       () => readFilters([filter], known),
@@ -41,11 +41,11 @@ test('what does not fit is refused, in a sentence that says why', () => {
         return true
       },
     )
-  refused(given('other', 'x'), /no filter "other": the link knows range, count, deep/)
-  refused(given('count', 'many'), /"count" is of type integer/)
-  refused(given('range', Uint8Array.of(0xff)), /"range" is of type text/)
+  refused(given('other', 'x'), /Unknown filter "other": the link supports range, count, deep/)
+  refused(given('count', 'many'), /"count" must have the type integer/)
+  refused(given('range', Uint8Array.of(0xff)), /"range" must have the type text/)
   refused(create(ActiveFilterSchema, { key: 'range' }), /has no value/)
-  refused(given('count', 1, 'STRING_PATTERN'), /no text/)
+  refused(given('count', 1, 'STRING_PATTERN'), /is not a text/)
   refused(given('deep', true, 'LESS_THAN'), /no order/)
   refused(
     create(ActiveFilterSchema, { key: 'range', operator: 42 as ComparisonOperator, value: variantOf('x') }),
@@ -59,7 +59,7 @@ test('what does not fit is refused, in a sentence that says why', () => {
 
 const filter = (key: string, operator: Operator, value: Filter['value']): Filter => ({ key, operator, value })
 
-test('the same key means "or", another key means "and"', () => {
+test('matches combines filters of one key with "or", and different keys with "and"', () => {
   const filters = [filter('vendor', 'EQUAL', 'A'), filter('vendor', 'EQUAL', 'B'), filter('slot', 'LESS_THAN', 3)]
   assert.equal(matches(filters, { vendor: 'B', slot: 2 }), true)
   assert.equal(matches(filters, { vendor: 'B', slot: 3 }), false)
@@ -67,7 +67,7 @@ test('the same key means "or", another key means "and"', () => {
   assert.equal(matches(filters, { slot: 2, name: 'not asked for' }), true)
 })
 
-test('a pattern matches as the regular expression of it does, and never takes long', () => {
+test('a pattern matches like its regular expression, in bounded time', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '?', '*'), maxLength: 8 })
   fc.assert(
     fc.property(letters, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 }), (pattern, text) => {

@@ -7,18 +7,18 @@ import type { Parameter } from './manifest.ts'
 
 export type Operator = keyof typeof ComparisonOperator
 
-/** A filter that was asked for. The same key again means "or", another key means "and". */
+/** A filter of a request. Filters with the same key are combined with "or", different keys with "and". */
 export type Filter = { key: string; operator: Operator; value: JsonValue }
 
 export type Options = Readonly<Record<string, JsonValue | undefined>>
 
-/** The filters of a request, checked against those of the manifest; a default stands where none was given. */
+/** Validates the filters of a request against the manifest, and adds defaults for missing filters. */
 export function readFilters(given: readonly ActiveFilter[], known: readonly Parameter[] = []): Filter[] {
   const filters = given.map((filter) => readParameter('filter', filter, known))
   return [...filters, ...defaults('filter', { filters, known })]
 }
 
-/** The options of a request by key; the last one counts where a key is given twice. */
+/** The options of a request by key. The last value of a repeated key is used. */
 export function readOptions(given: readonly ActiveOption[], known: readonly Parameter[] = []): Options {
   const options = given.map((option) => readParameter('option', option, known))
   const all = [...options, ...defaults('option', { filters: options, known })]
@@ -32,7 +32,7 @@ function readParameter(kind: Kind, given: ActiveFilter | ActiveOption, known: re
   const parameter = known.find((one) => one.key === key)
   if (parameter === undefined) {
     const keys = known.map((one) => one.key).join(', ')
-    throw invalid(`There is no ${kind} "${key}": ${keys === '' ? 'the link has none' : `the link knows ${keys}`}.`)
+    throw invalid(`Unknown ${kind} "${key}": ${keys === '' ? 'the link has none' : `the link supports ${keys}`}.`)
   }
   return { key, operator: readOperator(given.operator, parameter), value: readValue(given.value, parameter) }
 }
@@ -43,20 +43,21 @@ const ordered: readonly string[] = ['integer', 'unsigned', 'number', 'text']
 
 function readOperator(number: ComparisonOperator, { key, type }: Parameter): Operator {
   const operator = ComparisonOperator[number] as Operator | undefined
-  if (operator === undefined) throw invalid(`There is no comparison operator ${number} ("${key}").`)
-  if (forText.includes(operator) && type !== 'text') throw invalid(`"${key}" is no text: it has no pattern.`)
-  if (forOrder.includes(operator) && !ordered.includes(type)) throw invalid(`"${key}" has no order (${type}).`)
+  if (operator === undefined) throw invalid(`Unknown comparison operator ${number} for "${key}".`)
+  if (forText.includes(operator) && type !== 'text')
+    throw invalid(`"${key}" is not a text, so a pattern is not supported.`)
+  if (forOrder.includes(operator) && !ordered.includes(type)) throw invalid(`"${key}" of type ${type} has no order.`)
   return operator
 }
 
-/** Some clients send every value as bytes or as text; what reads as the wanted type is taken. */
+/** Converts a value to the declared type, because some clients send every value as bytes or text. */
 function readValue(given: Variant | undefined, { key, type }: Parameter): JsonValue {
   if (given === undefined || given.value.case === undefined) throw invalid(`"${key}" has no value.`)
   const isRaw = given.value.case === 'rawData'
   const plain = isRaw && type !== 'bytes' ? utf8(given.value.value as Uint8Array) : jsonOf(given)
   const typed = plain === undefined ? undefined : variantOfType(variantTypeOf(type), plain)
   const value = isRaw && type === 'bytes' ? plain : typed === undefined ? undefined : jsonOf(typed)
-  if (value === undefined) throw invalid(`"${key}" is of type ${type}, and the value given is not.`)
+  if (value === undefined) throw invalid(`"${key}" must have the type ${type}.`)
   return value
 }
 
@@ -83,8 +84,8 @@ function invalid(description: string): LinkError {
 }
 
 /**
- * Whether a device with these values is one that was asked for. A filter whose key has no value here is not decided here.
- * Equal means equal in case, too; in a pattern `?` is one character and `*` any number.
+ * True when a device with these values matches the filters. A filter whose key has no value is ignored. Comparisons are
+ * case-sensitive. In a pattern `?` is one character and `*` any number.
  */
 export function matches(filters: readonly Filter[], values: Readonly<Record<string, JsonValue | undefined>>): boolean {
   return Object.entries(values).every(([key, value]) => {
@@ -104,7 +105,7 @@ function compare(value: JsonValue, { operator, value: wanted }: Filter): boolean
   return operator === 'LESS_THAN' ? order < 0 : order <= 0
 }
 
-/** By hand and without going back more than one star: a pattern from outside must not cost exponential time. */
+/** Matches a pattern without a regular expression and with limited backtracking, so that no pattern takes exponential time. */
 function fits(text: string, pattern: string): boolean {
   let at = 0
   let next = 0

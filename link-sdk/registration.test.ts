@@ -14,7 +14,7 @@ const link = defineLink({
   discover: () => [{ asset: { asset_identifiers: [{ mac_address: '02:00:00:00:00:01' }] } }],
 })
 
-type Given = RegisterServiceRequest
+type RegisterRequest = RegisterServiceRequest
 type Done = sendUnaryData<object>
 
 /** A registry that keeps what it hears. */
@@ -24,14 +24,14 @@ async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = 
   let left = refusals
   const server = new Server()
   server.addService(wireService(linkServices.registry, interfaceName(linkServices.registry, vendor)), {
-    registerService: ({ request: { info } }: ServerUnaryCall<Given, object>, done: Done) => {
+    registerService: ({ request: { info } }: ServerUnaryCall<RegisterRequest, object>, done: Done) => {
       left -= 1
       if (left >= 0 || info === undefined) return done({ code: status.UNAVAILABLE, details: 'later' })
       known.set(info.appInstanceId, info)
       heard.emit('registered', info)
       done(null, { expireTime: 900 })
     },
-    unregisterService: ({ request: { info } }: ServerUnaryCall<Given, object>, done: Done) => {
+    unregisterService: ({ request: { info } }: ServerUnaryCall<RegisterRequest, object>, done: Done) => {
       known.delete(info?.appInstanceId ?? '')
       heard.emit('unregistered', info)
       done(null, {})
@@ -51,7 +51,7 @@ async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = 
   }
 }
 
-test('a link registers with everything that a gateway needs, and leaves when it stops', async () => {
+test('a link registers completely, and unregisters when it stops', async () => {
   await using registry = await openRegistry({ vendor: 'siemens' })
   const registered = once(registry.heard, 'registered')
   const running = await startLink(link, {
@@ -82,7 +82,7 @@ test('a link registers with everything that a gateway needs, and leaves when it 
   assert.equal(registry.known.size, 0)
 })
 
-test('a link tries again when the registry refuses, and the conformance suite finds it there', async () => {
+test('a link retries a rejected registration, and the conformance suite finds it', async () => {
   await using registry = await openRegistry({ refusals: 1 })
   const registered = once(registry.heard, 'registered')
   await using running = await startLink(link, { registry: registry.address, logLevel: 'silent' })
@@ -91,11 +91,11 @@ test('a link tries again when the registry refuses, and the conformance suite fi
   assert.equal(results.at(-1)?.outcome, 'pass')
 })
 
-test('a link stops at once where there is no registry', async () => {
+test('a link without a reachable registry stops immediately', async () => {
   const running = await startLink(link, { registry: '127.0.0.1:1', logLevel: 'silent' })
   await running.stop()
 })
 
-test('a registration is refreshed in half its time, and at least once a minute', () => {
+test('pauseMs returns half of the lifetime, and at most one minute', () => {
   assert.deepEqual([900, 60, 10, 0].map(pauseMs), [60_000, 30_000, 5_000, 1_000])
 })

@@ -7,7 +7,7 @@ import type { ServiceInfoSchema } from '@millwright/api/proto/generated/registry
 import { callUnary } from './call.ts'
 import type { Log } from './log.ts'
 
-/** Refreshed in time, even where the registry forgets late: a registry that was restarted knows the link a minute later. */
+/** The longest pause between refreshes, so that a restarted registry has the link again after a minute. */
 const longestPauseMs = 60_000
 const retry = { firstMs: 1_000, longestMs: 30_000 } as const
 const answerWithinMs = 10_000
@@ -18,21 +18,21 @@ export type Registration = {
   vendor: string
   info: MessageInitShape<typeof ServiceInfoSchema>
   log: Log
-  /** Told once the registry knows the link. */
+  /** Called once the link is registered. */
   onRegistered?: (expireSeconds: number) => void
 }
 
-/** What the address of a link is on the wire: a name, unless it is an IP address. */
+/** The address fields of a registration: an IP address or a host name. */
 export function addressInfo(host: string): MessageInitShape<typeof ServiceInfoSchema> {
   return { grpcIp: { case: isIP(host) === 0 ? 'dnsDomainname' : 'ipv4Address', value: host } }
 }
 
-/** Half of what the registry grants, and at most a minute. */
+/** Half of the lifetime of a registration, and at most one minute. */
 export function pauseMs(expireSeconds: number): number {
   return Math.max(1_000, Math.min((expireSeconds * 1_000) / 2, longestPauseMs))
 }
 
-/** Keeps a link known to a registry until it is stopped; then takes it out. */
+/** Keeps a link registered until it stops, then unregisters it. */
 export function keepRegistered(registration: Registration): { stop: () => Promise<void> } {
   const stopping = new AbortController()
   const running = keepOn(registration, stopping.signal)
@@ -44,7 +44,7 @@ export function keepRegistered(registration: Registration): { stop: () => Promis
   }
 }
 
-/** Says whether the registry may know the link at the end: one that was broken off may have been heard. */
+/** Returns whether the link may be registered at the end. An interrupted request may have been processed. */
 async function keepOn(registration: Registration, signal: AbortSignal): Promise<boolean> {
   const { registry, log } = registration
   const backOff = new BackOff(retry)
@@ -61,7 +61,7 @@ async function keepOn(registration: Registration, signal: AbortSignal): Promise<
       await pause(pauseMs(expireSeconds), signal)
     } catch (error) {
       if (signal.aborted) return true
-      if (!isFailing) log.warn(`Not registered at ${registry}; trying again.`, { reason: reasonOf(error) })
+      if (!isFailing) log.warn(`Not registered at ${registry}; retrying.`, { reason: reasonOf(error) })
       isFailing = true
       await pause(backOff.nextMs(), signal)
     }
@@ -83,11 +83,11 @@ async function unregister({ registry, vendor, info, log }: Registration): Promis
   )
   using client = connect(registry)
   await callUnary(client, { method, request: { info }, withinMs: farewellWithinMs }).catch((error: unknown) =>
-    log.warn(`Could not be taken out of the registry at ${registry}.`, { reason: reasonOf(error) }),
+    log.warn(`Could not unregister at ${registry}.`, { reason: reasonOf(error) }),
   )
 }
 
-/** A connection for each call: minutes lie between two, and a registry may move in the meantime. */
+/** Opens a connection for one call, because calls are rare and the address of a registry may change. */
 function connect(address: string): Client & Disposable {
   const client = new Client(address, credentials.createInsecure())
   return Object.assign(client, { [Symbol.dispose]: () => client.close() })

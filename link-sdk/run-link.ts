@@ -4,7 +4,7 @@ import { startLink } from './start-link.ts'
 
 const exitCodes = { failed: 1, usage: 2 } as const
 
-/** Makes a process of a link: settings from arguments and environment, until a signal ends it. */
+/** Runs a link as a process, with settings from arguments and environment, until a signal. */
 export async function runLink(link: LinkDefinition, given: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
     const settings = readSettings(given, process.env)

@@ -8,7 +8,7 @@ import type { LinkDefinition } from './define-link.ts'
 import { scaffoldLink } from './scaffold.ts'
 import { startLink } from './start-link.ts'
 
-test('a new link has the usual files and its own name, and keeps to the protocol', async () => {
+test('scaffoldLink creates a link with its own name that conforms to the protocol', async () => {
   const workshop = join(import.meta.dirname, '../.millwright')
   await mkdir(workshop, { recursive: true })
   const folder = await mkdtemp(join(workshop, 'scaffold-'))
@@ -27,8 +27,8 @@ test('a new link has the usual files and its own name, and keeps to the protocol
       results.filter(({ outcome }) => outcome === 'fail'),
       [],
     )
-    await assert.rejects(scaffoldLink(join(folder, 'bread-ovens')), /is there already/)
-    await assert.rejects(scaffoldLink(join(folder, 'Bread')), /no name for a link/)
+    await assert.rejects(scaffoldLink(join(folder, 'bread-ovens')), /exists already/)
+    await assert.rejects(scaffoldLink(join(folder, 'Bread')), /is not a valid link name/)
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -5,14 +5,16 @@ import { UsageError } from './settings.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-/** Copies the template to a folder and gives it the name of that folder. Returns the files that are there then. */
+/** Copies the template to a new folder and names the link after it. Returns the created files. */
 export async function scaffoldLink(folder: string): Promise<string[]> {
   const target = resolve(folder)
   const name = basename(target)
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(name)) {
-    throw new UsageError(`"${name}" is no name for a link: small letters, digits and -, a letter first.`)
+    throw new UsageError(
+      `"${name}" is not a valid link name. Use lower-case letters, digits and -, starting with a letter.`,
+    )
   }
-  if (existsSync(target)) throw new UsageError(`${target} is there already.`)
+  if (existsSync(target)) throw new UsageError(`${target} exists already.`)
   await cp(template, target, { recursive: true })
   await rename(join(target, 'template.test.ts'), join(target, `${name}.test.ts`))
   const manifest = join(target, 'manifest.ts')

@@ -5,7 +5,7 @@ import { defineLink } from './define-link.ts'
 import type { Manifest } from './manifest.ts'
 import { helpFor, readSettings, UsageError } from './settings.ts'
 
-test('settings are arguments, then the environment, then defaults', () => {
+test('readSettings prefers arguments, then the environment, then defaults', () => {
   assert.deepEqual(
     readSettings(['--port', '8081'], { MILLWRIGHT_LINK_PORT: '9', MILLWRIGHT_LINK_REGISTRY: 'gw:50051' }),
     {
@@ -18,7 +18,7 @@ test('settings are arguments, then the environment, then defaults', () => {
   )
 })
 
-test('a link that listens everywhere is known by the name of its machine, unless told otherwise', () => {
+test('readSettings advertises the host name for a link that listens on all addresses', () => {
   const settings = (given: string[]) => readSettings(['--registry', 'none', ...given], {})
   assert.partialDeepStrictEqual(settings(['--host', '0.0.0.0']), { advertisedHost: hostname() })
   assert.partialDeepStrictEqual(settings(['--host', '::', '--advertised-host', 'a', '--advertised-port', '5']), {
@@ -27,7 +27,7 @@ test('a link that listens everywhere is known by the name of its machine, unless
   })
 })
 
-test('wrong settings are refused in one sentence', () => {
+test('readSettings rejects invalid settings in one sentence', () => {
   for (const given of [
     ['--port', '70000'],
     ['--registry', 'nowhere'],
@@ -38,12 +38,12 @@ test('wrong settings are refused in one sentence', () => {
     assert.throws(() => readSettings(given, {}), UsageError)
 })
 
-test('help shows every setting with its variable', () => {
+test('helpFor lists every setting with its variable', () => {
   assert.equal(readSettings(['--help'], {}), 'help')
   assert.match(helpFor('Ovens'), /--advertised-host\s+MILLWRIGHT_LINK_ADVERTISED_HOST/)
 })
 
-test('a manifest that cannot be right is refused when the link is defined', () => {
+test('defineLink rejects an invalid manifest', () => {
   const manifest: Manifest = { id: 'a b', name: ' ', vendor: 'v', version: 'one' }
   const twice = { key: 'k', type: 'text' as const, description: '' }
   assert.throws(

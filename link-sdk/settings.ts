@@ -4,21 +4,21 @@ import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
 
-/** Wrong usage: one sentence for the person who starts the link. */
+/** An error in arguments or settings, shown to the user as one sentence. */
 export class UsageError extends Error {}
 
 const known = {
   host: { default: '127.0.0.1', about: 'address to listen on; 0.0.0.0 for all' },
-  port: { default: '0', about: 'port to listen on; 0 takes any free one' },
-  'advertised-host': { default: '', about: 'name under which the gateway reaches the link, where that differs' },
-  'advertised-port': { default: '', about: 'port under which the gateway reaches the link, where that differs' },
+  port: { default: '0', about: 'port to listen on; 0 selects a free port' },
+  'advertised-host': { default: '', about: 'host name for the gateway, if it differs from the host' },
+  'advertised-port': { default: '', about: 'port for the gateway, if it differs from the port' },
   registry: {
     default: '127.0.0.1:50051',
     about: 'host:port of the registry of the gateway; "none" for no registration',
   },
   vendors: { default: usualVendors.join(','), about: 'vendor prefixes of the protocol to serve, separated by commas' },
-  instance: { default: '', about: 'id of this instance, where several of the same link run at one gateway' },
-  'log-level': { default: 'info', about: `the least that is logged: ${logLevels.join(', ')}` },
+  instance: { default: '', about: 'id of this instance, if a gateway has several instances of the link' },
+  'log-level': { default: 'info', about: `minimum log level: ${logLevels.join(', ')}` },
 } as const
 type Name = keyof typeof known
 
@@ -26,7 +26,7 @@ function variableOf(name: string): string {
   return `MILLWRIGHT_LINK_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** The settings of a link's process: arguments first, then the environment, then defaults. `help` when that is wanted. */
+/** Reads the settings of a link: arguments, then the environment, then defaults. Returns `help` for `--help`. */
 export function readSettings(
   given: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -64,7 +64,7 @@ function argumentsOf(given: readonly string[]): Record<string, string | boolean 
   try {
     return parseArgs({ args: [...given], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : error} (--help shows what there is)`)
+    throw new UsageError(`${error instanceof Error ? error.message : error} (see --help)`)
   }
 }
 
@@ -75,22 +75,22 @@ function isEverywhere(host: string): boolean {
 function portOf(name: Name, text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new UsageError(`${variableOf(name)} is a port from 0 to 65535, not "${text}".`)
+  throw new UsageError(`${variableOf(name)} must be a port from 0 to 65535, but is "${text}".`)
 }
 
 function registryOf(text: string): string {
   if (/^(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}$/.test(text)) return text
-  throw new UsageError(`${variableOf('registry')} is host:port or "none", not "${text}".`)
+  throw new UsageError(`${variableOf('registry')} must be host:port or "none", but is "${text}".`)
 }
 
 function vendorsOf(text: string): string[] {
   const vendors = text.split(',').map((vendor) => vendor.trim())
   if (vendors.every((vendor) => /^[a-z][a-z0-9_]*$/.test(vendor))) return [...new Set(vendors)]
-  throw new UsageError(`${variableOf('vendors')} are names in lower case, separated by commas, not "${text}".`)
+  throw new UsageError(`${variableOf('vendors')} must be lower-case names, separated by commas, but is "${text}".`)
 }
 
 function logLevelOf(text: string): LogLevel {
   const level = logLevels.find((one) => one === text)
   if (level !== undefined) return level
-  throw new UsageError(`${variableOf('log-level')} is one of ${logLevels.join(', ')}, not "${text}".`)
+  throw new UsageError(`${variableOf('log-level')} must be one of ${logLevels.join(', ')}, but is "${text}".`)
 }

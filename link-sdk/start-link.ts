@@ -12,21 +12,21 @@ import type { ServedService } from './unary.ts'
 import { type UpdateLink, updateService } from './update-service.ts'
 
 export type LinkSettings = {
-  /** Where the link listens. */
+  /** The address to listen on. */
   host?: string
-  /** 0 takes any free one. */
+  /** 0 selects a free port. */
   port?: number
-  /** Under which name the gateway reaches the link, where that is another than it listens on. */
+  /** The host name for the gateway, if it differs from the host. */
   advertisedHost?: string
   advertisedPort?: number
   /** `host:port` of the gateway's registry; without it the link is not registered. */
   registry?: string
-  /** Whose names of the protocol are spoken; the first one's registry is registered at. */
+  /** The vendor prefixes to serve. The link registers with the first one. */
   vendors?: readonly string[]
-  /** Tells apart several of the same link at one gateway. */
+  /** Distinguishes several instances of the link at one gateway. */
   instance?: string
   logLevel?: LogLevel
-  /** How long discoveries under way may go on when the link is stopped. */
+  /** How long running discoveries may continue when the link stops. */
   graceMs?: number
   onRegistered?: (expireSeconds: number) => void
 }
@@ -38,7 +38,7 @@ export type RunningLink = AsyncDisposable & {
   stop: () => Promise<void>
 }
 
-/** Serves a link and keeps it registered, until it is stopped. */
+/** Serves a link and keeps it registered until it stops. */
 export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
   const { host = '127.0.0.1', port: wanted = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
@@ -98,7 +98,7 @@ function healthOf(server: Server, names: readonly string[]): HealthImplementatio
 
 type Place = { settings: LinkSettings; host: string; port: number; interfaces: readonly string[]; log: Log }
 
-/** Interfaces are said twice, as app types too: gateways that know only the older field find the link as well. */
+/** Interfaces are also registered as app types, so that gateways with the older field find the link. */
 function registrationOf({ manifest }: LinkDefinition, place: Place): Registration | undefined {
   const { settings, host, port, log } = place
   if (settings.registry === undefined) return undefined
@@ -131,7 +131,7 @@ function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** New calls are refused at once; those under way get a while, then they are told to end, then they are cut off. */
+/** Rejects new calls immediately. Running calls may finish within a limit, then they are aborted, then disconnected. */
 async function shutDown(server: Server, { graceMs, giveUp }: { graceMs: number; giveUp: () => void }): Promise<void> {
   const told = setTimeout(giveUp, graceMs)
   const cutOff = setTimeout(() => server.forceShutdown(), graceMs + 1_000)

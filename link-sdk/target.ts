@@ -3,7 +3,7 @@ import { readCredential } from './credential.ts'
 import type { Address, Target } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 
-/** What a call is about, out of a destination on the wire. */
+/** Converts a destination of the protocol to the target of a call. */
 export function targetOf({ target }: Destination): Target {
   if (target.case === undefined) throw new LinkError('INVALID_ARGUMENT', 'The destination names no device.')
   if (target.case === 'connectionName') {
@@ -23,9 +23,9 @@ function fieldsIn(json: string): Address {
     const fields: unknown = JSON.parse(json)
     if (isAddress(fields)) return fields
   } catch {
-    // Said below, together with what is JSON but no object.
+    // Reported below, together with JSON that is not an object.
   }
-  throw new LinkError('INVALID_ARGUMENT', 'The parameters of the connection are no JSON object.')
+  throw new LinkError('INVALID_ARGUMENT', 'The connection parameters are not a JSON object.')
 }
 
 function isAddress(value: unknown): value is Address {

@@ -26,7 +26,7 @@ type Writable = EventEmitter & { write(message: unknown): boolean; end(): unknow
 
 export type UpdateLink = LinkDefinition & Required<Pick<LinkDefinition, 'update'>>
 
-/** Bringing artefacts to a device. The artefact travels when the link asks for it, no faster than it is taken. */
+/** The update service: transfers artefacts to a device. The content is sent when the link requests it, with back-pressure. */
 export function updateService({ update }: UpdateLink, log: Log): ServedService {
   const step = (work: (call: UpdateCall) => UpdateSteps) => (stream: Stream) => {
     ended(stream, { log, working: carryOut(stream, { work, log }) })
@@ -54,17 +54,18 @@ async function carryOut(stream: Stream, { work, log }: Work): Promise<void> {
   const chunks: AsyncIterator<ArtefactChunk> = stream[Symbol.asyncIterator]()
   const { value: first } = await chunks.next()
   if (first?.data.case !== 'metadata') {
-    throw new LinkError('INVALID_ARGUMENT', 'The first chunk has to be the metadata of the artefact.')
+    throw new LinkError('INVALID_ARGUMENT', 'The first chunk must be the metadata of the artefact.')
   }
-  let isAskedFor = false
+  let isRequested = false
   async function* content(): AsyncGenerator<Uint8Array> {
-    if (isAskedFor) throw new LinkError('INTERNAL', 'The artefact can be asked for once only.')
-    isAskedFor = true
+    if (isRequested) throw new LinkError('INTERNAL', 'The artefact can be requested only once.')
+    isRequested = true
     const type = ArtefactOperationRequestType.AORT_ARTEFACT_TRANSMISSION
     await write(stream, { message: { case: 'request', value: { type } } })
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       const { data } = next.value
-      if (data.case !== 'fileContent') throw new LinkError('INVALID_ARGUMENT', 'A chunk is no content of the artefact.')
+      if (data.case !== 'fileContent')
+        throw new LinkError('INVALID_ARGUMENT', 'A chunk does not contain content of the artefact.')
       yield data.value
     }
   }
@@ -108,9 +109,9 @@ const states = {
   'not supported': ArtefactOperationState.AOS_ERROR_NOT_SUPPORTED,
 } as const
 
-type Told = UpdateSteps extends AsyncIterable<infer Status> | Iterable<infer Status> ? Status : never
+type StatusStep = UpdateSteps extends AsyncIterable<infer Status> | Iterable<infer Status> ? Status : never
 
-function statusMessage({ phase, state = 'ok', message = '', progress = 0 }: Told): StatusInit {
+function statusMessage({ phase, state = 'ok', message = '', progress = 0 }: StatusStep): StatusInit {
   return {
     phase: phases[phase],
     state: states[state],
@@ -136,7 +137,7 @@ function targetOf(metadata: ArtefactMetaData): UpdateTarget {
   return {
     jobId: jobIdentifier.jobId,
     kind: kinds[artefactIdentifier?.type ?? ArtefactType.AT_FIRMWARE] ?? 'firmware',
-    // On the wire it is the text that was found with the device: base64 of what the link wrote.
+    // The metadata is the base64 text that the link reported with the device.
     device: Buffer.from(Buffer.from(deviceIdentifier.blob).toString('latin1'), 'base64'),
     ...credentialOf('deviceCredential', deviceCredentials),
     ...credentialOf('artefactCredential', artefactCredentials),

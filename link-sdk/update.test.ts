@@ -41,14 +41,14 @@ const metadata = (jobId: string) => ({
 
 type Message = { message: 'status' | 'request'; status?: Record<string, unknown> }
 
-describe('a link that brings artefacts to devices, asked by a client of another make', () => {
+describe('a link with updates and a client of another library', () => {
   let running: RunningLink
   before(async () => {
     running = await startLink(link, { logLevel: 'silent' })
   })
   after(() => running.stop())
 
-  /** Sends what it is asked for, when it is asked for it. */
+  /** Sends the content on request. */
   async function step(
     method: string,
     { jobId, content = [] }: { jobId: string; content?: string[] },
@@ -72,7 +72,7 @@ describe('a link that brings artefacts to devices, asked by a client of another 
   }
 
   for (const vendor of ['millwright', 'siemens']) {
-    test(`takes the artefact when it wants it, under the names of ${vendor}`, async () => {
+    test(`requests the artefact when it needs it, with the prefix ${vendor}`, async () => {
       const [first, request, last] = await step('PrepareUpdate', { jobId: 'job 1', content: ['abc', 'de'] }, vendor)
       assert.equal(first?.status?.message, 'job 1: software for press 7 by fitter')
       assert.equal(request?.message, 'request')
@@ -80,7 +80,7 @@ describe('a link that brings artefacts to devices, asked by a client of another 
     })
   }
 
-  test('says by a status that the artefact does not fit, and by the end of the call that something is wrong', async () => {
+  test('reports an incompatible artefact by a status, and an error by the end of the call', async () => {
     const told = await step('PrepareUpdate', { jobId: 'job 2' })
     assert.equal(told.at(-1)?.status?.state, 'AOS_ERROR_INCOMPATIBLE')
     assert.deepEqual(
@@ -91,7 +91,7 @@ describe('a link that brings artefacts to devices, asked by a client of another 
     await assert.rejects(step('ActivateUpdate', { jobId: 'lost' }), refused)
   })
 
-  test('cancels what was prepared', async () => {
+  test('cancels a prepared update', async () => {
     const client = foreignClient('siemens', 'industrialassethub.artefact_update.v1.ArtefactUpdateApi', running.endpoint)
     const stream = client.CancelUpdate?.(metadata('job 3')) as NodeJS.ReadableStream
     const [told] = await once(stream, 'data')
@@ -99,7 +99,7 @@ describe('a link that brings artefacts to devices, asked by a client of another 
     client.close()
   })
 
-  test('keeps to the protocol', async () => {
+  test('conforms to the protocol', async () => {
     const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 10_000 }))
     const updates = results.filter(({ sentence }) => sentence.includes('update'))
     assert.deepEqual(

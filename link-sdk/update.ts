@@ -1,22 +1,22 @@
 import type { Log } from './log.ts'
 
-/** What a link author writes to bring artefacts to devices. */
+/** The types for links that install artefacts on devices. */
 
 export type ArtefactKind = 'firmware' | 'software' | 'backup' | 'configuration' | 'logfile'
 
 export type UpdateCredential = { type: string; bytes: Uint8Array; username: string; password: string }
 
-/** Which device, and for which job. */
+/** The device and the job of an update. */
 export type UpdateTarget = {
   jobId: string
   kind: ArtefactKind
-  /** What the link wrote about the device, as base64, into the field `metadata` of its asset when it found it. */
+  /** The field `metadata` of the asset, which the link wrote as base64 during the discovery. */
   device: Uint8Array
   deviceCredential?: UpdateCredential
   artefactCredential?: UpdateCredential
 }
 
-/** How far an update is. A state other than `ok` says that it failed, and how. */
+/** The progress of an update. A state other than `ok` is the reason of a failure. */
 export type UpdateStatus = {
   phase: 'prepare' | 'download' | 'installation' | 'activation' | 'cancellation'
   state?: 'ok' | 'failed' | 'another device' | 'incompatible' | 'not supported'
@@ -30,19 +30,19 @@ export type UpdateSteps = AsyncIterable<UpdateStatus> | Iterable<UpdateStatus>
 type Call = UpdateTarget & { signal: AbortSignal; log: Log }
 
 export type UpdateCall = Call & {
-  /** The artefact, piece by piece. It travels only when it is asked for, which can be done once. */
+  /** The content of the artefact in chunks. It is sent on request, and can be requested once. */
   content: () => AsyncIterable<Uint8Array>
 }
 
 /**
- * The steps of an update. Each yields where it stands, and ends when it is done; what it throws becomes the status of the
- * call. A device has one update at a time: to hold to that, and to remember a job over a restart, is the link's own duty.
+ * The steps of an update. Each yields its progress and ends when it is done. An error becomes the status of the call. The
+ * link must run one update per device at a time, and must store jobs if they should survive a restart.
  */
 export type Updates = {
-  /** Brings the artefact to the device, which goes on as before. */
+  /** Transfers the artefact to the device, which continues to run. */
   prepare: (call: UpdateCall) => UpdateSteps
-  /** Has the device use what was prepared. */
+  /** Activates the prepared artefact. */
   activate: (call: UpdateCall) => UpdateSteps
-  /** Takes back what was prepared. */
+  /** Removes the prepared artefact. */
   cancel: (call: Call) => UpdateSteps
 }

@@ -7,26 +7,26 @@ import { callStream, callUnary } from '../call.ts'
 
 export type Outcome = 'pass' | 'fail' | 'skip'
 
-/** One sentence about a link, whether it holds, and what to do when it does not. */
+/** The result of a check: its sentence, the outcome, and a hint for a failed check. */
 export type CheckResult = { sentence: string; outcome: Outcome; detail?: string; hint?: string }
 
 export type SuiteSettings = {
   /** `host:port` of the link. */
   endpoint: string
-  /** Whose names of the protocol the link speaks; found out where it is not given. */
+  /** The vendor prefix of the link; determined automatically if it is not set. */
   vendor?: string
-  /** What to ask a discovery for: a range that has devices, but not too many. */
+  /** The request of the discovery. It should find some devices, but not too many. */
   request?: MessageInitShape<typeof DiscoverRequestSchema>
-  /** What opens a protected device, as JSON text in the shape of the link's schema. */
+  /** Credentials of a protected device, as JSON text that matches the schema of the link. */
   credentials?: string
-  /** Of one call. */
+  /** The time limit of one call. */
   withinMs?: number
-  /** `host:port` of a registry that should know the link. */
+  /** `host:port` of a registry where the link should be registered. */
   registry?: string
 }
 
-/** A check that does not hold. */
-export class Refuted extends Error {
+/** Thrown by a failed check. */
+export class CheckFailure extends Error {
   readonly hint: string | undefined
 
   constructor(detail: string, hint?: string) {
@@ -35,10 +35,10 @@ export class Refuted extends Error {
   }
 }
 
-/** A check that says nothing about this link. */
+/** Thrown by a check that does not apply to the link. */
 export class NotApplicable extends Error {}
 
-/** The link under test, and what was learnt about it on the way. */
+/** The link under test, and the results that later checks use. */
 export class Subject implements Disposable {
   readonly settings: SuiteSettings
   readonly withinMs: number
@@ -63,7 +63,7 @@ export class Subject implements Disposable {
     return callStream(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
   }
 
-  /** Says all that is given, and ends; what comes back is for the caller to read. */
+  /** Sends all requests of a stream and ends it. The caller reads the responses. */
   converse(
     method:
       | typeof linkServices.artefactUpdate.method.prepareUpdate
@@ -78,7 +78,7 @@ export class Subject implements Disposable {
     return stream
   }
 
-  /** The status that a question ends with. */
+  /** The status of a call. */
   async statusOf<Method extends DescMethod>(
     method: Method,
     request: MessageInitShape<Method['input']>,
@@ -112,12 +112,12 @@ export function nameOf(code: number): string {
 }
 
 export function expect(holds: boolean, detail: string, hint?: string): asserts holds {
-  if (!holds) throw new Refuted(detail, hint)
+  if (!holds) throw new CheckFailure(detail, hint)
 }
 
 export type Check = { sentence: string; hint: string; run: (subject: Subject) => Promise<unknown> }
 
-/** A link that fails must not stop the suite: whatever goes wrong is the outcome of that one check. */
+/** Runs a check. Any error is the outcome of this check, so that the suite continues. */
 export async function runCheck({ sentence, hint, run }: Check, subject: Subject): Promise<CheckResult> {
   try {
     await run(subject)
@@ -125,7 +125,7 @@ export async function runCheck({ sentence, hint, run }: Check, subject: Subject)
   } catch (error) {
     if (error instanceof NotApplicable) return { sentence, outcome: 'skip', detail: error.message }
     const detail = isServiceError(error) ? `${nameOf(error.code)}: ${error.details}` : reasonOf(error)
-    return { sentence, outcome: 'fail', detail, hint: error instanceof Refuted ? (error.hint ?? hint) : hint }
+    return { sentence, outcome: 'fail', detail, hint: error instanceof CheckFailure ? (error.hint ?? hint) : hint }
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defineLink, type Found, type LinkDefinition } from '../define-link.ts'
+import { type DiscoveryResult, defineLink, type LinkDefinition } from '../define-link.ts'
 import { LinkError } from '../link-error.ts'
 import { startLink } from '../start-link.ts'
 import type { CheckResult } from './check.ts'
@@ -14,22 +14,22 @@ async function failuresOf(link: LinkDefinition): Promise<CheckResult[]> {
   return results.filter(({ outcome }) => outcome === 'fail')
 }
 
-test('the suite finds devices that cannot be told apart, and says what to do', async () => {
+test('checkLink fails for devices without a unique identifier, with a hint', async () => {
   const failures = await failuresOf(defineLink({ manifest, discover: () => [{ asset: { name: 'nobody' } }] }))
   assert.deepEqual(
     failures.map(({ sentence }) => sentence),
-    ['Every device can be told from all others'],
+    ['Every device has a unique identifier'],
   )
   assert.match(failures[0]?.hint ?? '', /asset_identifiers/)
 })
 
-test('the suite finds errors without a place and discoveries that break', async () => {
+test('checkLink fails for errors without a device and for failed discoveries', async () => {
   const placeless = await failuresOf(
     defineLink({ manifest, discover: () => [{ error: new LinkError('UNAVAILABLE', 'somewhere') }] }),
   )
   assert.deepEqual(
     placeless.map(({ sentence }) => sentence),
-    ['Every error says what happened, and where'],
+    ['Every error has a description and a device'],
   )
   const broken = await failuresOf(
     defineLink({
@@ -39,14 +39,14 @@ test('the suite finds errors without a place and discoveries that break', async 
       },
     }),
   )
-  assert.ok(broken.some(({ sentence }) => sentence === 'It discovers, and ends'))
+  assert.ok(broken.some(({ sentence }) => sentence === 'A discovery ends with OK'))
 })
 
-test('the suite finds a protected device that opens to anybody, and one that repeats what it was told', async () => {
+test('checkLink fails for a protected device that accepts any credentials or repeats them', async () => {
   const asset = { asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '02:00:5E:00:00:01' }] }
   const address = { ip_address: '10.0.0.1' }
   const schema = { type: 'object', properties: { password: { type: 'string' } } }
-  const protectedLink = (open: (password: string) => Found) =>
+  const protectedLink = (open: (password: string) => DiscoveryResult) =>
     defineLink({
       manifest: { ...manifest, credentialSchemas: [{ uri: 'urn:test', schema }] },
       discover: ({ targets: [target] }) =>
@@ -54,8 +54,8 @@ test('the suite finds a protected device that opens to anybody, and one that rep
           ? [{ error: new LinkError('UNAUTHENTICATED', 'who?'), address }]
           : [open(String(target.credentials[0]?.fields.password))],
     })
-  const secretless = 'Its credential schemas say what is secret'
-  const refusing = 'A protected device refuses credentials that are wrong, and does not repeat them'
+  const secretless = 'Its credential schemas mark secret fields'
+  const refusing = 'A protected device rejects wrong credentials, and the error does not repeat them'
   const open = await failuresOf(protectedLink(() => ({ asset, address })))
   assert.deepEqual(
     open.map(({ sentence }) => sentence),
@@ -67,7 +67,7 @@ test('the suite finds a protected device that opens to anybody, and one that rep
   assert.match(telling.at(-1)?.detail ?? '', /repeats the credentials/)
 })
 
-test('the suite says so when nobody answers, and stops there', async () => {
+test('checkLink stops when the link is not reachable', async () => {
   const results = await Array.fromAsync(checkLink({ endpoint: '127.0.0.1:1', withinMs: 2_000 }))
   assert.deepEqual(
     results.map(({ outcome }) => outcome),

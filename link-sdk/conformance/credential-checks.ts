@@ -8,61 +8,61 @@ import { type Check, codeOf, expect, NotApplicable, type Subject } from './check
 import { type Findings, runDiscovery } from './discover-checks.ts'
 
 const { getConfigSchema } = linkServices.driverInfo.method
-/** No device has it, and no link may repeat it. */
-const madeUp = 'made-up-by-the-conformance-suite'
+/** A credential that no device has, and that no link may repeat. */
+const inventedValue = 'made-up-by-the-conformance-suite'
 
-/** Devices that want to know who asks. The device is the first that says so. */
+/** Checks with the first protected device of the discovery. */
 export function credentialChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
-      sentence: 'Its credential schemas say what is secret',
-      hint: 'Mark passwords and keys with "writeOnly": true or "format": "password": nobody gets to see them then.',
+      sentence: 'Its credential schemas mark secret fields',
+      hint: 'Mark passwords and keys with "writeOnly": true or "format": "password", so that they are never displayed.',
       async run(subject) {
         const schemas = await schemasOf(subject)
-        if (schemas.length === 0) throw new NotApplicable('It has none.')
+        if (schemas.length === 0) throw new NotApplicable('The link has no credential schema.')
         for (const { uri, schema } of schemas) {
-          expect(/"writeOnly"\s*:\s*true|"format"\s*:\s*"password"/.test(schema), `Nothing in ${uri} is secret.`)
+          expect(/"writeOnly"\s*:\s*true|"format"\s*:\s*"password"/.test(schema), `${uri} has no secret field.`)
         }
       },
     },
     {
-      sentence: 'A protected device says where it is, so that credentials can be asked for',
+      sentence: 'The error of a protected device contains its address, so that credentials can be requested',
       hint: 'Put the address of the device into parameter_json of the source of the error.',
       async run(subject) {
         const { parameterJson } = await lockedDevice(subject, found)
-        expect(isObject(parameterJson), `parameter_json is "${parameterJson}", no JSON object.`)
+        expect(isObject(parameterJson), `parameter_json is "${parameterJson}", not a JSON object.`)
       },
     },
     {
-      sentence: 'A protected device refuses credentials that are wrong, and does not repeat them',
-      hint: 'Look at the targets of a DiscoverRequest alone, with their credentials; answer UNAUTHENTICATED again.',
+      sentence: 'A protected device rejects wrong credentials, and the error does not repeat them',
+      hint: 'Scan only the targets of a DiscoverRequest, with their credentials; return UNAUTHENTICATED again.',
       async run(subject) {
         const connection = await lockedDevice(subject, found)
         const [schema] = await schemasOf(subject)
-        if (schema === undefined) throw new NotApplicable('It says no schema by which credentials could be made up.')
+        if (schema === undefined) throw new NotApplicable('The link has no schema for test credentials.')
         const wrong = { schemaUri: schema.uri, credentials: JSON.stringify(inventedFor(schema.schema)) }
         const { devices, errors } = await ask(subject, connection, wrong)
-        expect(devices.length === 0, 'It opens with credentials that were made up.')
+        expect(devices.length === 0, 'The device accepts invented credentials.')
         expect(errors.length === 1, `There are ${errors.length} errors for one target.`)
         const [error] = errors
         expect(error?.resultCode === Code.UNAUTHENTICATED, `The code is ${Code[error?.resultCode ?? 0]}.`)
         expect(
-          !JSON.stringify([error.description, error.source]).includes(madeUp),
+          !JSON.stringify([error.description, error.source]).includes(inventedValue),
           'The error repeats the credentials.',
         )
       },
     },
     {
-      sentence: 'A protected device opens with the right credentials, and it alone is looked at',
-      hint: 'Look at the targets of a DiscoverRequest alone, each with the credentials that it has.',
+      sentence: 'A protected device accepts correct credentials, and only this device is scanned',
+      hint: 'Scan only the targets of a DiscoverRequest, each with its own credentials.',
       async run(subject) {
         const { credentials } = subject.settings
-        if (credentials === undefined) throw new NotApplicable('No credentials were given.')
+        if (credentials === undefined) throw new NotApplicable('No credentials were passed.')
         const connection = await lockedDevice(subject, found)
         const [schema] = await schemasOf(subject)
         const right = { schemaUri: schema?.uri ?? '', credentials }
         const { devices, errors } = await ask(subject, connection, right)
-        expect(errors.length === 0, `It answers: ${errors[0]?.description}`)
+        expect(errors.length === 0, `The link returned: ${errors[0]?.description}`)
         expect(devices.length === 1, `There are ${devices.length} devices for one target.`)
       },
     },
@@ -94,7 +94,7 @@ async function lockedDevice(
 
 type Credential = { schemaUri: string; credentials: string }
 
-/** The same discovery again, for one device alone. */
+/** Repeats the discovery for one device only. */
 async function ask(subject: Subject, connection: ConnectionParameterSet, credential: Credential): Promise<Findings> {
   const { schemaUri, parameterJson, subdriverJson } = connection
   const target: MessageInitShape<typeof DestinationSchema> = {
@@ -107,11 +107,11 @@ async function ask(subject: Subject, connection: ConnectionParameterSet, credent
   return runDiscovery(subject, { filters, options, target: [target] })
 }
 
-/** Every text of a schema, made up; what is not text is left out. */
+/** Invented values for all text fields of a schema. */
 function inventedFor(schema: string): Record<string, string> {
   const { properties } = JSON.parse(schema) as { properties?: Record<string, { type?: unknown }> }
   const texts = Object.entries(properties ?? {}).filter(([, { type }]) => type === 'string')
-  return Object.fromEntries(texts.map(([name]) => [name, madeUp]))
+  return Object.fromEntries(texts.map(([name]) => [name, inventedValue]))
 }
 
 function isObject(json: string): boolean {

@@ -15,30 +15,30 @@ type Request = MessageInitShape<typeof DiscoverRequestSchema>
 export type Findings = { devices: DiscoveredDevice[]; errors: DiscoverError[]; emptyMessages: number }
 
 const { discoverDevices } = linkServices.discover.method
-/** More devices prove no more, and a plant may have a million. */
+/** The number of devices that the checks read. A plant may have a million. */
 const enough = 1_000
 
-/** A discovery that is looked at by several checks runs once. */
+/** Checks of one discovery, which runs once for all of them. */
 export function discoverChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
-      sentence: 'It discovers, and ends',
-      hint: 'DiscoverDevices ends with OK when everything was looked at, also when nothing was found.',
+      sentence: 'A discovery ends with OK',
+      hint: 'DiscoverDevices ends with OK when the scan is complete, also without devices.',
       run: found,
     },
     {
-      sentence: 'Every message of a discovery says something',
-      hint: 'A DiscoverResponse holds at least one device or one error.',
+      sentence: 'Every message of a discovery has content',
+      hint: 'A DiscoverResponse contains at least one device or one error.',
       run: async (subject) => expect((await found(subject)).emptyMessages === 0, 'There are empty messages.'),
     },
     {
-      sentence: 'Every value of a device says by a URI which field it is',
+      sentence: 'Every value of a device has a URI that names its field',
       hint: 'Give each DeviceIdentifier a classifier of type "URI": <schema>/<Class>#<path>.',
       run: async (subject) => forEachDevice(await found(subject), checkValues),
     },
     {
-      sentence: 'Every device can be told from all others',
-      hint: 'Send asset_identifiers: a MAC address, an IEC 61406 link, or maker, article and serial number.',
+      sentence: 'Every device has a unique identifier',
+      hint: 'Send asset_identifiers: a MAC address, an IEC 61406 link, or manufacturer, article and serial number.',
       run: async (subject) =>
         forEachDevice(await found(subject), (device) => {
           const known = assetIdentifiersOf(device)
@@ -50,15 +50,15 @@ export function discoverChecks(found: (subject: Subject) => Promise<Findings>): 
         }),
     },
     {
-      sentence: 'Every error says what happened, and where',
+      sentence: 'Every error has a description and a device',
       hint: 'A DiscoverError has a code other than OK, a description, and the device or the target it is about.',
       async run(subject) {
         const { errors } = await found(subject)
-        if (errors.length === 0) throw new NotApplicable('There was none.')
+        if (errors.length === 0) throw new NotApplicable('The discovery had no errors.')
         for (const { resultCode, description, source } of errors) {
           expect(resultCode !== 0, 'An error has the code OK.')
           expect(description.trim() !== '', 'An error has no description.')
-          expect(source.case !== undefined, `"${description}" does not say which device it is about.`)
+          expect(source.case !== undefined, `"${description}" names no device.`)
         }
       },
     },
@@ -66,50 +66,50 @@ export function discoverChecks(found: (subject: Subject) => Promise<Findings>): 
   ]
 }
 
-/** How it behaves when it is called in other ways. */
+/** Checks of other calls: unknown parameters, cancellation, concurrency. */
 const callChecks: readonly Check[] = [
   {
-    sentence: 'It refuses a filter that it does not have',
-    hint: 'Answer INVALID_ARGUMENT: a typing error would otherwise look like a plant without devices.',
+    sentence: 'It rejects an unknown filter',
+    hint: 'Return INVALID_ARGUMENT: otherwise a typing error looks like a plant without devices.',
     run: (subject) => mayRefuse(subject, { filters: [strange] }),
   },
   {
-    sentence: 'It refuses an option that it does not have',
-    hint: 'Answer INVALID_ARGUMENT: a typing error would otherwise go unseen.',
+    sentence: 'It rejects an unknown option',
+    hint: 'Return INVALID_ARGUMENT: otherwise a typing error has no visible effect.',
     run: (subject) => mayRefuse(subject, { options: [strange] }),
   },
   {
-    sentence: 'It refuses a discovery without a mandatory filter',
-    hint: 'Answer INVALID_ARGUMENT, with a sentence that names the filter.',
+    sentence: 'It rejects a discovery without a mandatory filter',
+    hint: 'Return INVALID_ARGUMENT with a description that names the filter.',
     async run(subject) {
       const filters = await filtersOf(subject)
       const isNeeded = filters.some(({ mandatory, defaultValue }) => mandatory && defaultValue === undefined)
-      if (!isNeeded) throw new NotApplicable('It has no mandatory filter.')
+      if (!isNeeded) throw new NotApplicable('The link has no mandatory filter.')
       await refuses(subject, {})
     },
   },
   {
-    sentence: 'It stops a discovery that is canceled, and can discover again',
+    sentence: 'It stops a canceled discovery, and can start another one',
     hint: 'End the scan when the call is canceled; do not stay busy.',
     run: checkCancel,
   },
   {
-    sentence: 'It runs a second discovery beside the first, or says that it is busy',
-    hint: 'Answer RESOURCE_EXHAUSTED while a discovery is under way and no more than one is possible.',
+    sentence: 'It runs a second concurrent discovery, or reports that it is busy',
+    hint: 'Return RESOURCE_EXHAUSTED while a discovery is running and only one is possible.',
     async run(subject) {
       const [first, second] = await Promise.all([outcomeOf(subject), outcomeOf(subject)])
       expect(
         [first, second].every((code) => code === status.OK || code === status.RESOURCE_EXHAUSTED),
         `They end with ${nameOf(first)} and ${nameOf(second)}.`,
       )
-      expect(first === status.OK || second === status.OK, 'Both were refused.')
+      expect(first === status.OK || second === status.OK, 'Both were rejected.')
     },
   },
 ]
 
 const strange = { key: 'no_link_has_this_one', value: variantOf('x') }
 
-/** Takes so many devices as are enough; the rest is canceled. */
+/** Runs a discovery until enough devices are found, then cancels it. */
 export async function runDiscovery(
   subject: Subject,
   request: Request = subject.settings.request ?? {},
@@ -131,10 +131,10 @@ async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
   )
 }
 
-/** What a link does with what it does not know is left to it; better links refuse it. No link may break over it. */
+/** Requires that the link handles an unknown parameter. It may ignore it, but rejecting it is better. */
 async function mayRefuse(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
-  if (code === status.OK) throw new NotApplicable('It ignores it, as it may. Refusing with INVALID_ARGUMENT is better.')
+  if (code === status.OK) throw new NotApplicable('The link ignores it, which is allowed. INVALID_ARGUMENT is better.')
   const refusals: number[] = [status.INVALID_ARGUMENT, status.UNKNOWN, status.NOT_FOUND, status.FAILED_PRECONDITION]
   expect(refusals.includes(code), `It answers ${nameOf(code)}.`)
 }
@@ -165,7 +165,7 @@ async function checkCancel(subject: Subject): Promise<void> {
 }
 
 function forEachDevice({ devices }: Findings, check: (device: DiscoveredDevice) => void): void {
-  if (devices.length === 0) throw new NotApplicable('No device was found: give a request that finds some.')
+  if (devices.length === 0) throw new NotApplicable('No device was found. Pass a request that finds some.')
   for (const device of devices) check(device)
 }
 

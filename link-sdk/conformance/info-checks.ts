@@ -7,11 +7,11 @@ import { type Check, codeOf, expect, NotApplicable, nameOf, type Subject } from 
 
 const { driverInfo, discover } = linkServices
 
-/** What the link says about itself. */
+/** Checks of the information that the link reports about itself. */
 export const infoChecks: readonly Check[] = [
   {
-    sentence: 'It says who made it, what it is, and in which version',
-    hint: 'Answer DriverInfoApi.GetVersionInfo with vendor_name, product_name and a version.',
+    sentence: 'It reports vendor, product and version',
+    hint: 'Implement DriverInfoApi.GetVersionInfo with vendor_name, product_name and a version.',
     async run(subject) {
       const { version } = await subject.ask(driverInfo.method.getVersionInfo, {})
       expect(version !== undefined, 'GetVersionInfo has no version.')
@@ -21,7 +21,7 @@ export const infoChecks: readonly Check[] = [
   },
   {
     sentence: 'Its schemas are JSON with a URI each',
-    hint: 'GetConfigSchema answers OK or FAILED_PRECONDITION; each schema is JSON text with a URI.',
+    hint: 'GetConfigSchema returns OK or FAILED_PRECONDITION; each schema is JSON text with a URI.',
     async run(subject) {
       const { schemas } = await optional(subject.ask(driverInfo.method.getConfigSchema, {}), [
         status.UNIMPLEMENTED,
@@ -29,13 +29,13 @@ export const infoChecks: readonly Check[] = [
       ])
       for (const { uri, schema } of schemas) {
         expect(uri !== '', 'A schema has no URI.')
-        expect(isJson(schema), `The schema ${uri} is no JSON.`)
+        expect(isJson(schema), `The schema ${uri} is not valid JSON.`)
       }
     },
   },
   {
     sentence: 'Its icon is a square PNG',
-    hint: 'GetAppIcon is optional: answer UNIMPLEMENTED, or a PNG as wide as it is high.',
+    hint: 'GetAppIcon is optional: return UNIMPLEMENTED, or a square PNG.',
     async run(subject) {
       const { imageFormat, imageData } = await optional(subject.ask(driverInfo.method.getAppIcon, {}), [
         status.UNIMPLEMENTED,
@@ -44,18 +44,18 @@ export const infoChecks: readonly Check[] = [
       ])
       expect(imageFormat === 'png', `The format is "${imageFormat}".`)
       const header = Buffer.from(imageData.buffer, imageData.byteOffset, imageData.byteLength)
-      expect(header.length > 24 && header.toString('latin1', 1, 4) === 'PNG', 'It is no PNG.')
-      expect(header.readUInt32BE(16) === header.readUInt32BE(20), 'It is not square.')
+      expect(header.length > 24 && header.toString('latin1', 1, 4) === 'PNG', 'The icon is not a PNG.')
+      expect(header.readUInt32BE(16) === header.readUInt32BE(20), 'The icon is not square.')
     },
   },
   {
     sentence: 'It describes its filters',
-    hint: 'Each filter has a key of its own, a type, and a default of that type if any.',
+    hint: 'Each filter has a unique key, a type, and optionally a default of that type.',
     run: async (subject) => checkParameters(await filtersOf(subject)),
   },
   {
     sentence: 'It describes its options',
-    hint: 'Each option has a key of its own, a type, and a default of that type if any.',
+    hint: 'Each option has a unique key, a type, and optionally a default of that type.',
     run: async (subject) => checkParameters(await optionsOf(subject)),
   },
 ]
@@ -68,7 +68,7 @@ export async function optionsOf(subject: Subject): Promise<SupportedOption[]> {
   return (await noneIsFine(subject.ask(discover.method.getFilterOptions, {})))?.filterOptions ?? []
 }
 
-/** Links made with an older kit say UNKNOWN, "no supported filters", where they mean an empty list. */
+/** Links with an older SDK return UNKNOWN, "no supported filters", for an empty list. */
 async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
     if (codeOf(error) === status.UNKNOWN && /no supported/i.test(String(error))) return undefined
@@ -77,13 +77,13 @@ async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 function checkParameters(parameters: readonly (SupportedFilter | SupportedOption)[]): void {
-  if (parameters.length === 0) throw new NotApplicable('It has none.')
-  expect(new Set(parameters.map(({ key }) => key)).size === parameters.length, 'Two have the same key.')
+  if (parameters.length === 0) throw new NotApplicable('The link has none.')
+  expect(new Set(parameters.map(({ key }) => key)).size === parameters.length, 'Two parameters have the same key.')
   for (const { key, datatype, defaultValue } of parameters) {
-    expect(key.trim() !== '', 'One has no key.')
+    expect(key.trim() !== '', 'A parameter has no key.')
     expect(datatype !== VariantType.VT_UNSPECIFIED, `"${key}" has no type.`)
     const held = defaultValue?.value.case
-    expect(held === undefined || typeOfCase[held] === datatype, `The default of "${key}" is of another type.`)
+    expect(held === undefined || typeOfCase[held] === datatype, `The default of "${key}" has another type.`)
   }
 }
 
@@ -102,7 +102,8 @@ const typeOfCase = {
 
 async function optional<T>(asked: Promise<T>, allowed: readonly number[]): Promise<T> {
   return asked.catch((error: unknown) => {
-    if (allowed.includes(codeOf(error))) throw new NotApplicable(`It answers ${nameOf(codeOf(error))}, as it may.`)
+    if (allowed.includes(codeOf(error)))
+      throw new NotApplicable(`The link returns ${nameOf(codeOf(error))}, which is allowed.`)
     throw error
   })
 }

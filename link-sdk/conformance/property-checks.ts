@@ -9,11 +9,11 @@ import { assetIdentifiersOf } from './found.ts'
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
 const strangeKey = 'no_device_has_this_one'
 
-/** Reading from one device. The device is the first that was found. */
+/** Checks that read the first device of the discovery. */
 export function propertyChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   const deviceFor = async (subject: Subject) => {
     if ((await subject.statusOf(getSupportedProperties, {})) === status.UNIMPLEMENTED) {
-      throw new NotApplicable('It has no device info interface.')
+      throw new NotApplicable('The link has no device info interface.')
     }
     const device = (await found(subject)).devices[0]
     if (device === undefined) throw new NotApplicable('No device was found.')
@@ -22,16 +22,19 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
   }
   return [
     {
-      sentence: 'It says which properties a device has',
+      sentence: 'It reports the properties of a device',
       hint: 'GetSupportedProperties names at least one key, each once, with one type at most.',
       async run(subject) {
         const { properties } = await subject.ask(getSupportedProperties, { device: await deviceFor(subject) })
-        expect(properties.length > 0, 'There is none.')
+        expect(properties.length > 0, 'The list is empty.')
         expect(
           properties.every(({ key }) => key.trim() !== ''),
           'A property has no key.',
         )
-        expect(new Set(properties.map(({ key }) => key)).size === properties.length, 'A key is named twice.')
+        expect(
+          new Set(properties.map(({ key }) => key)).size === properties.length,
+          'Two properties have the same key.',
+        )
       },
     },
     {
@@ -42,20 +45,20 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
         expect(propertyResults.length > 0, 'There are no results.')
         expect(
           propertyResults.some(({ result }) => result.case === 'property'),
-          'Not one could be read.',
+          'No property could be read.',
         )
         for (const { result } of propertyResults) {
           expect(result.case !== undefined, 'A result is neither property nor error.')
           expect(result.value.key !== '', 'A result has no key.')
           if (result.case === 'error')
-            expect(result.value.description !== '', `The error of ${result.value.key} is mute.`)
+            expect(result.value.description !== '', `The error of ${result.value.key} has no description.`)
           else expect(result.value.value?.value.case !== undefined, `${result.value.key} has no value.`)
         }
       },
     },
     {
-      sentence: 'It gives every key that is asked for one result, also one that does not exist',
-      hint: 'Answer an unknown key with an error of that key: INVALID_ARGUMENT.',
+      sentence: 'It returns one result for every requested key, also for an unknown key',
+      hint: 'Return an error with INVALID_ARGUMENT for an unknown key.',
       async run(subject) {
         const device = await deviceFor(subject)
         const { propertyResults } = await subject.ask(getPropertyValues, { device, keys: ['name', strangeKey] })
@@ -67,8 +70,8 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
       },
     },
     {
-      sentence: 'It refuses to read from no device at all',
-      hint: 'Answer INVALID_ARGUMENT when `device` is missing.',
+      sentence: 'It rejects a read without a device',
+      hint: 'Return INVALID_ARGUMENT when `device` is missing.',
       async run(subject) {
         await deviceFor(subject)
         const code = await subject.statusOf(getPropertyValues, {})

@@ -3,23 +3,25 @@ import { fromJsonString } from '@bufbuild/protobuf'
 import { type DiscoverRequest, DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { UsageError } from '../settings.ts'
 
-/** Credentials as JSON, in the file after an @ and nowhere else: what is typed is seen by others on the machine. */
+/** Reads credentials as JSON from a file (`@file`). Arguments are rejected, because other users of the machine can see them. */
 export async function readCredentials(given: string): Promise<string> {
   if (!given.startsWith('@'))
-    throw new UsageError('Everybody on the machine sees arguments: put the credentials into a file and say @file.')
+    throw new UsageError(
+      'Other users of the machine can see arguments. Put the credentials into a file and pass @file.',
+    )
   try {
     return JSON.stringify(JSON.parse(await readFile(given.slice(1), 'utf8')))
   } catch {
-    throw new UsageError('The credentials are no JSON, or there is no such file.')
+    throw new UsageError('The credentials are not valid JSON, or the file does not exist.')
   }
 }
 
-/** A DiscoverRequest in the JSON of protobuf, or the file that it is in after an @. */
+/** Reads a DiscoverRequest in the JSON format of protobuf, or from a file (`@file`). */
 export async function readRequest(given: string): Promise<DiscoverRequest> {
   try {
     const json = given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given
     return fromJsonString(DiscoverRequestSchema, json)
   } catch (error) {
-    throw new UsageError(`The request is no DiscoverRequest: ${error instanceof Error ? error.message : error}`)
+    throw new UsageError(`The request is not a DiscoverRequest: ${error instanceof Error ? error.message : error}`)
   }
 }

@@ -8,7 +8,7 @@ import { infoChecks } from './info-checks.ts'
 import { propertyChecks } from './property-checks.ts'
 import { updateChecks } from './update-checks.ts'
 
-/** Runs all checks against a link in whatever language it is written, and tells of each as soon as it is done. */
+/** Runs all checks against a link, which can be written in any language. Yields each result when it is available. */
 export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckResult> {
   using subject = new Subject(settings, settings.vendor ?? ourVendor)
   const reached = await runCheck(reach, subject)
@@ -34,24 +34,24 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
 }
 
 const reach: Check = {
-  sentence: 'It answers, under the names of a known vendor',
-  hint: 'Is the address right, does the link listen on it, and does it serve <vendor>.connectivitysuite.drvinfo.v1?',
+  sentence: 'It is reachable with a known vendor prefix',
+  hint: 'Check the address, that the link listens on it, and that it serves <vendor>.connectivitysuite.drvinfo.v1.',
   async run(subject) {
     for (const vendor of subject.settings.vendor === undefined ? usualVendors : [subject.settings.vendor]) {
       subject.vendor = vendor
       const code = await subject.statusOf(linkServices.driverInfo.method.getVersionInfo, {})
       if (code === status.OK) return
-      expect(code === status.UNIMPLEMENTED, `${subject.settings.endpoint} does not answer (${status[code]}).`)
+      expect(code === status.UNIMPLEMENTED, `${subject.settings.endpoint} is not reachable (${status[code]}).`)
     }
-    expect(false, `${subject.settings.endpoint} answers, but not under the names of a known vendor.`)
+    expect(false, `${subject.settings.endpoint} is reachable, but not with a known vendor prefix.`)
   },
 }
 
 const registered: Check = {
-  sentence: 'The registry of the gateway knows it, with its address and its interfaces',
+  sentence: 'It is registered at the gateway, with its address and its interfaces',
   hint: 'Register app_instance_id, the address under which the gateway reaches the link, and the interfaces.',
   async run({ settings, vendor }) {
-    if (settings.registry === undefined) throw new NotApplicable('No registry was given.')
+    if (settings.registry === undefined) throw new NotApplicable('No registry was passed.')
     const { registry } = linkServices
     const method = wireMethod(registry.method.queryRegisteredServices, interfaceName(registry, vendor))
     const client = new Client(settings.registry, credentials.createInsecure())

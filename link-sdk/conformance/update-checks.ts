@@ -7,16 +7,16 @@ const { prepareUpdate, activateUpdate } = linkServices.artefactUpdate.method
 type Method = typeof prepareUpdate | typeof activateUpdate
 type Chunk = Parameters<Subject['converse']>[1][number]
 
-/** Bringing artefacts to devices, as far as it can be looked at without touching one. */
+/** Checks of updates that do not change a device. */
 export const updateChecks: readonly Check[] = [
   {
-    sentence: 'It begins no update without being told which device',
-    hint: 'Answer INVALID_ARGUMENT to PrepareUpdate and ActivateUpdate whose first chunk is no metadata.',
+    sentence: 'It rejects an update without metadata of the device',
+    hint: 'Return INVALID_ARGUMENT for PrepareUpdate and ActivateUpdate if the first chunk is not metadata.',
     run: (subject) => refuses(subject, [{ data: { case: 'fileContent', value: Uint8Array.of(1) } }]),
   },
   {
-    sentence: 'It begins no update for a job or a device that has no name',
-    hint: 'Answer INVALID_ARGUMENT to metadata without job_identifier or device_identifier.',
+    sentence: 'It rejects an update without a job or a device identifier',
+    hint: 'Return INVALID_ARGUMENT for metadata without job_identifier or device_identifier.',
     run: (subject) => refuses(subject, [{ data: { case: 'metadata', value: {} } }]),
   },
 ]
@@ -24,7 +24,7 @@ export const updateChecks: readonly Check[] = [
 async function refuses(subject: Subject, chunks: readonly Chunk[]): Promise<void> {
   for (const method of [prepareUpdate, activateUpdate]) {
     const code = await statusOf(subject, method, chunks)
-    if (code === status.UNIMPLEMENTED) throw new NotApplicable('It has no interface for updates.')
+    if (code === status.UNIMPLEMENTED) throw new NotApplicable('The link has no update interface.')
     expect(code === status.INVALID_ARGUMENT, `${method.name} answers ${nameOf(code)}.`)
   }
 }

@@ -1,7 +1,7 @@
 import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Target } from '@millwright/link-sdk/define-link.ts'
 
-/** Speaks the protocol of the devices, and knows nothing of assets. */
+/** Implements the protocol of the devices. It does not depend on assets. */
 
 export type Device = {
   address: string
@@ -13,10 +13,10 @@ export type Device = {
   firmware: string
 }
 
-/** What answers at an address. A protected device tells what it is only to those it knows: UNAUTHENTICATED otherwise. */
+/** A device at an address. `read` of a protected device throws UNAUTHENTICATED without correct credentials. */
 export type Contact = Pick<Device, 'address' | 'mac'> & { read: (credential: Credential | undefined) => Device }
 
-/** Where the devices really are asked: replace it. This one knows two, which `simulator.ts` has. */
+/** Finds the devices. Replace this function: it returns the two devices of `simulator.ts`. */
 export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: AbortSignal): AsyncGenerator<Contact> {
   for await (const contact of ask()) {
     signal.throwIfAborted()
@@ -24,7 +24,7 @@ export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: Ab
   }
 }
 
-/** By the address that `discover` gave, or by what the inventory knows. */
+/** Finds a device by the address from `discover`, or by its identifiers in the inventory. */
 export function isMeant({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
   return address.ip_address === own || identifiers.some(({ mac_address }) => mac_address === mac)
 }

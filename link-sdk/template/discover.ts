@@ -1,13 +1,13 @@
 import { credentialsOf, withCredentials } from '@millwright/link-sdk/credential.ts'
-import type { DiscoverCall, Found } from '@millwright/link-sdk/define-link.ts'
+import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
 import { findDevices, isMeant } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
-/** Yields each device as soon as it is known. With targets these alone are looked at, with their credentials. */
-export async function* discover({ targets, signal }: DiscoverCall): AsyncGenerator<Found> {
+/** Yields each device as soon as it is found. With targets, only these are read, with their credentials. */
+export async function* discover({ targets, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
     const asked = targets.filter((target) => isMeant(contact, target))
     if (targets.length > 0 && asked.length === 0) continue

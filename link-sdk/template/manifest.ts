@@ -1,6 +1,6 @@
 import type { Manifest } from '@millwright/link-sdk/manifest.ts'
 
-/** What people fill in on the platform for protected devices. What is `writeOnly` is secret. */
+/** The fields that users enter on the platform for protected devices. `writeOnly` fields are secret. */
 export const credentialSchema = {
   uri: 'urn:example:links:template:credentials:1',
   schema: {

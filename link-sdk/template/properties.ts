@@ -7,12 +7,12 @@ import { findDevices, isMeant } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
-/** Reads from one device: everything that an asset has. */
+/** Reads all asset fields of one device. */
 export async function properties({ device: target, signal }: PropertiesCall): Promise<PropertyValues> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
     if (!isMeant(contact, target)) continue
     const device = await withCredentials(credentialsOf(target, credentialSchema.uri), contact.read)
     return assetOf(device) as Record<string, VariantValue>
   }
-  throw new LinkError('UNAVAILABLE', 'There is no such device.')
+  throw new LinkError('UNAVAILABLE', 'The device does not exist.')
 }

@@ -5,7 +5,7 @@ import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { link } from './link.ts'
 import { user } from './simulator.ts'
 
-test('the link keeps to the protocol', async () => {
+test('the template link conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
   const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: JSON.stringify(user) }))
   assert.deepEqual(

@@ -8,7 +8,7 @@ type ServiceClient = InstanceType<ReturnType<typeof makeClientConstructor>>
 
 const sources = join(import.meta.dirname, '../../api/proto')
 
-/** The protocol as another vendor's client knows it: read from .proto files with its prefix, by another library. */
+/** The protocol with the prefix of another vendor, loaded from .proto files with another library. */
 export function foreignProtocol(vendor: string): GrpcObject {
   const folder = mkdtempSync(join(tmpdir(), 'millwright-protocol-'))
   try {
@@ -24,7 +24,7 @@ export function foreignProtocol(vendor: string): GrpcObject {
   }
 }
 
-/** A client of one service of it: `industrialassethub.discover.v1.DeviceDiscoverApi`. */
+/** A client of one service, such as `industrialassethub.discover.v1.DeviceDiscoverApi`. */
 export function foreignClient(vendor: string, service: string, endpoint: string): ServiceClient {
   let found: unknown = foreignProtocol(vendor)
   for (const part of [vendor, ...service.split('.')]) found = (found as Record<string, unknown>)[part]
@@ -32,7 +32,7 @@ export function foreignClient(vendor: string, service: string, endpoint: string)
   return new Client(endpoint, credentials.createInsecure())
 }
 
-/** What a method with one answer answers. */
+/** Calls a unary method and returns its response. */
 export function askForeign(client: ServiceClient, method: string, request: object): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
     client[method]?.(request, (error: Error | null, answer: Record<string, unknown>) =>

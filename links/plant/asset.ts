@@ -2,7 +2,7 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import type { Device } from './device.ts'
 
-/** A device in the words of the inventory. */
+/** Converts a device to an asset of the inventory. */
 export function assetOf(device: Device): Asset {
   return {
     functional_object_type: 'Device',

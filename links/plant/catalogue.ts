@@ -229,7 +229,7 @@ export const catalogue = {
 
 export type Kind = keyof typeof catalogue
 
-/** What the name of an asset begins with before its number. */
+/** The prefix of the name of an asset, before its number. */
 export const tags = {
   gateway: 'GW',
   switch: 'SW',

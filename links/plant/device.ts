@@ -2,7 +2,7 @@ import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 
-/** A device as it answers: everything that its nameplate and its firmware say. */
+/** A simulated device with the data of its nameplate and firmware. */
 export type Device = {
   name: string
   description: string
@@ -14,24 +14,24 @@ export type Device = {
   hardware: string
   firmware: string
   productLink: string
-  /** A module has no network of its own. */
+  /** Undefined for a module, which has no separate network interface. */
   network?: { mac: string; ip: string; mask: string; router?: string; port: string }
-  /** The device that it is a module of, by its address on the network. */
+  /** The address of the device that contains this module. */
   parent?: { mac: string; slot: number }
   location?: { hall: string; station: number }
   mode?: 'run' | 'stop' | 'update'
-  /** Whether reading, or only changing, needs a user. */
+  /** True when reading requires credentials. */
   needs: { read: boolean; admin: boolean }
-  /** Whether it answers at all. */
+  /** True when the device does not respond. */
   isSilent?: boolean
 }
 
-/** Who may read what is protected. */
+/** The credentials of protected devices. */
 export const users: Readonly<Record<string, string>> = { user: 'user_password', admin: 'admin_password' }
 
-/** Asks a device for what it is; a protected one wants to know who asks. */
+/** Reads a device. A protected device requires credentials. */
 export function ask(device: Device, credentials: readonly Credential[]): Device {
-  if (device.isSilent) throw new LinkError('UNAVAILABLE', `${device.name} does not answer.`)
+  if (device.isSilent) throw new LinkError('UNAVAILABLE', `${device.name} does not respond.`)
   if (!device.needs.read || credentials.some(isUser)) return device
   throw new LinkError(
     'UNAUTHENTICATED',
@@ -45,10 +45,7 @@ function isUser({ username, password }: Credential): boolean {
   return username !== undefined && password !== undefined && users[username] === password
 }
 
-/**
- * Whether a device is the one that somebody means: everything that is known of it has to be right, and something has to
- * be known.
- */
+/** True when a device matches all identifiers of a target. A target without identifiers matches no device. */
 export function isMeant(device: Device, identifiers: Target['identifiers']): boolean {
   const answers = identifiers.map((identifier) => fits(device, identifier)).filter((answer) => answer !== undefined)
   return answers.length > 0 && answers.every((answer) => answer)

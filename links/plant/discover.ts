@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Credential } from '@millwright/link-sdk/credential.ts'
-import type { Address, DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
+import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
 import { ask, type Device, isMeant } from './device.ts'
@@ -18,20 +18,20 @@ import {
   reachedThrough,
 } from './simulator.ts'
 
-/** Whatever answers, in the order of addresses. Nothing is remembered between two devices, however many there are. */
-export async function* discover(call: DiscoverCall): AsyncGenerator<Found> {
+/** Yields all devices in the order of addresses. It keeps no state between devices, so memory does not grow with the plant. */
+export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const wait = paced(wholeNumber(call.options, 'rate', { most: 1_000_000 }), call.signal)
   const ranges = rangesOf(call.filters)
-  const seen = call.options.reference === true ? lookAtReference(call, ranges) : lookAtPlant(call, ranges)
+  const seen = call.options.reference === true ? scanReference(call, ranges) : scanPlant(call, ranges)
   for (const { device, address, credentials } of seen) {
     await wait()
     yield answerOf(device, { address, credentials })
   }
 }
 
-type Seen = { device: Device; address: Address; credentials: readonly Credential[] }
+type ScannedDevice = { device: Device; address: Address; credentials: readonly Credential[] }
 
-function* lookAtPlant({ options, targets, progress }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
+function* scanPlant({ options, targets, progress }: DiscoverCall, ranges: readonly Range[]): Generator<ScannedDevice> {
   const plant = plantOf(options)
   rememberPlant(plant)
   const isRange = !targets.some(namesDevice)
@@ -45,10 +45,10 @@ function* lookAtPlant({ options, targets, progress }: DiscoverCall, ranges: read
   }
 }
 
-type Wanted = { index: number; credentials: readonly Credential[] }
+type ScanTarget = { index: number; credentials: readonly Credential[] }
 
-/** The devices that are targets; all, with all credentials, where no target names one. */
-function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<Wanted> {
+/** The devices of the targets. Without a target that names a device: all devices with all credentials. */
+function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarget> {
   const ever = devicesEver(plant)
   if (targets.some(namesDevice)) {
     for (const target of targets.filter(namesDevice)) {
@@ -61,12 +61,12 @@ function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<Wanted> 
   for (let index = 0; index < ever; index += 1) yield { index, credentials }
 }
 
-/** A target with nothing but credentials means everything, with these credentials. */
+/** A target that has only credentials means all devices with these credentials. */
 function namesDevice({ address, identifiers }: Target): boolean {
   return Object.keys(address).length > 0 || identifiers.length > 0
 }
 
-/** Which device of a plant a target is: by its number, or by what its MAC address or serial number say. */
+/** The index of the device of a target: from its number, MAC address or serial number. */
 export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 'seed'>): number | undefined {
   if (typeof address.device === 'number' && address.seed === seed) return address.device
   const texts = identifiers.flatMap(({ mac_address, serial_number }) => [mac_address, serial_number])
@@ -77,7 +77,7 @@ export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 
   return undefined
 }
 
-function* lookAtReference({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
+function* scanReference({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<ScannedDevice> {
   const named = targets.filter(namesDevice)
   const general = targets.filter((target) => !namesDevice(target)).flatMap(({ credentials }) => credentials)
   for (const device of referenceDevices) {
@@ -90,7 +90,7 @@ function* lookAtReference({ options, targets }: DiscoverCall, ranges: readonly R
   }
 }
 
-/** By address as the reference link has it, else by identifiers. */
+/** Finds a reference device by its address, otherwise by its identifiers. */
 export function isReferenceTarget({ address, identifiers }: Target, device: ReferenceDevice): boolean {
   if (address.ipAddress !== undefined) {
     return address.ipAddress === device.network.ip && (address.alNic ?? device.nic) === device.nic
@@ -102,7 +102,7 @@ function isIn(ranges: readonly Range[], address: number): boolean {
   return ranges.length === 0 || ranges.some(({ from, to }) => address >= from && address <= to)
 }
 
-function answerOf(device: Device, { address, credentials }: Omit<Seen, 'device'>): Found {
+function answerOf(device: Device, { address, credentials }: Omit<ScannedDevice, 'device'>): DiscoveryResult {
   try {
     return { asset: assetOf(ask(device, credentials)), address }
   } catch (error) {
@@ -111,7 +111,7 @@ function answerOf(device: Device, { address, credentials }: Omit<Seen, 'device'>
   }
 }
 
-/** Lets so many devices through in a second; without a limit, it only looks whether somebody canceled. */
+/** Limits the number of devices per second. Without a limit, it only checks for cancellation. */
 function paced(perSecond: number, signal: AbortSignal): () => Promise<void> {
   const startedAt = performance.now()
   let devices = 0

@@ -1,5 +1,5 @@
 /**
- * A number below 2^32 that seed, index and purpose decide alone: a plant needs no memory, whatever its size. Draws of one
+ * A pseudo-random number below 2^32 from seed, index and purpose only, so that a plant of any size needs no memory. Draws of one
  * index for different purposes (salts) are independent.
  */
 export function draw(seed: number, index: number, salt: number): number {

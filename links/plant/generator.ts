@@ -3,11 +3,11 @@ import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
 import { areas, catalogue, type Kind, type Product, sites, tags } from './catalogue.ts'
 import { draw, pick } from './draw.ts'
 
-/** The same numbers always make the same plant, and a larger plant begins with the assets of a smaller one. */
+/** The same parameters always create the same plant. A larger plant starts with the assets of a smaller one. */
 export type PlantSize = {
   assets: number
   seed: number
-  /** How many relations an asset has, 5 at most. */
+  /** The number of relations per asset, 5 at most. */
   relations: number
 }
 
@@ -18,10 +18,10 @@ export type PlantRelation = { predicate: string } & (
 )
 
 export type PlantAsset = {
-  /** Which one it is, from 0. */
+  /** The index in the plant, from 0. */
   place: number
   accessGroup: string
-  /** As it is sent, without its access group and relations. */
+  /** The document without its access group and relations. */
   asset: AssetDocument
   relations: PlantRelation[]
   managementState: 'regarded' | 'ignored' | 'unknown'
@@ -47,30 +47,30 @@ const cell: readonly { kind: Kind; count: number }[] = [
 
 const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as const
 
-type Made = { place: number; identifier: AssetDocument }
+type GeneratedAsset = { place: number; identifier: AssetDocument }
 
-/** Where in the plant, and what the assets of a cell hang on. */
+/** The location of a cell in the plant, and the assets that its assets are related to. */
 type Place = {
   seed: number
   code: string
   accessGroup: string
   costCentre: string
   nodes: { cell: string; line: string }
-  gateway: Made | undefined
-  lineSwitch: Made | undefined
+  gateway: GeneratedAsset | undefined
+  lineSwitch: GeneratedAsset | undefined
 }
 
-/** Cell by cell, one asset after the other: memory does not grow with the plant. */
+/** Yields the assets cell by cell, so that memory does not grow with the plant. */
 export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<PlantAsset> {
   let place = 0
-  let line: { number: number; gateway: Made | undefined; lineSwitch: Made | undefined } | undefined
+  let line: { number: number; gateway: GeneratedAsset | undefined; lineSwitch: GeneratedAsset | undefined } | undefined
   for (let number = 0; place < assets; number++) {
     const lineNumber = Math.floor(number / cellsPerLine)
     if (line?.number !== lineNumber) line = { number: lineNumber, gateway: undefined, lineSwitch: undefined }
     const where = placeOf(number, seed)
     const members: readonly { kind: Kind; count: number }[] =
       number % cellsPerLine === 0 ? [{ kind: 'gateway', count: 1 }, ...cell] : cell
-    const made = new Map<Kind, Made>()
+    const made = new Map<Kind, GeneratedAsset>()
     for (const { kind, count } of members) {
       for (let one = 1; one <= count && place < assets; one++) {
         const { gateway, lineSwitch } = line
@@ -104,7 +104,7 @@ function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwi
   }
 }
 
-type Member = { kind: Kind; one: number; place: number; made: ReadonlyMap<Kind, Made> }
+type Member = { kind: Kind; one: number; place: number; made: ReadonlyMap<Kind, GeneratedAsset> }
 
 function assetOf(where: Place, member: Member): PlantAsset {
   const { kind, one, place } = member
@@ -164,9 +164,9 @@ function stateBy(chance: number): PlantAsset['managementState'] {
   return chance < 0.97 ? 'unknown' : 'ignored'
 }
 
-type Described = { product: Product; version: string; name: string; serial: string }
+type AssetDescription = { product: Product; version: string; name: string; serial: string }
 
-function identifiersOf(where: Place, { kind, one, place, made }: Member, described: Described): AssetDocument[] {
+function identifiersOf(where: Place, { kind, one, place, made }: Member, described: AssetDescription): AssetDocument[] {
   const { product, version, name, serial } = described
   if (kind === 'gateway')
     return [{ asset_identifier_type: 'CertificateIdentifier', certificate_id: `gateway-${serial}` }]
@@ -211,7 +211,7 @@ function connectionsOf(seed: number, place: number): AssetDocument[] {
   ]
 }
 
-function firmwareOf({ product, version }: Described): AssetDocument {
+function firmwareOf({ product, version }: AssetDescription): AssetDocument {
   const name = `${product.name} firmware`
   return {
     software_component_type: 'SoftwareArtifactComponent',
@@ -224,9 +224,9 @@ function firmwareOf({ product, version }: Described): AssetDocument {
   }
 }
 
-/** What tells most about an asset first: where it hangs, where it stands, what it belongs to. */
+/** The relations of an asset, most informative first: parent, location, group. */
 function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Member): PlantRelation[] {
-  const to = (predicate: string, other: Made | undefined): PlantRelation[] =>
+  const to = (predicate: string, other: GeneratedAsset | undefined): PlantRelation[] =>
     other === undefined ? [] : [{ predicate, ...other }]
   const at = (id: string): PlantRelation => ({ predicate: 'is_assigned_to_node', node: { type: 'node', id } })
   const hangs: Record<Kind, () => PlantRelation[]> = {
@@ -249,7 +249,7 @@ function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Memb
   ]
 }
 
-/** Another number for each place, that does not look like counting. */
+/** A unique number for each place that is not sequential. */
 function scrambled(place: number): number {
   return Math.imul(place + 1, 0x9e37_79b1) >>> 0
 }
@@ -258,7 +258,7 @@ function serialOf(seed: number, place: number): string {
   return `${padded(seed % 1000, 3)}${scrambled(place).toString(36).toUpperCase().padStart(7, '0')}`
 }
 
-/** Of those that nobody sells. */
+/** A MAC address from the locally administered range, which no vendor uses. */
 function macOf(seed: number, place: number): string {
   const digits = `02${(seed & 255).toString(16).padStart(2, '0')}${scrambled(place).toString(16).padStart(8, '0')}`
   return (digits.match(/../g) ?? []).join(':')

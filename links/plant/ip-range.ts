@@ -11,7 +11,10 @@ export function rangesOf(filters: readonly Filter[]): Range[] {
 export function rangeOf(text: string): Range {
   const range = text.includes('/') ? networkOf(text) : spanOf(text)
   if (range !== undefined) return range
-  throw new LinkError('INVALID_ARGUMENT', `"${text}" is no range of addresses: 10.0.0.1-10.0.3.255 or 10.0.0.0/16.`)
+  throw new LinkError(
+    'INVALID_ARGUMENT',
+    `"${text}" is not a valid IP address range. Use 10.0.0.1-10.0.3.255 or 10.0.0.0/16.`,
+  )
 }
 
 export function numberOfAddress(text: string): number | undefined {

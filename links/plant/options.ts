@@ -19,12 +19,12 @@ type Limits = { least?: number; most: number }
 export function wholeNumber(options: Options, key: string, { least = 0, most }: Limits): number {
   const value = options[key]
   if (typeof value === 'number' && value >= least && value <= most) return value
-  throw new LinkError('INVALID_ARGUMENT', `"${key}" is a whole number from ${least} to ${most}, not ${value}.`)
+  throw new LinkError('INVALID_ARGUMENT', `"${key}" must be a whole number from ${least} to ${most}, but is ${value}.`)
 }
 
 const lastSeen = new Map<number, Plant>()
 
-/** A device that is asked later is as it was when the plant was last looked at. */
+/** A device that is read later has the state of the last scan of its plant. */
 export function rememberPlant(plant: Plant): void {
   lastSeen.set(plant.seed, plant)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { readCredential } from '@millwright/link-sdk/credential.ts'
-import type { DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
+import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { discover } from './discover.ts'
 import { rangeOf } from './ip-range.ts'
@@ -14,7 +14,7 @@ import { deviceAt, deviceOf } from './simulator.ts'
 const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-type Asked = {
+type ScanOptions = {
   options?: DiscoverCall['options']
   targets?: Target[]
   range?: string
@@ -22,19 +22,19 @@ type Asked = {
   progress?: DiscoverCall['progress']
 }
 
-function look({ options, targets = [], range, ...rest }: Asked): AsyncGenerator<Found> {
+function look({ options, targets = [], range, ...rest }: ScanOptions): AsyncGenerator<DiscoveryResult> {
   const { signal = new AbortController().signal, progress = () => undefined } = rest
   const filters = range === undefined ? [] : [{ key: 'ip_range', operator: 'EQUAL' as const, value: range }]
   return discover({ filters, options: { ...defaults, ...options }, targets, progress, signal, log: silent })
 }
-const found = (asked: Asked) => Array.fromAsync(look(asked))
-const assets = (all: Found[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
-const errors = (all: Found[]) => all.flatMap((one) => ('error' in one ? [one] : []))
+const found = (asked: ScanOptions) => Array.fromAsync(look(asked))
+const assets = (all: DiscoveryResult[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
+const errors = (all: DiscoveryResult[]) => all.flatMap((one) => ('error' in one ? [one] : []))
 const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [], credentials: [], ...more })
 const credential = (fields: Record<string, string>) => readCredential({ schemaUri: '', text: JSON.stringify(fields) })
 const user = credential({ username: 'user', password: 'user_password' })
 
-test('the plant link keeps to the protocol', async () => {
+test('the plant link conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
   const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: user.text }))
   assert.deepEqual(
@@ -69,7 +69,7 @@ describe('a plant', () => {
     assert.notDeepEqual(await found({ options: { ...options, seed: 2 } }), first)
   })
 
-  test('has devices that can be told apart, and modules that belong to controllers that are there', async () => {
+  test('has devices with unique identifiers, and modules with existing controllers', async () => {
     const all = assets(await found({ options: { size: 400, protected_percent: 0 } }))
     const identities = all.map(({ asset_identifiers }) => JSON.stringify(asset_identifiers))
     assert.equal(new Set(identities).size, 400)
@@ -98,7 +98,7 @@ describe('a plant', () => {
     }
   })
 
-  test('is looked at only where the range says', async () => {
+  test('scans only the requested range', async () => {
     const all = await found({ options: { size: 600 }, range: '10.0.1.0/24' })
     assert.ok(all.length > 200 && all.length <= 256)
     assert.ok(all.every(({ address }) => String(address?.ip_address).startsWith('10.0.1.')))
@@ -107,7 +107,7 @@ describe('a plant', () => {
       assert.throws(() => rangeOf(wrong), { code: 'INVALID_ARGUMENT' })
   })
 
-  test('shows protected devices only to who is known to them', async () => {
+  test('returns protected devices only with correct credentials', async () => {
     const options = { size: 50, protected_percent: 100 }
     const unknown = errors(await found({ options }))
     assert.equal(unknown.length, 50)
@@ -122,13 +122,13 @@ describe('a plant', () => {
     assert.deepEqual(others, [])
   })
 
-  test('has devices that do not answer, where that is wanted', async () => {
+  test('has devices that do not respond, if requested', async () => {
     const silentOnes = errors(await found({ options: { size: 20, silent_percent: 100 } }))
     assert.equal(silentOnes.length, 20)
     assert.ok(silentOnes.every(({ error }) => error.code === 'UNAVAILABLE'))
   })
 
-  test('is asked for nothing more once somebody cancels', async () => {
+  test('stops at cancellation', async () => {
     const canceling = new AbortController()
     const stream = look({ options: { size: 1_000_000, rate: 10 }, signal: canceling.signal })
     await stream.next()
@@ -136,11 +136,11 @@ describe('a plant', () => {
     await assert.rejects(async () => Array.fromAsync(stream), { name: 'AbortError' })
   })
 
-  test('refuses sizes that it cannot have', async () => {
+  test('rejects invalid sizes', async () => {
     for (const size of [0, 1_000_001]) await assert.rejects(found({ options: { size } }), { code: 'INVALID_ARGUMENT' })
   })
 
-  test('needs no memory for its last device that it did not need for its first', async () => {
+  test('needs constant memory for any number of devices', async () => {
     let devices = 0
     for await (const _one of look({ options: { size: 1_000_000 }, range: '10.15.90.0-10.15.95.255' })) devices += 1
     assert.ok(devices > 500)
@@ -148,7 +148,7 @@ describe('a plant', () => {
     assert.deepEqual(deviceOf(deviceAt(plant, 999_999).serial), { seed: 1, index: 999_999 })
   })
 
-  test('answers for a device by address or by what the inventory knows', async () => {
+  test('reads a device by address or by its identifiers', async () => {
     const [one] = await found({ options: { size: 1, protected_percent: 0 } })
     assert.ok(one !== undefined && 'asset' in one && one.address !== undefined)
     const byAddress = properties({ device: target({ address: one.address }) })
@@ -195,7 +195,7 @@ describe('the six reference devices', () => {
     assert.ok(plates.every((plate) => plate.includes('AN0123456789') && plate.includes('Siemens AG')))
   })
 
-  test('answer for their sub-devices, and want credentials where they are protected', () => {
+  test('reference devices return their sub-devices, and protected ones require credentials', () => {
     const address = { alNic: 'eth1', ipAddress: '192.168.1.10', subDeviceID: 1 }
     const { name, asset_relations } = properties({ device: target({ address }) })
     assert.equal(name, 'Simulated Device B0-1')

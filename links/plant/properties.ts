@@ -8,7 +8,7 @@ import { plantOfSeed } from './options.ts'
 import { referenceDevices } from './reference.ts'
 import { deviceAt, deviceOf, plantLimits } from './simulator.ts'
 
-/** Everything that an asset has, and what only the device itself knows. */
+/** Reads all asset fields, and live values of the device. */
 export function properties({ device: target }: Pick<PropertiesCall, 'device'>): PropertyValues {
   const device = ask(find(target), target.credentials)
   return { ...(assetOf(device) as Record<string, VariantValue>), diagnostics: diagnosticsOf(device) }
@@ -28,7 +28,7 @@ export function supportedProperties({ device }: Pick<PropertiesCall, 'device'>):
 
 function find(target: Target): Device {
   const device = findReference(target) ?? findInPlant(target)
-  if (device === undefined) throw new LinkError('UNAVAILABLE', 'There is no such device in the plant.')
+  if (device === undefined) throw new LinkError('UNAVAILABLE', 'The device does not exist in the plant.')
   return device
 }
 
@@ -38,7 +38,7 @@ function findReference(target: Target): Device | undefined {
   return typeof subDevice === 'number' && subDevice >= 0 ? device?.subDevices[subDevice] : device
 }
 
-/** A device is found by what its identifiers say; the plant itself need not be known, only its seed. */
+/** Finds a device by its identifiers, which contain the seed of the plant. */
 function findInPlant(target: Target): Device | undefined {
   const named = target.identifiers.flatMap((one) => [one.mac_address, one.serial_number]).find((text) => deviceIn(text))
   const seed = typeof target.address.seed === 'number' ? target.address.seed : deviceIn(named)?.seed

@@ -2,7 +2,7 @@ import { areas, catalogue, type Kind, type Product, tags } from './catalogue.ts'
 import type { Device } from './device.ts'
 import { draw, pick } from './draw.ts'
 
-/** Which plant, and when. */
+/** A simulated plant at a point in time. */
 export type Plant = {
   size: number
   seed: number
@@ -14,12 +14,12 @@ export type Plant = {
 
 export const plantLimits = { size: 1_000_000, seed: 0xffff, tick: 1_000_000 } as const
 
-/** Eight devices stand together: a controller, two modules of it, and five devices around it. */
+/** Eight devices form a cell: a controller, its two modules, and five other devices. */
 const perStation = 8
 const modulesPerStation = 2
 const stationsPerHall = 40
 
-/** What a number is drawn for: two things of one device must not hang together. */
+/** The purposes (salts) of draws, so that the values of one device are independent. */
 const salts = {
   kind: 9,
   product: 1,
@@ -36,18 +36,18 @@ function isDrawn(plant: Plant, index: number, { salt, percent }: { salt: number;
   return draw(plant.seed, index, salt) % 10_000 < percent * 100
 }
 
-/** How many devices there have ever been: some are added with each tick. */
+/** The number of devices that have ever existed. Each tick adds some. */
 export function devicesEver({ size, tick, changesPercent }: Plant): number {
   return Math.min(size + Math.floor((size * changesPercent * tick) / 300), plantLimits.size)
 }
 
-/** Whether a device is away at this tick. At the first one, all are there. */
+/** True when a device is missing at this tick. At the first tick all devices exist. */
 export function isGone(plant: Plant, index: number): boolean {
   const { tick, changesPercent } = plant
   return tick > 0 && isDrawn(plant, index, { salt: salts.gone + 16 * tick, percent: changesPercent / 3 })
 }
 
-/** The number of a device's address, in the order of the devices. */
+/** The IP address of a device as a number, in the order of the devices. */
 export function addressNumber(index: number): number {
   const network = Math.floor(index / 254)
   return 0x0a00_0000 + network * 256 + (index % 254) + 1
@@ -57,7 +57,7 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.')
 }
 
-/** The device whose address stands for this one: a module is reached through its controller. */
+/** The device whose address is used: a module is reached through its controller. */
 export function reachedThrough(index: number): number {
   return isModule(index) ? stationOf(index) * perStation : index
 }
@@ -114,12 +114,12 @@ function kindAt({ seed }: Plant, index: number): Kind {
   return isModule(index) ? 'module' : pick(fieldKinds, draw(seed, index, salts.kind))
 }
 
-/** Modules cannot be asked without their controller, so it is the controller that is protected. */
+/** Modules are read through their controller, so the controller is protected. */
 function isProtected(plant: Plant, index: number): boolean {
   return isDrawn(plant, reachedThrough(index), { salt: salts.protection, percent: plant.protectedPercent })
 }
 
-/** Each device is updated once in a while, one version at a time, until it has the newest. */
+/** The firmware version at this tick. Each device is updated one version at a time until it has the newest. */
 function firmwareAt(plant: Plant, { index, product }: { index: number; product: Product }): string {
   const first = draw(plant.seed, index, salts.firmware) % product.firmware.length
   if (plant.changesPercent === 0) return product.firmware[first] ?? product.firmware[0]
@@ -129,7 +129,7 @@ function firmwareAt(plant: Plant, { index, product }: { index: number; product: 
   return product.firmware[Math.min(first + updates, product.firmware.length - 1)] ?? product.firmware[0]
 }
 
-/** Addresses of the local kind, with seed and device in them: a device is found again by its address alone. */
+/** A locally administered MAC address that contains seed and index, so that the device can be found by its address. */
 function macOf({ seed }: Plant, index: number): string {
   return `02${hex(seed, 4)}${hex(index, 6)}`.replace(/..(?!$)/g, '$&:')
 }
