@@ -128,11 +128,11 @@ async function syncPrincipal(database: Database, external: ExternalPrincipal): P
     const name = known ? subject : await freeName(tx, { subject, issuer })
     if (!known) await insertPrincipal(tx, { id: principalId, kind: 'external', name })
     for (const { role, accessGroupId } of missing) await insertGrant(tx, { principalId, role, accessGroupId })
-    const who = {
+    const actor = {
       principal: { id: principalId, kind: 'external', name },
       request: { id: v7(), address: undefined },
     } as const
-    await record(tx, who, {
+    await record(tx, actor, {
       action: 'identity.externalSignIn',
       target: `principal/${principalId}`,
       detail: { granted: missing },

@@ -22,8 +22,8 @@ export class RateLimit {
   }
 
   /** Takes one request from the bucket. Returns the headers with the state of the limit. */
-  take(who: string): Record<string, string> {
-    const bucket = this.#bucket(who)
+  take(key: string): Record<string, string> {
+    const bucket = this.#bucket(key)
     if (bucket.tokens < 1) {
       const wait = (1 - bucket.tokens) / this.#perSecond
       throw new Problem('too_many_requests', `A principal can send at most ${this.#perSecond} requests per second`, {
@@ -35,16 +35,16 @@ export class RateLimit {
     return this.#headers(Math.floor(bucket.tokens), 1)
   }
 
-  #bucket(who: string): Bucket {
+  #bucket(key: string): Bucket {
     const now = this.#now()
-    const known = this.#buckets.get(who)
+    const known = this.#buckets.get(key)
     if (known !== undefined) {
       known.tokens = Math.min(this.#perSecond, known.tokens + ((now - known.at) / 1000) * this.#perSecond)
       known.at = now
       return known
     }
     const fresh = { tokens: this.#perSecond, at: now }
-    this.#buckets.set(who, fresh)
+    this.#buckets.set(key, fresh)
     return fresh
   }
 

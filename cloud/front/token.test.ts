@@ -111,12 +111,12 @@ describe('access token', () => {
 
   test('refuses a token while its tenant is suspended, and accepts it afterwards', async () => {
     const tenant = await hub.anotherTenant()
-    const somebody = await hub.as('administrator', { tenant })
-    assert.equal((await ask(somebody.token)).status, 200)
+    const caller = await hub.as('administrator', { tenant })
+    assert.equal((await ask(caller.token)).status, 200)
     await hub.asOwner((owner) => suspendTenant(owner, tenant.name))
-    await eventually(async () => ((await ask(somebody.token)).body as ProblemDocument).code === 'tenant_suspended')
+    await eventually(async () => ((await ask(caller.token)).body as ProblemDocument).code === 'tenant_suspended')
     await hub.asOwner((owner) => resumeTenant(owner, tenant.name))
-    await eventually(async () => (await ask(somebody.token)).status === 200)
+    await eventually(async () => (await ask(caller.token)).status === 200)
   })
 
   test('gives a token only the permissions that both its roles and the current grants contain', async () => {

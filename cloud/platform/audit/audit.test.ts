@@ -9,13 +9,13 @@ import { type Actor, record, recordOutside } from './audit.ts'
 import { type Content, emptyHead, extend } from './chain.ts'
 import { verifyChain } from './verification.ts'
 
-const somebody: Actor = {
+const actor: Actor = {
   principal: { id: v7(), kind: 'user', name: 'ada' },
   request: { id: 'request-1', address: '192.0.2.7' },
 }
 
 function write(tx: Transaction, action = 'test.write'): Promise<void> {
-  return record(tx, somebody, {
+  return record(tx, actor, {
     action,
     target: 'thing/1',
     detail: { b: 1, a: [1.5, 'ü', null], nested: { z: 1, y: 2 } },
@@ -52,7 +52,7 @@ test('records nothing of a rolled back transaction, and records a refusal outsid
       throw new Error('refused')
     }),
   )
-  await recordOutside(database, hub.tenant, somebody, { action: 'test.write', outcome: 'denied' })
+  await recordOutside(database, hub.tenant, actor, { action: 'test.write', outcome: 'denied' })
   await hub.settle()
   const rows = await hub.asOwner(async (owner) => {
     const { rows } = await owner.query('select outcome from audit_entries where tenant_id = $1', [hub.tenant.tenantId])
@@ -64,7 +64,7 @@ test('records nothing of a rolled back transaction, and records a refusal outsid
 test('stores names and details with unstorable characters replaced', async () => {
   await using hub = await testHub()
   const hostile = 'a\0b\ud800c\\u0000'
-  const who = { principal: { id: null, kind: 'user', name: hostile.repeat(200) }, request: somebody.request } as const
+  const who = { principal: { id: null, kind: 'user', name: hostile.repeat(200) }, request: actor.request } as const
   const detail = { [hostile]: hostile, ['__proto__']: 1, big: 1e300, small: 5e-324, text: '\\ud800' }
   await hub.context.database.transaction(hub.tenant, (tx) =>
     record(tx, who, { action: 'test.write', target: hostile, detail }),

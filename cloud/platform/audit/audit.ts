@@ -32,8 +32,8 @@ export const auditTopic = 'audit'
 const longestName = 512
 
 /** Records an entry in the transaction of the change. */
-export async function record(tx: Transaction, who: Actor, entry: AuditRecord): Promise<void> {
-  await insert(tx, entryOf(who, entry))
+export async function record(tx: Transaction, actor: Actor, entry: AuditRecord): Promise<void> {
+  await insert(tx, entryOf(actor, entry))
   tx.signal(auditTopic)
 }
 
@@ -64,6 +64,6 @@ function entryOf({ principal, request }: Actor, entry: AuditRecord) {
 }
 
 /** Records a refusal in its own transaction, because the transaction of the request is rolled back. */
-export async function recordOutside(database: Database, scope: Scope, who: Actor, entry: AuditRecord): Promise<void> {
-  await database.transaction({ tenantId: scope.tenantId }, (tx) => record(tx, who, entry))
+export async function recordOutside(database: Database, scope: Scope, actor: Actor, entry: AuditRecord): Promise<void> {
+  await database.transaction({ tenantId: scope.tenantId }, (tx) => record(tx, actor, entry))
 }

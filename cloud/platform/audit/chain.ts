@@ -47,8 +47,8 @@ export function hashOf(
 ): string {
   const { tenant, id, time, action, outcome, principal, principalName, principalKind } = content
   const { target, requestId, address, detail } = content
-  const who = { principal, principalName, principalKind }
-  const text = canonical({ tenant, sequence, id, time, action, outcome, ...who, target, requestId, address, detail })
+  const author = { principal, principalName, principalKind }
+  const text = canonical({ tenant, sequence, id, time, action, outcome, ...author, target, requestId, address, detail })
   return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(text).digest('hex')
 }
 
