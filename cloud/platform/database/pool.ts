@@ -124,7 +124,10 @@ export class Pool {
     }
   }
 
-  /** Gives the connection to a waiting request. Waiting lookups of the same tenant join a lookup. */
+  /**
+   * Gives the connection to a waiting request. If it is a lookup, other waiting lookups of the same tenant use the
+   * connection too.
+   */
   #assign(connection: Connection, first: Waiter): void {
     const batch = [first]
     const queue = this.#lines.get(first.tenantId) ?? []

@@ -202,7 +202,10 @@ function weightOf({ schema, base }: SchemaSource): number {
   }
 }
 
-/** The work of one subschema for one value: each entry of these keywords is compared with it and may be an error. */
+/**
+ * The work of one subschema for one value. Validation compares each entry of these keywords with the value, and each
+ * may cause an error.
+ */
 function keywordWeight(node: Readonly<Record<string, unknown>>): number {
   const { properties, patternProperties, dependencies, dependentSchemas } = node
   const lists = [node.required, node.enum, node.const, node.dependentRequired, dependencies].map(countValues)
