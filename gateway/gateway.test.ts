@@ -719,7 +719,7 @@ describe('a start with an invalid configuration', () => {
     })
   }
 
-  test('fails with a message that names the next step', async () => {
+  test('an invalid configuration fails with a message that names the next step', async () => {
     const cloud = await TestCloud.start()
     const home = temporaryFolder()
     const settings = settingsFor(home)

@@ -31,7 +31,7 @@ type Setting<Value> = {
   parse: (text: string, variable: string) => Value
 }
 
-/** The variable that the message of a failed discovery names. */
+/** The name of the setting, for the error message of a failed scan. */
 export const silenceVariable = 'MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS'
 
 const mebibyte = 1024 * 1024

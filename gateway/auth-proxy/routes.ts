@@ -47,7 +47,7 @@ const inventoryOperations: AllowList<typeof inventory.operations> = [
 
 type Route = { operation: Operation; segments: readonly string[]; isAllowed: boolean }
 
-/** By method and number of segments. */
+/** The routes by method and number of path segments. */
 const routes: ReadonlyMap<string, Route[]> = Map.groupBy(
   [
     ...routesOf(workflows, workflowOperations).filter(({ segments }) => segments[0] !== 'workflows'),
