@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { closed, Name, Timestamp, Uuid } from './envelope.ts'
-import { oneOf } from './inventory-shapes.ts'
+import { oneOf } from './inventory/shapes.ts'
 
 export const credentialLimits = {
   /** Ranges of one instance, and the address blocks that they expand to. */

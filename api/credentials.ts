@@ -23,7 +23,7 @@ import {
   ResourceVersion,
 } from './credentials-shapes.ts'
 import { closed, data, page, pageQuery, Uuid } from './envelope.ts'
-import { oneOf } from './inventory-shapes.ts'
+import { oneOf } from './inventory/shapes.ts'
 
 const schemaId = closed({ schemaId: Uuid })
 const instanceId = closed({ instanceId: Uuid })

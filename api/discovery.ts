@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { CredentialUse, DeviceError, gatekeeperLimits, LinkEvent, LinkParameter, LinkReport } from './gatekeeper.ts'
-import { oneOf } from './inventory-shapes.ts'
+import { oneOf } from './inventory/shapes.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 

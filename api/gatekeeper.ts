@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
-import { oneOf } from './inventory-shapes.ts'
+import { oneOf } from './inventory/shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 /** Operations for gateways. The southbound operations of the workflow engine have the same prefix. */

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { contract, empty, media } from './contract.ts'
-import { inventory } from './inventory.ts'
-import { type AssetDocument, byId, Document } from './inventory-shapes.ts'
+import { inventory } from './inventory/inventory.ts'
+import { type AssetDocument, byId, Document } from './inventory/shapes.ts'
 import type { ProblemCode } from './problem.ts'
 
 const text = Type.Unsafe<string | null>({ type: ['string', 'null'] })

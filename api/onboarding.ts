@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { oneOf } from './inventory-shapes.ts'
+import { oneOf } from './inventory/shapes.ts'
 
 export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90, deletedAssets: 1_000 } as const
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { client, overHttp } from '@millwright/api/client.ts'
-import { inventory as contract } from '@millwright/api/inventory.ts'
+import { inventory as contract } from '@millwright/api/inventory/inventory.ts'
 import { openBrowser } from '@millwright/e2e/browser.ts'
 import { consoleOf } from '@millwright/e2e/console.ts'
 import { buildConsole } from '@millwright/web/console-build.ts'

@@ -1,5 +1,5 @@
 import { client, overHttp } from '@millwright/api/client.ts'
-import { inventory as contract } from '@millwright/api/inventory.ts'
+import { inventory as contract } from '@millwright/api/inventory/inventory.ts'
 import { type Bench, cpuOf, loadOf } from './inventory-load.ts'
 import { measureLoad, requestText } from './load.ts'
 import type { Round } from './measurement.ts'

@@ -1,4 +1,4 @@
-import { inventory as contract } from '@millwright/api/inventory.ts'
+import { inventory as contract } from '@millwright/api/inventory/inventory.ts'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
 import { type Bench, cpuOf, loadOf, stealBetween, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { client, overHttp } from '@millwright/api/client.ts'
-import { inventory as contract } from '@millwright/api/inventory.ts'
+import { inventory as contract } from '@millwright/api/inventory/inventory.ts'
 import { type Bench, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
 import type { BenchOptions } from './options.ts'

@@ -1,4 +1,4 @@
-import { inventoryLimits } from '@millwright/api/inventory.ts'
+import { inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 
 type BatchOptions<Item> = { bytesOf?: (item: Item) => number; requestBytes?: number }
 

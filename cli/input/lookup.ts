@@ -1,6 +1,6 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { identity } from '@millwright/api/identity.ts'
-import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
+import { type AssetDocument, inventory } from '@millwright/api/inventory/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Session } from '../session/session.ts'

@@ -1,4 +1,4 @@
-import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { assetIds, propertyKey, readAsset } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'

@@ -1,5 +1,5 @@
 import { assetSchema, type JsonSchema } from '@millwright/api/asset-schema.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { usageError } from '../output/error-report.ts'
 import { type Columns, type Row, valueAt } from '../output/table.ts'
 import type { Session } from '../session/session.ts'

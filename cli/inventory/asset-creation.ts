@@ -1,4 +1,4 @@
-import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
+import { type AssetDocument, inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { batches } from '../input/batches.ts'
 import { parsePair, parseValue, readObjects } from '../input/json-input.ts'

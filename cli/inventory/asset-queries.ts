@@ -1,5 +1,5 @@
 import { discovery } from '@millwright/api/discovery.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
 import { type PagingOptions, pagesOf, wholeNumber, withPagingOptions } from '../output/paging.ts'

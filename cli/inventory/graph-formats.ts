@@ -1,4 +1,4 @@
-import type { Relation } from '@millwright/api/inventory.ts'
+import type { Relation } from '@millwright/api/inventory/inventory.ts'
 import { sanitize } from '../output/text.ts'
 import { labelOf } from './asset-labels.ts'
 

@@ -1,4 +1,4 @@
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type Command, Option } from 'commander'
 import { assetId } from '../input/lookup.ts'
 import { wholeNumber } from '../output/paging.ts'

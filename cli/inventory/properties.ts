@@ -1,4 +1,4 @@
-import { inventory, propertyTypes } from '@millwright/api/inventory.ts'
+import { inventory, propertyTypes } from '@millwright/api/inventory/inventory.ts'
 import { type Command, Option } from 'commander'
 import { propertyKey } from '../input/lookup.ts'
 import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'

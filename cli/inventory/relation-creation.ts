@@ -1,5 +1,5 @@
-import { inventory } from '@millwright/api/inventory.ts'
-import type { RelationStatement } from '@millwright/api/inventory-relations.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import type { RelationStatement } from '@millwright/api/inventory/relations.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
 import { batches } from '../input/batches.ts'

@@ -1,4 +1,4 @@
-import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { quoted } from '../input/lookup.ts'
 import type { Columns } from '../output/table.ts'

@@ -1,4 +1,4 @@
-import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'

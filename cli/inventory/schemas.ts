@@ -1,4 +1,4 @@
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { readJson } from '../input/json-input.ts'
 import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'

@@ -1,4 +1,4 @@
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
 import { CommandError, errorText, exitCodes } from '../output/error-report.ts'

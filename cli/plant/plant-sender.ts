@@ -1,7 +1,12 @@
 import type { authorization } from '@millwright/api/authorization.ts'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Client } from '@millwright/api/client.ts'
-import { type AssetDocument, type Entity, type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import {
+  type AssetDocument,
+  type Entity,
+  type inventory,
+  inventoryLimits,
+} from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import {

@@ -1,4 +1,4 @@
-import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from './access/caller.ts'
 import { may } from './access/rights.ts'
 import type { Context } from './service.ts'

@@ -1,6 +1,6 @@
 import { type Contract, type Operation, pathsOf } from '@millwright/api/contract.ts'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import Value from 'typebox/value'

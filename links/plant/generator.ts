@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
+import type { AssetDocument, Entity } from '@millwright/api/inventory/inventory.ts'
 import { areas, catalogue, type Kind, type Product, sites, tags } from './catalogue.ts'
 import { draw, pick } from './draw.ts'
 

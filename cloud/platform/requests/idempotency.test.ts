@@ -4,7 +4,7 @@ import { authorization } from '@millwright/api/authorization.ts'
 import type { Contract } from '@millwright/api/contract.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { identity } from '@millwright/api/identity.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
 import { givenCaller } from './caller.ts'

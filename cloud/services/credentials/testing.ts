@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { credentials } from '@millwright/api/credentials.ts'
 import type { CredentialInstance, NewCredentialInstance } from '@millwright/api/credentials-shapes.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
+import { type AssetDocument, inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'

@@ -1,4 +1,4 @@
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context } from '../../platform/service.ts'

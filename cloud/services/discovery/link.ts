@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { AssetLink } from '@millwright/api/discovery.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
-import type { AssetDocument } from '@millwright/api/inventory.ts'
-import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
+import type { AssetDocument } from '@millwright/api/inventory/inventory.ts'
 import { isAtLeast } from './semantic-version.ts'
 
 /** Interfaces of asset links that a gateway supports, without the vendor prefix. */

@@ -1,6 +1,6 @@
 import type { discovery } from '@millwright/api/discovery.ts'
 import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts'
-import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'

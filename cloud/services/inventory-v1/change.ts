@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { assetLimits } from '@millwright/api/asset-schema.ts'
-import { managementStates, reachabilityStates, trustStates } from '@millwright/api/inventory.ts'
+import { managementStates, reachabilityStates, trustStates } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import {
   type Document,

@@ -1,6 +1,6 @@
 import type { Client } from '@millwright/api/client.ts'
 import { pageLimits } from '@millwright/api/envelope.ts'
-import type { inventory, Relation } from '@millwright/api/inventory.ts'
+import type { inventory, Relation } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
 import { parentPredicates, placementOf, toV1 } from './asset.ts'

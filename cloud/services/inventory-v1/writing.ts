@@ -1,4 +1,4 @@
-import { inventoryLimits } from '@millwright/api/inventory-shapes.ts'
+import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import { type FieldError, Problem, problemFrom } from '@millwright/api/problem.ts'
 import { type Document, isObject, type PlainObject } from '../../platform/plain-object.ts'
 import { pointerToV1 } from './asset.ts'

@@ -1,4 +1,4 @@
-import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
 import { assetHandlers } from './assets/handlers.ts'

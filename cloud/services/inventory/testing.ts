@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import { type Entity, inventory } from '@millwright/api/inventory.ts'
+import { type Entity, inventory } from '@millwright/api/inventory/inventory.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
 import { findAccessGroupByName } from '../../platform/access/store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Entity, inventory, type Relation } from '@millwright/api/inventory.ts'
+import { type Entity, inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { dynamicStatement } from '../../platform/database/statement.ts'

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { identity } from '@millwright/api/identity.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { GatewayKey, onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { calculateJwkThumbprint, compactVerify, importJWK, type JWK } from 'jose'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import type { PropertyTable } from '../../../platform/filter/filter.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'

@@ -1,4 +1,4 @@
-import type { CustomProperty, inventory } from '@millwright/api/inventory.ts'
+import type { CustomProperty, inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { record } from '../../../platform/audit/audit.ts'

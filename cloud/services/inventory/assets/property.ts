@@ -1,4 +1,4 @@
-import type { CustomProperty } from '@millwright/api/inventory.ts'
+import type { CustomProperty } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { timeOf } from '../../../platform/filter/filter.ts'
 

@@ -1,4 +1,4 @@
-import type { Entity, managementStates, reachabilityStates } from '@millwright/api/inventory.ts'
+import type { Entity, managementStates, reachabilityStates } from '@millwright/api/inventory/inventory.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { type Statement, statement } from '../../../platform/database/statement.ts'
 import type { RelationRow } from '../relations/relation.ts'

@@ -1,4 +1,4 @@
-import type { Entity } from '@millwright/api/inventory.ts'
+import type { Entity } from '@millwright/api/inventory/inventory.ts'
 import type { RelationRow } from '../relations/relation.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Entity, inventory } from '@millwright/api/inventory.ts'
-import { inventoryLimits } from '@millwright/api/inventory.ts'
+import type { Entity, inventory } from '@millwright/api/inventory/inventory.ts'
+import { inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Caller } from '../../../platform/access/caller.ts'

@@ -1,4 +1,4 @@
-import type { Entity } from '@millwright/api/inventory.ts'
+import type { Entity } from '@millwright/api/inventory/inventory.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { dynamicStatement } from '../../../platform/database/statement.ts'
 import type { Side } from '../relations/relation-store.ts'

@@ -1,4 +1,4 @@
-import { type Entity, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type Entity, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import {

@@ -1,4 +1,4 @@
-import type { inventory } from '@millwright/api/inventory.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import { emit } from '../../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../../platform/http/etag.ts'

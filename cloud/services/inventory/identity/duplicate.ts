@@ -1,4 +1,4 @@
-import type { Duplicate } from '@millwright/api/inventory-identity.ts'
+import type { Duplicate } from '@millwright/api/inventory/identity.ts'
 import type { StoredIdentifier, WriteSource } from '../writes/write.ts'
 import type { DuplicateRow, Evidence, Pair, Suspicion } from './duplicate-store.ts'
 import type { Identity } from './identifier.ts'

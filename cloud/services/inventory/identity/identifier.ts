@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import { storableText } from '../../../platform/database/json.ts'
 import { cutToBytes, isObject, mapMembers } from '../assets/document.ts'
 import type { StoredIdentifier } from '../writes/write.ts'

@@ -1,5 +1,5 @@
-import type { inventory } from '@millwright/api/inventory.ts'
-import type { IdentityConflict } from '@millwright/api/inventory-identity.ts'
+import type { IdentityConflict } from '@millwright/api/inventory/identity.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { readableGroups } from '../visibility.ts'
 import { type IdentityConflictRow, listIdentityConflicts } from './identity-conflict-store.ts'

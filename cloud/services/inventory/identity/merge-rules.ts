@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Entity } from '@millwright/api/inventory.ts'
+import type { Entity } from '@millwright/api/inventory/inventory.ts'
 import { canonical } from '../assets/asset.ts'
 import { type Document, isObject, objectsOf, type PlainObject } from '../assets/document.ts'
 import type { RelationInput, RelationRow } from '../relations/relation.ts'

@@ -1,5 +1,5 @@
-import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
-import type { StatementResult } from '@millwright/api/inventory-relations.ts'
+import { type inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
+import type { StatementResult } from '@millwright/api/inventory/relations.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { requirePermission } from '../../../platform/access/permission-denied.ts'

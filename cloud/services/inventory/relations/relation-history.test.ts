@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Relation } from '@millwright/api/inventory.ts'
+import type { Relation } from '@millwright/api/inventory/inventory.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { asset, createAssets } from '../testing.ts'
 

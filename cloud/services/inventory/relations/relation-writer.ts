@@ -1,5 +1,5 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
-import type { RelationStatement, StatementResult } from '@millwright/api/inventory-relations.ts'
+import type { RelationStatement, StatementResult } from '@millwright/api/inventory/relations.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'

@@ -1,4 +1,4 @@
-import type { Entity, Relation, RelationChange, SourceType } from '@millwright/api/inventory.ts'
+import type { Entity, Relation, RelationChange, SourceType } from '@millwright/api/inventory/inventory.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 

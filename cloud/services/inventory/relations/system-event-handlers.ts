@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { inventory, SourceType } from '@millwright/api/inventory.ts'
+import type { inventory, SourceType } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { record } from '../../../platform/audit/audit.ts'

@@ -1,4 +1,4 @@
-import type { inventory } from '@millwright/api/inventory.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import { storableText } from '../../../platform/database/json.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { normaliseAsset } from '../assets/asset.ts'

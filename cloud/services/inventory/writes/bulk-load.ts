@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
+import type { AssetDocument, Entity } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { listAccessGroups } from '../../../platform/access/store.ts'

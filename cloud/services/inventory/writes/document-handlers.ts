@@ -1,4 +1,4 @@
-import type { inventory } from '@millwright/api/inventory.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Handlers } from '../../../platform/service.ts'
 import { propertyText } from '../assets/property.ts'

@@ -1,4 +1,4 @@
-import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'

@@ -1,5 +1,5 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
-import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
+import type { AssetDocument, inventory, Source } from '@millwright/api/inventory/inventory.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'

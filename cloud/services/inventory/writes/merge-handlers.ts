@@ -1,4 +1,4 @@
-import type { inventory } from '@millwright/api/inventory.ts'
+import type { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { permissionDeniedIn } from '../../../platform/access/permission-denied.ts'

@@ -1,4 +1,4 @@
-import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import { may } from '../../../platform/access/rights.ts'
 import { newId } from '../../../platform/database/id.ts'

@@ -1,5 +1,5 @@
 import { BackOff } from '@millwright/api/back-off.ts'
-import { inventory, inventoryLimits, type OperationStatus } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits, type OperationStatus } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { may } from '../../../platform/access/rights.ts'

@@ -1,4 +1,4 @@
-import type { GraphNode } from '@millwright/api/inventory.ts'
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { type ChangeKind, type GraphData, keyOf } from './graph-data.ts'
 
 /** Properties that nodes can be coloured by. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { GraphNode } from '@millwright/api/inventory.ts'
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { entryOf, legendOf, otherValue, unsetValue } from './graph-colours.ts'
 import { assetKey, compareGraphs, graphOf, labelOf, mergeGraphs, neighboursOf, nodesNamed } from './graph-data.ts'
 import { initialPositions, layoutRequestOf, numbersPerNode } from './layout.ts'

@@ -1,4 +1,4 @@
-import type { Entity, GraphEdge, GraphNode } from '@millwright/api/inventory.ts'
+import type { Entity, GraphEdge, GraphNode } from '@millwright/api/inventory/inventory.ts'
 
 /** A graph: nodes by key, relations by id. */
 export type GraphData = {

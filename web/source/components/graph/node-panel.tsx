@@ -1,4 +1,4 @@
-import type { GraphNode } from '@millwright/api/inventory.ts'
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { iconArrowLeft } from '@siemens/ix-icons/icons'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'

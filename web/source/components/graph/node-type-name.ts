@@ -1,4 +1,4 @@
-import type { GraphNode } from '@millwright/api/inventory.ts'
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetTypeName } from '../values/asset-type-names.ts'
 import { graphMessages } from './messages.ts'

@@ -1,4 +1,4 @@
-import type { Duplicate } from '@millwright/api/inventory-identity.ts'
+import type { Duplicate } from '@millwright/api/inventory/identity.ts'
 import { iconSuccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-import type { CustomProperty } from '@millwright/api/inventory.ts'
+import type { CustomProperty } from '@millwright/api/inventory/inventory.ts'
 import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-import type { GraphNode } from '@millwright/api/inventory.ts'
+import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'

@@ -1,4 +1,4 @@
-import type { Entity, RelationChange } from '@millwright/api/inventory.ts'
+import type { Entity, RelationChange } from '@millwright/api/inventory/inventory.ts'
 import { type PagedList, usePagedList } from '../../../app/api/paged-list.ts'
 import { labelOf } from '../../../components/graph/graph-data.ts'
 import { assetEvents, relationEvents } from '../asset-data.ts'

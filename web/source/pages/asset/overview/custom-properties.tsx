@@ -1,4 +1,4 @@
-import type { CustomProperty } from '@millwright/api/inventory.ts'
+import type { CustomProperty } from '@millwright/api/inventory/inventory.ts'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'

@@ -1,4 +1,4 @@
-import type { Entity, GraphNode, Relation } from '@millwright/api/inventory.ts'
+import type { Entity, GraphNode, Relation } from '@millwright/api/inventory/inventory.ts'
 import { useQueries } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Failure } from '../../../app/api/failure.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { closed, data, Uuid } from './envelope.ts'
-import { Predicate } from './inventory-relations.ts'
+import { closed, data, Uuid } from '../envelope.ts'
+import { Predicate } from './relations.ts'
 import {
   Accepted,
   Document,
@@ -12,7 +12,7 @@ import {
   responsible,
   trustStates,
   waitHeaders,
-} from './inventory-shapes.ts'
+} from './shapes.ts'
 
 /** The write of a complete asset document, for version 1 of the inventory. */
 export const wholeOperations = {

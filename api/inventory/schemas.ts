@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { closed, data, page, pageQuery } from './envelope.ts'
-import { Document } from './inventory-shapes.ts'
+import { closed, data, page, pageQuery } from '../envelope.ts'
+import { Document } from './shapes.ts'
 
 /** Operations on asset schemas. */
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { closed, data, Uuid } from './envelope.ts'
-import { inventoryLimits } from './inventory-shapes.ts'
+import { closed, data, Uuid } from '../envelope.ts'
+import { inventoryLimits } from './shapes.ts'
 
 /** Operations for observations of other services. Repeating one only updates timestamps. */
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { accepted, byId, Document, inventoryLimits } from './inventory-shapes.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
+import { accepted, byId, Document, inventoryLimits } from './shapes.ts'
 
 /** Operations on the identity of assets: possible duplicates, merge, undo and split. */
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, data, Timestamp } from './envelope.ts'
-import { inventoryLimits } from './inventory-shapes.ts'
+import { closed, data, Timestamp } from '../envelope.ts'
+import { inventoryLimits } from './shapes.ts'
 
 /** Settings of the inventory of a tenant. */
 

@@ -1,14 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import {
-  byId,
-  caseInsensitive,
-  cursorQuery,
-  filterText,
-  inventoryLimits,
-  oneOf,
-  sourceTypes,
-} from './inventory-shapes.ts'
+import { closed, data, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
+import { byId, caseInsensitive, cursorQuery, filterText, inventoryLimits, oneOf, sourceTypes } from './shapes.ts'
 
 /** Operations on relations between assets, and between assets and nodes of other systems. */
 

@@ -1,12 +1,13 @@
 import { type Static, type TProperties, Type } from 'typebox'
-import { assetLimits } from './asset-schema.ts'
-import { contract } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { graphOperations } from './inventory-graph.ts'
-import { identityOperations } from './inventory-identity.ts'
-import { relationOperations } from './inventory-relations.ts'
-import { schemaOperations } from './inventory-schemas.ts'
-import { settingsOperations } from './inventory-settings.ts'
+import { assetLimits } from '../asset-schema.ts'
+import { contract } from '../contract.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
+import { wholeOperations } from './document-write.ts'
+import { graphOperations } from './graph.ts'
+import { identityOperations } from './identity.ts'
+import { relationOperations } from './relations.ts'
+import { schemaOperations } from './schemas.ts'
+import { settingsOperations } from './settings.ts'
 import {
   accepted,
   byId,
@@ -23,13 +24,12 @@ import {
   responsible,
   sourceTypes,
   trustStates,
-} from './inventory-shapes.ts'
-import { systemEventOperations } from './inventory-system-events.ts'
-import { visibilityOperations } from './inventory-visibility.ts'
-import { wholeOperations } from './inventory-whole.ts'
+} from './shapes.ts'
+import { systemEventOperations } from './system-events.ts'
+import { visibilityOperations } from './visibility.ts'
 
-export type { GraphEdge, GraphNode } from './inventory-graph.ts'
-export { type Entity, entityTypes, Predicate, Relation, RelationChange } from './inventory-relations.ts'
+export type { GraphEdge, GraphNode } from './graph.ts'
+export { type Entity, entityTypes, Predicate, Relation, RelationChange } from './relations.ts'
 export {
   type AssetDocument,
   inventoryLimits,
@@ -38,7 +38,7 @@ export {
   type SourceType,
   sourceTypes,
   trustStates,
-} from './inventory-shapes.ts'
+} from './shapes.ts'
 
 /** The source of a write. Plain text is the value of a discovery. */
 const Source = Type.Union([

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { closed, data, Timestamp, Uuid } from './envelope.ts'
-import { entityTypes, Relation } from './inventory-relations.ts'
+import { closed, data, Timestamp, Uuid } from '../envelope.ts'
+import { entityTypes, Relation } from './relations.ts'
 import {
   byId,
   caseInsensitive,
@@ -10,7 +10,7 @@ import {
   managementStates,
   oneOf,
   reachabilityStates,
-} from './inventory-shapes.ts'
+} from './shapes.ts'
 
 /** Operations on the graph of assets, now and at an earlier time. */
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import type { Operation } from './contract.ts'
-import { closed, data, Uuid } from './envelope.ts'
+import type { Operation } from '../contract.ts'
+import { closed, data, Uuid } from '../envelope.ts'
 
 /** Schemas that the parts of the inventory contract share. */
 
