@@ -21,7 +21,7 @@ type Line = { used: number; waiting: Waiter[] }
  */
 export class Semaphore {
   readonly #options: Required<SemaphoreOptions>
-  /** The keys with work, the next one to be served first. */
+  /** The queues of keys that have work, in the order in which the keys take turns. */
   readonly #lines = new Map<string, Line>()
   #used = 0
 

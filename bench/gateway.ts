@@ -10,7 +10,7 @@ const links = 1_000
 const registeringAtOnce = 50
 const devices = 100_000
 const goals = { restMebibytes: 150, scanMebibytes: 400 } as const
-/** Memory of a burst is released within 15 seconds. */
+/** The pause before memory is measured. The gateway releases the memory of a burst within 15 seconds. */
 const restMs = 30_000
 
 /** The memory of a gateway: with a thousand links, and while it scans a large plant. */

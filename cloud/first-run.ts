@@ -38,9 +38,10 @@ export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: 
 }
 
 /**
- * Creates the first accounts. Returns undefined if the tenant has users already. The file appears after the commit, so
- * that its content works. The credentials are stored in a draft before the commit: after a crash in between, the next
- * start finds them there. If two processes start at the same time, one creates them.
+ * Creates the first accounts. Returns undefined if the tenant has users already. The credentials are written to a draft
+ * file before the commit. The draft gets its final name after the commit, so the file never contains credentials that
+ * do not work. After a crash in between, the next start finds the draft. If two processes start at the same time, one
+ * of them creates the accounts.
  */
 export async function ensureAdministrator(
   database: Database,

@@ -4,7 +4,8 @@ import { root } from './checks.ts'
 
 /**
  * Runs the received test files one after the other in one process, so that the modules of a hub are loaded once. Each
- * file is a test of that name, so that its hooks apply only to it. `test-report.ts` reports the results.
+ * file runs inside a test with the name of the file, so that the hooks of a file apply only to that file.
+ * `test-report.ts` reports the results.
  */
 
 export type Assignment = { file: string; arrangement: 'one process' | 'split' }

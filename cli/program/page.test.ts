@@ -21,7 +21,7 @@ before(async () => {
 after(() => platform[Symbol.asyncDispose]())
 
 describe('the how-to guide of the command line', () => {
-  test('has more than 30 examples', () => assert.ok(examples.length > 30))
+  test('the how-to guide of the command line has more than 30 examples', () => assert.ok(examples.length > 30))
 
   for (const line of examples) {
     test(line, async () => {

@@ -66,7 +66,7 @@ function namesDevice({ address, identifiers }: Target): boolean {
   return Object.keys(address).length > 0 || identifiers.length > 0
 }
 
-/** The index of the device of a target: from its number, MAC address or serial number. */
+/** Returns the index of the device that a target refers to by number, MAC address or serial number. */
 export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 'seed'>): number | undefined {
   if (typeof address.device === 'number' && address.seed === seed) return address.device
   const texts = identifiers.flatMap(({ mac_address, serial_number }) => [mac_address, serial_number])

@@ -7,7 +7,7 @@ import type { PassageKind } from './passages.ts'
 export type Rule = {
   pattern: RegExp
   hint: string
-  /** The kinds of text that the rule applies to; all kinds of sentences when absent. */
+  /** The kinds of text that the rule applies to. If absent, the rule applies to all kinds. */
   kinds?: readonly PassageKind[]
 }
 

@@ -53,8 +53,12 @@ function tokenAt(text: string, index: number): ScannedToken {
   const digits = matchAt(numeric, text, index)
   if (digits !== undefined) return { ...readNumber(digits), length: digits.length }
   const strange = String.fromCodePoint(text.codePointAt(index) ?? 0).toWellFormed()
-  const hint = character === '"' ? '; text goes in single quotes' : ''
-  return { kind: 'wrong', text: `${JSON.stringify(strange)} has no meaning here${hint}`, length: strange.length }
+  const hint = character === '"' ? '; write text in single quotes' : ''
+  return {
+    kind: 'wrong',
+    text: `${JSON.stringify(strange)} is not part of the filter language${hint}`,
+    length: strange.length,
+  }
 }
 
 /** Scanned by hand: a regular expression could backtrack and treat the first half of an escaped quote as the end. */

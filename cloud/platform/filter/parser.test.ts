@@ -41,11 +41,14 @@ describe('filter parser', () => {
     ['', 'Column 1: expected a property, "not", "(" or a function, found the end of the filter'],
     ['   ', 'Column 4: expected a property, "not", "(" or a function, found the end of the filter'],
     ['name', 'Column 5: expected an operator (eq, ne, gt, ge, lt, le, in), found the end of the filter'],
-    [`name = 'x'`, 'Column 6: expected an operator (eq, ne, gt, ge, lt, le, in), but "=" has no meaning here'],
+    [
+      `name = 'x'`,
+      'Column 6: expected an operator (eq, ne, gt, ge, lt, le, in), but "=" is not part of the filter language',
+    ],
     [`name eq`, 'Column 8: expected text in single quotes, a number, true, false or null, found the end of the filter'],
     [
       `name eq "x"`,
-      'Column 9: expected text in single quotes, a number, true, false or null, but "\\"" has no meaning here; text goes in single quotes',
+      'Column 9: expected text in single quotes, a number, true, false or null, but "\\"" is not part of the filter language; write text in single quotes',
     ],
     [`name eq x`, 'Column 9: expected text in single quotes, a number, true, false or null, found "x"'],
     [
@@ -103,7 +106,10 @@ describe('filter parser', () => {
       'Column 6: expected text in single quotes, a number, true, false or null, but a number has at most 64 characters, and an exponent of at most 300',
     ],
     [`a eq '😀😀' b`, 'Column 11: expected "and", "or" or the end of the filter, found "b"'],
-    [`a/ eq 1`, 'Column 2: expected an operator (eq, ne, gt, ge, lt, le, in), but "/" has no meaning here'],
+    [
+      `a/ eq 1`,
+      'Column 2: expected an operator (eq, ne, gt, ge, lt, le, in), but "/" is not part of the filter language',
+    ],
     [`a eq 1 ) '`, 'Column 8: expected "and", "or" or the end of the filter, found ")"'],
   ]
   for (const [text, detail] of wrong) {

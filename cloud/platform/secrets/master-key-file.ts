@@ -85,6 +85,6 @@ async function flushFolder(path: string): Promise<void> {
 function cannotWrite(path: string, error: unknown): StartError {
   const { code } = error as NodeJS.ErrnoException
   return new StartError(
-    `The master key ${path} cannot be written (${code}): check the owner of its folder and the space there, or set MILLWRIGHT_HOME to another folder.`,
+    `The master key ${path} cannot be written (${code}): check the owner of its folder and the free disk space, or set MILLWRIGHT_HOME to another folder.`,
   )
 }

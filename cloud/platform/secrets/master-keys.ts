@@ -78,8 +78,8 @@ export class MasterKeys {
   }
 
   /**
-   * A key other than the current one. In the file it is added before all others. In the environment the operator must
-   * set it.
+   * Returns a master key other than `present`. If the file has no newer key, a new key is added before all others. In
+   * the environment, the operator must set the new key. With Vault, a new key is created.
    */
   async next(present: string | undefined): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()

@@ -52,7 +52,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     return readNote({ database: hub.context.database, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
   }
 
-  test('replaces a key file, and later processes need only the address of the server', async () => {
+  test('moves the master key from a file to Vault, and later processes need no key file', async () => {
     const id = await writeNote(hub.context, hub.tenant, 'from before')
     const both = await withVault({}, file.path)
     const { from, to } = await hub.asOwner((owner) => rotateMasterKey(owner, { masterKeys: both }))

@@ -66,7 +66,10 @@ export type TestCaller = {
 
 const baseUrl = 'http://millwright.test'
 
-/** The arrangement of this run of a test file. A file can run twice in one process. */
+/**
+ * Returns whether this run of a test file uses one process or splits the services over several. The value is read for
+ * each run, because a file can run twice in one process.
+ */
 function arrangementOfRun(): Arrangement {
   return process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
 }

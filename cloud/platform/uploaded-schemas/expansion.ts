@@ -66,7 +66,7 @@ class Expansion {
   readonly #root: Node
   readonly #targets = new Map<string, Node>()
   readonly #base: { id: string; size: number } | undefined
-  /** Sizes by node and remaining levels; undefined while they are computed. */
+  /** The expanded size of each node, by the number of remaining levels. A size is undefined while it is computed. */
   readonly #sizes = new Map<Node, (number | undefined)[]>()
   #chain = 0
 

@@ -40,7 +40,7 @@ const inlineTime: SchemaTime = {
 const turns = new Semaphore({
   capacity: 1,
   waitingPerKey: limits.waitingPerTenant,
-  refusal: `${limits.waitingPerTenant} requests of this tenant wait already for validation with an uploaded schema. Send fewer requests at once`,
+  refusal: `${limits.waitingPerTenant} requests of this tenant are already waiting for validation with an uploaded schema. Send fewer requests at once`,
 })
 
 let worker: ChildProcess | undefined

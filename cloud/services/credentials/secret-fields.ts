@@ -45,7 +45,7 @@ export class SecretFields {
     return value
   }
 
-  /** Returns all schemas that can apply together with these, including all choices. */
+  /** Returns all schemas that can apply to the same value as the given schemas, including every alternative. */
   #applying(from: readonly Node[]): Node[] {
     return reached(from, (node) => [...this.#always(node), ...choicesOf(node)])
   }

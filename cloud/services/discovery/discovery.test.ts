@@ -136,7 +136,7 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
-  test('refuses an upload with a lease that never held its job', async () => {
+  test('refuses an upload with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
     await hub.settle()
     const { content } = await admin.workflows.listJobs({ query: { clientId: gateway.id, sort: 'desc', limit: 1 } })
@@ -376,7 +376,7 @@ describe('discovery', () => {
     assert.deepEqual(await errorsOf([]), [' type'])
   })
 
-  test('points to the field of a changed schedule', async () => {
+  test('names the invalid field when a changed schedule is refused', async () => {
     const { jobId } = await create()
     const errorsOf = async (data: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'updateDiscovery', { params: { jobId }, body: { data } })

@@ -19,7 +19,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       if (!(await isOwn(context, caller, { runId: id, gatewayId })))
         throw new Problem('not_found', `The gateway has no run ${id}`)
       if (!(await database.read(caller, (handle) => wasLeased(handle, id, { jobId, lease }))))
-        throw new Problem('lease_lost', `Job ${jobId} was never held by the lease ${lease}. Lease the job first.`)
+        throw new Problem('lease_lost', `The lease ${lease} was never issued for job ${jobId}. Lease the job first.`)
       await storeUpload(context, caller, {
         uploadKey: { runId: id, lease, sequence },
         upload: { assets, errors, ...tried },

@@ -138,7 +138,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     await move(linkAssetId, 'hall-1')
   })
 
-  test('sends events of assets without the gateway that reported them, when the caller cannot read it', async () => {
+  test('omits the id of the reporting gateway from asset events if the caller cannot read the gateway', async () => {
     const sources = async () => {
       const { data } = await reader.events.listEvents({ query: { limit: 100 } })
       const created = data.filter(

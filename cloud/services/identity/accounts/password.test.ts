@@ -54,7 +54,7 @@ test('accepts the same characters in another Unicode composition', async () => {
   assert.equal(await isPassword('ein schöner Tag', await hashPassword('ein scho\u0308ner Tag')), true)
 })
 
-test('accepts a hash with other parameters', async () => {
+test('verifies a password hash that was created with other argon2id parameters', async () => {
   const nonce = Buffer.from('somesaltsomesalt')
   const tag = argon2Sync('argon2id', {
     message: 'password',

@@ -20,7 +20,7 @@ test('accepts a form only from the same browser, for the same request, within an
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }, Date.now() + 3_700_000), false)
 })
 
-test('accepts an earlier form after a later one was created in the same browser', () => {
+test('accepts the proof of a sign-in form after a second form was opened in the same browser', () => {
   const first = createFormProof(secrets, 'a=1', undefined)
   const second = createFormProof(secrets, 'b=2', first.browser)
   assert.equal(second.browser, first.browser)

@@ -276,9 +276,9 @@ function objectOf(value: unknown): PlainObject {
 }
 
 /**
- * The firmware version of an asset: the version of its first firmware component, from its software identifier, else from
- * its product. An asset that is firmware has its own version. The product version of a device is that of its hardware, so
- * it is not used.
+ * Returns the firmware version of an asset: the version of its first firmware component, from the software identifier
+ * or else from the product of the component. If the asset itself is firmware, its own version is used. The product
+ * version of a device is not used, because it is the version of the hardware.
  */
 export function firmwareVersionOf(document: PlainObject): string | null {
   const component = objectsOf(document.software_components).find(isFirmware)

@@ -114,7 +114,7 @@ export function relationsAfterMerge({ assetId, otherId, relations, current }: Me
 export type UndoneRelations = MergedPair & {
   /** The relations that the other asset had when it was merged. */
   ended: readonly RelationRow[]
-  /** The ids of those that this asset had too. */
+  /** The ids of those ended relations that this asset had before the merge too. */
   united: readonly string[]
   /** The relations of this asset now that equal one of the redirected relations. */
   current: readonly RelationRow[]

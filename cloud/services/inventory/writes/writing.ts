@@ -28,8 +28,9 @@ export type Writing = {
 /** The rules of one kind of write. */
 export type KindRules<Payload> = {
   /**
-   * Whether the write needs its own transaction. Writes that move identifiers between assets do, because other writes
-   * of the batch rely on their owners. Writes that read stored relations do, because those of a batch are saved at its end.
+   * Whether the write needs its own transaction. This is true for two kinds of writes. A write that moves identifiers
+   * between assets would change the owners of identifiers that other writes of the batch rely on. A write that reads
+   * stored relations would miss relations of the batch, because they are saved at the end of the batch.
    */
   isAlone: boolean
   needs(payload: Payload): Needs

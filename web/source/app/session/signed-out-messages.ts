@@ -17,7 +17,7 @@ export const signedOutMessages = messages({
     firstUser: 'Sign in as admin. The generated password is in:',
     firstFile: 'in the data folder of the server:',
     firstFolder: 'in its start directory, unless',
-    firstElse: 'is set. Change the password after sign-in and delete the file.',
+    firstElse: 'sets another folder. Change the password after sign-in and delete the file.',
     startupFailed: 'The console could not be opened',
     wrongAddress: 'Sign-in is not possible at this address',
     needsHttps: 'Sign-in requires HTTPS. Use a reverse proxy with TLS and set MILLWRIGHT_BASE_URL.',
@@ -39,7 +39,7 @@ export const signedOutMessages = messages({
     firstUser: 'Melden Sie sich als admin an. Das generierte Passwort finden Sie in:',
     firstFile: 'im Datenordner des Servers:',
     firstFolder: 'im Startverzeichnis, sofern nicht',
-    firstElse: 'gesetzt ist. Ändern Sie das Passwort nach der Anmeldung und löschen Sie die Datei.',
+    firstElse: 'einen anderen Ordner festlegt. Ändern Sie das Passwort nach der Anmeldung und löschen Sie die Datei.',
     startupFailed: 'Die Konsole konnte nicht geöffnet werden',
     wrongAddress: 'Anmeldung an dieser Adresse nicht möglich',
     needsHttps:

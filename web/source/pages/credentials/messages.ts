@@ -55,7 +55,7 @@ export const credentialMessages = messages({
     uri: 'Schema URI',
     uriHint: 'URI that the asset link uses for this schema. The URI is never fetched.',
     schema: 'JSON Schema',
-    schemaHint: 'Fields with writeOnly or the format password are secret.',
+    schemaHint: 'A field is secret if the schema sets writeOnly: true or format: password.',
     notJson: 'Not valid JSON',
     required: 'Required',
     notNumber: 'Not a number',
