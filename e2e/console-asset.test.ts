@@ -357,7 +357,7 @@ describe('asset pages and topology in the console', () => {
         await assertAxeClean(page, `${tab}, ${options.colorScheme}`)
       }
       await page.goto(`/console/assets/${id}?tab=history&view=relations`)
-      await page.getByRole('row', { name: /Added CloudConnection is_part_of A line/ }).waitFor()
+      await page.getByRole('row', { name: /Added Outgoing is_part_of A line/ }).waitFor()
       await assertAxeClean(page, `relation history, ${options.colorScheme}`)
       await page.goto('/console/topology')
       await nodes(page).getByText('A line').waitFor()
