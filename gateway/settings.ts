@@ -46,7 +46,7 @@ export const gatewaySettings = {
   configFile: {
     variable: 'MILLWRIGHT_GATEWAY_CONFIG',
     fallback: '',
-    help: 'The gateway-config.json of the platform; default: the file in the home',
+    help: 'Configuration file from the platform; default: gateway-config.json in the home',
     parse: (text: string) => text,
   },
   registryHost: {

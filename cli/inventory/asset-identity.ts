@@ -52,7 +52,7 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
     withPagingOptions(
       assets
         .command('identity-conflicts')
-        .description('list devices found with an identifier of an asset that their gateway cannot write'),
+        .description('list discovered devices whose identifier belongs to an asset that the gateway cannot write'),
     ),
     terminal,
     async ({ api, output }, options: PagingOptions) => {
