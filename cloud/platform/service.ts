@@ -28,25 +28,32 @@ export type Context = {
   readonly peers: Peers
   readonly settings: Settings
   readonly log: Log
-  /** Aborted when the process stops: a waiting operation then responds with what it has. */
+  /** Aborted when the process stops. A waiting operation then responds with the data that it has. */
   readonly stopping: AbortSignal
 }
 
-/** Calls another service through its contract, in this process or over HTTP, in the same way. */
+/**
+ * `Peers` returns a client for the contract of another service. Calls work in the same way in this process and over
+ * HTTP.
+ */
 export type Peers = <C extends Contract>(contract: C, caller: Caller) => Client<C>
 
 /** The configuration that services can read. */
 export type Settings = {
-  /** The origin of the platform: issuer of tokens, base of links. Defined once the server listens. */
+  /**
+   * The origin of the platform. It is the issuer of tokens and the base of links. It is defined once the server
+   * listens.
+   */
   baseUrl: string
   readonly tokenLifetimeSeconds: number
 }
 
-/** A caller without a token, at an operation that is open to all. */
+/** A caller without a token. Only public operations accept it. */
 export type AnonymousCaller = { readonly request: Caller['request'] }
 
 /**
- * A response with its own status or headers. A handler can return the body alone if its contract declares one status.
+ * `Answer` is a response with its own status or headers. A handler can return only the body if its contract declares
+ * one status.
  */
 export class Answer<Body = unknown> {
   readonly status: number
@@ -65,13 +72,13 @@ export function answer<Body = undefined>(status: number, body?: Body, headers?: 
 }
 
 /**
- * A body that is JSON text already, because documents are stored as text and need no parsing. In strict mode the text
- * is validated against the contract.
+ * `JsonText` is a body that is already JSON text. Documents are stored as text, so they need no parsing. In strict mode
+ * the text is validated against the contract.
  */
 export class JsonText {
   readonly #parts: readonly string[]
 
-  /** In parts, to avoid joining large texts. */
+  /** Takes the text in parts, so that large texts need not be joined. */
   constructor(...parts: readonly string[]) {
     this.#parts = parts
   }
@@ -81,8 +88,8 @@ export class JsonText {
   }
 
   /**
-   * The bytes to send. Joining many parts into one string would copy them and use the width of the widest character: a
-   * page of assets with one umlaut would take eight times as long.
+   * The content to send. Joining many parts into one string would copy them, and store every character with the width
+   * of the widest one. A page of assets with one umlaut would then take eight times as long.
    */
   get sent(): string | Buffer {
     const [only, ...others] = this.#parts
@@ -94,10 +101,13 @@ export class JsonText {
   }
 }
 
-/** A body in a shape that the caller chose. It is sent as it is and not validated against the contract. */
+/**
+ * `CustomShape` is a body in a format that the caller chose. It is sent unchanged and is not validated against the
+ * contract.
+ */
 export class CustomShape extends JsonText {}
 
-/** A body as plain data, in any representation. */
+/** Converts a body in any representation to plain data. */
 export function plainBody(body: unknown): unknown {
   return body instanceof JsonText ? JSON.parse(body.text) : body
 }
@@ -109,7 +119,7 @@ export type Handler<O extends Operation> = (
 
 export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
 
-/** Throws a problem to refuse a request of the caller before its body is read. */
+/** `BeforeBody` runs before the body of a request is read. It throws a problem to refuse the request. */
 export type BeforeBody = (caller: Caller) => void
 
 /** A service: its contract, its tables and its background tasks. */

@@ -9,12 +9,15 @@ import { isObject, mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
 import { unionErrors } from './union-errors.ts'
 
-/** The number of errors that the response to one request lists. */
+/** The maximum number of errors that the response to one request lists. */
 const reportedErrors = 50
-/** The number of errors of the validator that the reported errors are chosen from. */
+/** The maximum number of errors of the validator that are examined. The reported errors are selected from them. */
 const examinedErrors = 500
 
-/** Bodies are validated as they are. Queries and paths are text and are converted to the types of the contract. */
+/**
+ * `strict` validates bodies and converts no types. Queries and paths are text, so another validator converts them to
+ * the types of the contract.
+ */
 const strict = createAjv({ coerceTypes: false })
 const coercing = createAjv({ coerceTypes: true })
 
@@ -26,7 +29,7 @@ function createAjv(options: { coerceTypes: boolean }): Ajv2020 {
     strictSchema: true,
     strictTypes: false,
     verbose: true,
-    // A test validates the contracts, so that it costs no time at a start.
+    // A test validates the schemas of the contracts, so that a start need not do it.
     validateSchema: false,
   })
   // The package is CommonJS: its function is `default.default`.
@@ -52,7 +55,7 @@ export type RawInput = {
   query?: unknown
   body?: unknown
   headers?: Record<string, string | undefined>
-  /** Set by the validation, for operations with `batchItems`. */
+  /** The errors of the items of a batch. The validation sets them for operations with `batchItems`. */
   itemErrors?: ItemErrors
 }
 
@@ -87,7 +90,7 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
   }
 }
 
-/** Separates the errors below the items of a batch from the errors of the request. */
+/** Separates the errors inside the items of a batch from the errors of the whole request. */
 function splitErrors(errors: readonly ErrorObject[], batchItems: string | undefined) {
   const ofRequest: ErrorObject[] = []
   const ofItems = new Map<number, ErrorObject[]>()
@@ -109,8 +112,8 @@ function splitErrors(errors: readonly ErrorObject[], batchItems: string | undefi
 type ListSchema = { properties?: Record<string, ListSchema>; items?: ListSchema; maxItems?: number }
 
 /**
- * Refuses a body with too many entries in a list. The validator checks all entries of such a list before it reports it.
- * Lists inside the items of a batch are left to the validator, because their errors belong to the item.
+ * Refuses a body with too many entries in a list, because the validator would check all entries before it reports the
+ * length. Lists inside the items of a batch are left to the validator, because their errors belong to the item.
  */
 function refuseLongLists(
   schema: TSchema | undefined,
@@ -143,9 +146,7 @@ function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
   return { part, code, validator: onFirstUse(part === 'body' ? strict : coercing, schema) }
 }
 
-/**
- * Schemas are compiled at first use, because compiling dominates the start time, and most operations are rarely used.
- */
+/** Compiles a schema at its first use. Compiling takes most of the start time, and most operations are rarely used. */
 function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
   let compiled: ValidateFunction | undefined
   return () => {
@@ -169,7 +170,7 @@ function changesValues(schema: TSchema): boolean {
   return isFound
 }
 
-/** Copies the parts of a value that validation may change. The rest is shared. */
+/** Copies the parts of a value that validation may change. The other parts are not copied. */
 export function copiedFor(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !changesValues(schema)) return value
   const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema }
@@ -196,7 +197,10 @@ function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
   return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: told })
 }
 
-/** Validation errors with a JSON pointer each, at most `reportedErrors`. The validator must be verbose. */
+/**
+ * Converts errors of the validator to field errors with a JSON pointer. Returns at most `reportedErrors`. The validator
+ * must be verbose.
+ */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   const examined = errors.slice(0, examinedErrors).filter(({ keyword }) => keyword !== 'if')
   return limitedErrors(unionErrors(examined).slice(0, reportedErrors).values().map(fieldError))
@@ -266,7 +270,7 @@ function escaped(name: unknown): string {
   return String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Validates a response against its contract. Used in every test. */
+/** Validates a response against its contract. Every test uses it. */
 export function answerValidator(contract: Contract, name: string, operation: Operation) {
   const schemas = Object.entries(operation.answers).map(([status, answer]) => {
     const validator = isEmpty(answer) || isMedia(answer) ? undefined : onFirstUse(strict, answer)

@@ -14,13 +14,13 @@ export type Access = FoundAccess & {
   readonly rights: Rights
 }
 
-/** The roles of a token: their names, or also the scope of each. */
+/** The roles of a token. `roles` contains their names. `grants` also contains the scope of each role. */
 export type TokenRoles = { roles: readonly string[]; grants?: readonly GrantedRole[] }
 
 type Options = {
   database: Database
   tenants?: TenantDirectory
-  /** The database to listen to for changes by other processes. Without it, the cache only polls. */
+  /** The address of the database that notifies of changes by other processes. Without it, the cache only polls. */
   address?: Address | undefined
   /** Handlers for other notification channels. */
   otherChannels?: Readonly<Record<string, () => void>>
@@ -34,7 +34,7 @@ type TenantState = {
   /** A cached entry is valid while its tenant has the same generation. */
   generation: symbol
   version: number | undefined
-  /** A version that a notification reported during the first lookup. */
+  /** The smallest version that a cached entry may have. A notification can report it during the first lookup. */
   atLeast: number
   settled: boolean
   loading: Map<string, Promise<Access | undefined>>
@@ -43,15 +43,18 @@ type TenantState = {
 const defaultPollMs = 500
 const defaultEntryLimit = 10_000
 
-/** The limit for cached role lists per principal. The token endpoint issues the same list repeatedly. */
+/**
+ * The maximum number of cached role lists per principal. The cache helps because the token endpoint issues the same
+ * list repeatedly.
+ */
 const narrowedLimit = 32
 
-/** If polls fail for this long, cached entries are not used. */
+/** If all polls fail for this time, the cache does not use its entries. */
 const trustMs = 5_000
 
 /**
  * `AccessCache` holds the rights of principals in memory. A change by this process takes effect at the next request. A
- * change by another process takes effect with its notification or at the next poll, so within a second.
+ * change by another process takes effect when its notification arrives or at the next poll, so within a second.
  */
 export class AccessCache {
   readonly tenants: TenantDirectory
@@ -60,7 +63,7 @@ export class AccessCache {
   readonly #pollMs: number
   readonly #listener: NotificationListener | undefined
   readonly #states: LruMap<TenantState>
-  /** By tenant and principal. */
+  /** The cached access by tenant and principal. */
   readonly #entries: LruMap<{ generation: symbol; access: Access }>
   readonly #narrowed = new WeakMap<Access, LruMap<Rights>>()
   #confirmedAtMs = performance.now()
@@ -109,15 +112,15 @@ export class AccessCache {
   }
 
   /**
-   * The same within a transaction: access that is not cached is read in it. A caller that holds locks must not wait for
-   * another connection, because the holders of connections may wait for the locks.
+   * Returns the access of a principal, like `of`, but reads missing entries in the given transaction. A caller that
+   * holds locks must not wait for another connection, because the holders of connections may wait for these locks.
    */
   async within(tx: Transaction, principalId: string): Promise<Access | undefined> {
     const state = this.#stateOf(tx.tenantId)
     return this.#cached(state, tx.tenantId, principalId) ?? this.#lookUp(state, tx, principalId)
   }
 
-  /** Returns the rights of a token: the roles that it was issued with, as far as the principal still holds them. */
+  /** Returns the rights of a token. A role of the token counts only while the principal still holds it. */
   effective(access: Access, { roles, grants }: TokenRoles): Rights {
     if (access.principal.disabled) return noRights
     const key = grants === undefined ? roles.join(' ') : JSON.stringify(grants)
@@ -135,7 +138,7 @@ export class AccessCache {
     return rights
   }
 
-  /** Compares the cached versions with the database. The timer calls it; tests can call it too. */
+  /** Compares the cached versions with the database. The timer calls this method. Tests can call it too. */
   async poll(): Promise<void> {
     const startedAtMs = performance.now()
     const handle = this.#listener?.handle
@@ -162,7 +165,8 @@ export class AccessCache {
 
   #tick(): void {
     const now = performance.now()
-    // A poll that is blocked by a dead connection does not prevent the next one from using another connection.
+    // A poll that hangs on a dead connection must not block later polls. After `trustMs`, the next poll uses another
+    // connection.
     if (this.#polling !== undefined && now - this.#polling.startedAtMs < trustMs) return
     const done = this.poll()
       .catch((error: unknown) => this.#log.warn({ error }, 'The poll for changes of access failed'))
@@ -208,7 +212,7 @@ export class AccessCache {
   }
 
   #store(state: TenantState, tenantId: string, access: Access): void {
-    // Access changed during the lookup: its result is for the callers that waited for it, and is not cached.
+    // If access changed during the lookup, only the callers that waited for the result use it. It is not cached.
     const oldest = Math.max(state.atLeast, state.version ?? 0)
     if (this.#states.get(tenantId) !== state || access.version < oldest) return
     if (state.version !== undefined && state.version < access.version) this.forget(tenantId)
@@ -224,8 +228,8 @@ export class AccessCache {
     const isLoading = state.loading.size > 0
     this.forget(tenantId)
     if (version === undefined || !isLoading) return
-    // New callers do not join a lookup that started before the change. Its result is cached only if it includes the
-    // change.
+    // New callers do not join a lookup that started before the change. The result of that lookup is cached only if it
+    // includes the change.
     const atLeast = Math.max(state.atLeast, version)
     this.#states.set(tenantId, Object.assign(state, this.#emptyState(), { atLeast }))
   }
@@ -243,8 +247,8 @@ export class AccessCache {
   }
 
   /**
-   * On a cluster, a commit becomes visible node by node. A lookup right after a change could return old data with the
-   * new version, so the entries are read a second time.
+   * Reads the entries a second time after a change. On a cluster, a commit becomes visible node by node, so the first
+   * lookup could return old data with the new version.
    */
   #settle(tenantId: string, state: TenantState): void {
     this.forget(tenantId)

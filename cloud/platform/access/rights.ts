@@ -12,15 +12,15 @@ export type GrantedRole = { role: string; accessGroupId: string | null }
 /** A role that a principal holds. */
 export type HeldRole = GrantedRole & {
   grantId: string
-  /** The permissions of the role. Those of built-in roles are defined in the code. */
+  /** The permissions of the role. The code defines the permissions of built-in roles. */
   permissions: readonly string[]
 }
 
-/** The permissions of a principal. They are computed once per change of access, then looked up. */
+/** The permissions of a principal. They are computed after each change of access, and then only looked up. */
 export type Rights = {
-  /** Held in the whole tenant. */
+  /** The permissions that are held in the whole tenant. */
   readonly everywhere: ReadonlySet<Permission>
-  /** Held in some access groups. */
+  /** The permissions that are held in some access groups, with these groups. */
   readonly inGroups: ReadonlyMap<Permission, ReadonlySet<string>>
 }
 
@@ -31,8 +31,8 @@ export function permissionsOf(role: string, own: readonly string[] | undefined):
 }
 
 /**
- * A role in an access group gives its access-group permissions there, not its global permissions. So the administrator
- * of one group does not become administrator of the tenant.
+ * Computes the rights of held roles. A role in an access group gives only its access-group permissions, not its global
+ * permissions. So the administrator of one group does not become administrator of the tenant.
  */
 export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permissions'>[]): Rights {
   const everywhere = new Set<Permission>()
@@ -50,8 +50,8 @@ export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permis
 }
 
 /**
- * The rights to write for a gateway: assets of its own access group, and of groups where it has the grant to write
- * assets. Assets that it can write it can also read and relate.
+ * Returns the rights of a gateway. It can write assets of its own access group, and of groups in which it is granted to
+ * write assets. It can read and relate all assets that it can write.
  */
 export function gatewayRights(granted: Rights, ownGroup: string): Rights {
   const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
@@ -79,8 +79,8 @@ export function mayIn({ rights }: Holder, permission: Permission, accessGroupId:
 }
 
 /**
- * Returns true if the permission is held in any access group, or for some assets of every group. The front accepts the
- * request then; the service checks the rest.
+ * Returns true if the permission is held in any access group, or for some assets of every group. The front then accepts
+ * the request, and the service checks the access groups.
  */
 export function maySomewhere({ rights }: Holder, permission: Permission): boolean {
   const isHeld = rights.everywhere.has(permission) || rights.inGroups.has(permission)
@@ -93,15 +93,15 @@ const partsOf: ReadonlyMap<string | undefined, readonly Permission[]> = Map.grou
   (name) => (permissions[name] as { partOf?: string }).partOf,
 )
 
-/** The groups in which the permission is held, for filtering lists. */
+/** Returns the groups in which the permission is held. Lists are filtered by these groups. */
 export function groupsWith({ rights }: Holder, permission: Permission): 'all' | string[] {
   if (rights.everywhere.has(permission)) return 'all'
   return [...(rights.inGroups.get(permission) ?? [])]
 }
 
 /**
- * A caller that manages access, or holds a permission in every group, sees all groups. Other callers see the groups in
- * which they hold a permission.
+ * Returns the groups that a caller can see. A caller that manages access, or holds a permission in every group, sees
+ * all groups. Other callers see the groups in which they hold a permission.
  */
 export function visibleGroups({ everywhere, inGroups }: Rights): 'all' | ReadonlySet<string> {
   const inAll = [...everywhere].some((permission) => permissions[permission]?.scope === 'access-group')
@@ -114,7 +114,7 @@ export function isVisibleGroup(rights: Rights, accessGroupId: string): boolean {
   return visible === 'all' || visible.has(accessGroupId)
 }
 
-/** The reasons why a permission is held: the roles that contain it and apply to the group. */
+/** Returns the roles that give a permission: they contain it and apply to the group. */
 export function reasonsFor(
   held: readonly HeldRole[],
   permission: Permission,

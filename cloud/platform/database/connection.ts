@@ -5,17 +5,17 @@ import { PreparedQuery, type QueryResult } from './prepared-query.ts'
 /** A connection of the pool. */
 export type Connection = {
   client: Client
-  /** The tenant this session is bound to, where tenants are bound per session. */
+  /** The tenant that this session is bound to. Only set if tenants are bound per session. */
   tenantId: string | undefined
-  /** The tenant that the connection is lent to: it counts towards the tenant's share. */
+  /** The tenant that uses the connection. The connection counts towards the share of this tenant. */
   holder: string | undefined
-  /** The number of current users: one, or several lookups. */
+  /** The number of current users. It is larger than one only for lookups. */
   users: number
-  /** Increases with every use, so that a handle of an earlier use is recognized. */
+  /** Increases with every use, so that a handle of an earlier use can be detected. */
   lease: number
   /**
-   * Set when the state of the connection is unknown (a failed rollback, a lost socket). It is then closed instead of
-   * reused.
+   * True if the state of the connection is unknown, for example after a failed rollback or a lost socket. Such a
+   * connection is closed and not reused.
    */
   broken: boolean
   /** The first error of the transaction. PostgreSQL fails every later statement as a consequence. */
@@ -30,7 +30,7 @@ export type Address =
 /** Time limits for the database. */
 export const timeouts = {
   connectMs: 10_000,
-  /** For starts and commands, where no caller waits for a response. */
+  /** The connection timeout for starts and commands, where no caller waits for a response. */
   commandConnectMs: 30_000,
   statementMs: 30_000,
   responseMs: 35_000,
@@ -48,7 +48,7 @@ export function clientConfig(address: Address): ClientConfig {
   }
 }
 
-/** A connection outside the pool. */
+/** Opens a connection outside the pool. */
 export async function openClient(
   address: Address,
   extra: ClientConfig & { pipeline?: boolean } = {},
@@ -70,7 +70,8 @@ export async function openClient(
 }
 
 /**
- * Opens a connection for the pool. It is pipelined, so that `begin` or a change of tenant needs no extra round trip.
+ * Opens a connection for the pool. The connection is pipelined, so that `begin` or a change of the tenant needs no
+ * extra round trip.
  */
 export async function openConnection(
   address: Address,
@@ -96,17 +97,14 @@ export async function openConnection(
   client.on('end', () => {
     connection.broken = true
   })
-  // A pooler shares its sessions with other clients. There the settings are part of each transaction (`set local`).
+  // A pooler shares its sessions between clients. With a pooler, each transaction sets these settings with `set local`.
   if (settings) await client.query(sessionSettings('set'))
   return connection
 }
 
 type QueryInput = { name: string | undefined; text: string; values: unknown[] }
 
-/**
- * Runs a query like `client.query`, with less overhead: it skips steps of the driver that are not needed for the
- * result.
- */
+/** Runs a query like `client.query`, but skips steps of the driver that do not affect the result. */
 export async function send(
   client: pg.Client,
   query: QueryInput,
@@ -117,7 +115,7 @@ export async function send(
   try {
     return await promise
   } catch (error) {
-    // The error was created in the socket's reader. The new stack trace shows which code sent the statement.
+    // The error was created in the reader of the socket. The new stack trace shows the code that sent the statement.
     if (error instanceof Error) Error.captureStackTrace(error)
     onError?.(error)
     throw error

@@ -11,27 +11,28 @@ import type { Statement } from './statement.ts'
 import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
 
 /**
- * The tenant whose rows are read or written, and the current transaction, if any. A `Caller` can be passed as a scope.
+ * `Scope` names the tenant whose rows are read or written, and the current transaction, if any. A `Caller` is also a
+ * valid scope.
  */
 export type Scope = { readonly tenantId: string; readonly transaction?: Transaction }
 
-/** Runs statements. The handle passes the tenant as `$1`; `values` start at `$2`. */
+/** `Handle` runs statements of one tenant. It passes the tenant as `$1`, so `values` start at `$2`. */
 export type Handle = {
   readonly tenantId: string
   rows<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row[]>
   row<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>
-  /** For statements that return no rows. Returns the number of affected rows. */
+  /** Runs a statement that returns no rows. Returns the number of affected rows. */
   run(statement: Statement, ...values: unknown[]): Promise<number>
 }
 
 export type Transaction = Handle & {
-  /** The same transaction, for tables that all tenants share. No tenant is passed. */
+  /** A handle for tables that all tenants share. It uses the same transaction, and passes no tenant. */
   readonly reference: ReferenceHandle
-  /** Notifies this process of the topic after the commit: wakes background tasks, clears caches. */
+  /** Signals the topic to this process after the commit. A signal wakes background tasks and clears caches. */
   signal(topic: string): void
   /**
-   * Runs the parts in order without waiting for each response. The next part is prepared while the server still works
-   * on the statements before it.
+   * Runs the parts in order without waiting for each response. The next part is prepared while the server still runs
+   * the statements of earlier parts.
    */
   pipeline(parts: Iterable<() => Promise<unknown>>): Promise<void>
 }
@@ -40,12 +41,15 @@ export type ReferenceHandle = Omit<Handle, 'tenantId'>
 
 export type CommitListener = (commit: { tenantId: string; topics: ReadonlySet<string> }) => void
 
-/** Called for every statement that is sent: for query counts, traces and the checks of the tests. */
+/**
+ * `StatementListener` is called for every statement that is sent. Query counts, traces and the checks of the tests use
+ * it.
+ */
 export type StatementListener = (sent: {
   text: string
   values: readonly unknown[]
   tenantId: string | undefined
-  /** The sender: statements with the same connection and lease belong to the same work. */
+  /** The sender of the statement. Statements with the same connection and lease belong to the same work. */
   by: { readonly connection: object; readonly lease: number }
 }) => void
 
@@ -60,17 +64,17 @@ type Options = {
 }
 
 const attempts = 4
-/** The pauses between the attempts of a transaction that lost a race. */
+/** The pauses before a transaction is repeated after a deadlock or a serialization failure. */
 const repeat = { firstMs: 20, longestMs: 80 } as const
-/** The limit for waiting requests of one tenant with an Idempotency-Key. */
+/** The maximum number of requests with an Idempotency-Key that one tenant can have waiting. */
 const enclosingWaiting = 1_000
-/** The part of the enclosing transactions that one tenant can hold. */
+/** The fraction of the enclosing transactions that one tenant can hold. */
 const enclosingShare = 0.75
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /**
- * `Database` runs the statements of stores in the scope of one tenant. It binds the tenant to the connection, repeats
- * transactions that lost a race, and turns outages of the server into problems.
+ * `Database` runs the statements of stores in the scope of one tenant. It binds the tenant to the connection, repeats a
+ * transaction after a deadlock or a serialization failure, and turns outages of the server into problems.
  */
 export class Database {
   readonly server: Server
@@ -106,8 +110,8 @@ export class Database {
   }
 
   /**
-   * Returns the state of the database server while it does not work, such as `out of disk space`. Returns within the
-   * limit.
+   * Returns the state of the database server during an outage, such as `out of disk space`. Returns undefined if the
+   * server works. The check takes at most `limitMs`.
    */
   outage(limitMs: number): Promise<string | undefined> {
     return this.#health.outage(limitMs)
@@ -138,8 +142,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction, and gives it the only handle to the database. After a deadlock or a lost race `work`
-   * runs again, so it must have no other effects than its statements. Other effects go through the outbox.
+   * Runs `work` in a transaction and passes the handle of this transaction to it. After a deadlock or a serialization
+   * failure `work` runs again, so its only effects must be its statements. Write all other effects to the outbox.
    */
   async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     if (scope.transaction !== undefined) return work(scope.transaction)
@@ -148,28 +152,28 @@ export class Database {
         return await this.#attempt(scope.tenantId, work)
       } catch (error) {
         if (attempt === attempts || !isLostRace(error)) throw this.#failure(error)
-        // The random pause prevents that two transactions that blocked each other start at the same time again.
+        // The pause is random. Otherwise two transactions that blocked each other would start at the same time again.
         await pause(backOffMs(attempt, repeat))
       }
     }
   }
 
   /**
-   * Runs a transaction in which peers are called that need their own connections. Enclosing transactions use at most
-   * half of the connections, so that they cannot block each other. Tenants take turns. They are not nested.
+   * Runs a transaction that calls peers, which need their own connections. Enclosing transactions use at most half of
+   * the connections, so that they cannot block each other. Tenants take turns. Enclosing transactions cannot be nested.
    */
   enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#enclosing.run(scope.tenantId, () => this.transaction(scope, work))
   }
 
-  /** Reads without a transaction where the server allows it: one statement, one round trip. */
+  /** Reads without a transaction, if the server allows it. Each statement then needs one round trip. */
   read<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { lookup: false })
   }
 
   /**
    * Reads one row by its key. The lookups of one turn of the event loop share a connection and one write to the socket,
-   * which costs less on both ends. A slow statement would delay the others, so it must use `read`.
+   * which costs client and server less. A slow statement would delay the other lookups, so it must use `read`.
    */
   lookup<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { lookup: true })
@@ -248,8 +252,8 @@ export class Database {
   }
 
   /**
-   * Turns an error into the one that callers receive. A connection without a response is not used again, because the
-   * response may still arrive.
+   * Turns an error into the error that callers receive. A connection that did not respond is not used again, because
+   * the response may still arrive.
    */
   #failure(error: unknown, connection?: Connection): unknown {
     this.#health.noteError(error)
@@ -285,8 +289,8 @@ export class Database {
   }
 
   /**
-   * Sends the tenant ahead of the statement that needs it, without waiting. It is set outside transactions, because a
-   * rollback would undo it.
+   * Sends the tenant before the statement that needs it, without waiting for a response. The tenant is set outside
+   * transactions, because a rollback would undo the setting.
    */
   #bind(connection: Connection, tenantId: string): void {
     if (connection.tenantId === tenantId) return
@@ -331,8 +335,8 @@ export class Database {
 }
 
 /**
- * Sends all statements of one tick in one write to the socket. Each write costs more than the rest of sending a
- * statement, and wakes the server.
+ * Sends all statements of one tick in one write to the socket. A write is the most expensive part of sending a
+ * statement, and each write wakes the server.
  */
 function corkForTick({ client }: Connection): void {
   const { stream } = client.connection
@@ -343,7 +347,7 @@ function corkForTick({ client }: Connection): void {
 
 const flushBytes = 32_768
 
-/** Sends a large buffer at once, so that the server works on it while the next statements are prepared. */
+/** Sends a large buffer at once, so that the server can start while the next statements are prepared. */
 function flushLargeBuffer(connection: Connection): void {
   if (bufferedBytes(connection) > flushBytes) connection.client.connection.stream.uncork()
 }
@@ -368,7 +372,7 @@ function bufferedBytes({ client }: Connection): number {
   return client.connection.stream.writableLength
 }
 
-/** Waits until the socket has sent its buffer. The server reads more when it has finished earlier statements. */
+/** Waits until the socket has sent its buffer. The server reads more data when it has finished earlier statements. */
 async function drained({ client }: Connection): Promise<void> {
   const { stream } = client.connection
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -377,7 +381,7 @@ async function drained({ client }: Connection): Promise<void> {
   stream.off('drain', resolve).off('close', resolve)
 }
 
-/** Sends a statement without waiting. If it fails, the next statement fails too. */
+/** Sends a statement without waiting for its response. If the statement fails, the next statement fails too. */
 function unawaited(connection: Connection, text: string): void {
   corkForTick(connection)
   connection.client.query(text).catch(() => {
@@ -393,8 +397,8 @@ function checked(tenantId: string): string {
 const failedTransaction = '25P02'
 
 /**
- * Returns the cause of a failed transaction. PostgreSQL refuses every statement after the first failed one, so an error
- * may only be a consequence. A transient first error is the cause even if the work ignored it.
+ * Returns the cause of a failed transaction. PostgreSQL refuses every statement after the first failed one, so `error`
+ * may only be a consequence of `firstError`. A transient first error is the cause even if the work ignored it.
  */
 function causeOf(error: unknown, firstError: unknown): unknown {
   return codeOf(error) === failedTransaction || isTransient(firstError) ? (firstError ?? error) : error
@@ -412,16 +416,21 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const ping = 'select 1'
 
-/** Needs 256 KiB on the disk of the database, and removes them. */
+/** A statement that writes 256 KiB to the disk of the database and removes them again. */
 const writeProbe = `create temporary table millwright_write_probe on commit drop as
   select md5(random()::text) as filler from generate_series(1, 4096)`
 
-/** If the application cannot create temporary tables, a database that responds counts as working. */
+/**
+ * Ignores the error if the application has no right to create temporary tables. Then a database that responds counts as
+ * working.
+ */
 function unlessNotAllowed(error: unknown): void {
   if (codeOf(error) !== '42501') throw error
 }
 
-/** Any error while opening a connection means that the database cannot be used. */
+/**
+ * Returns the problem for an error while opening a connection. Any such error means that the database cannot be used.
+ */
 function cannotConnect(error: unknown): Problem {
   const problem = asProblem(error)
   if (problem instanceof Problem) return problem

@@ -2,7 +2,10 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Connection } from './connection.ts'
 import { LookupBatcher, lookupsPerBatch } from './lookup-batcher.ts'
 
-/** A `lookup` is one quick statement that can share a connection with other lookups. */
+/**
+ * `ConnectionRequest` describes the user of a connection. A `lookup` is one quick statement that can share a connection
+ * with other lookups.
+ */
 type ConnectionRequest = { tenantId: string | undefined; lookup: boolean }
 
 type Waiter = ConnectionRequest & {
@@ -13,21 +16,28 @@ type Waiter = ConnectionRequest & {
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
-/** The part of the connections that one tenant may hold, so that a flood of one tenant leaves some for the others. */
+/**
+ * The fraction of the connections that one tenant may hold, so that many requests of one tenant leave connections for
+ * other tenants.
+ */
 const tenantShare = 0.75
 
-/** Below this size the pool has no shares: transactions with an Idempotency-Key hold half of the connections. */
+/**
+ * Tenants have no shares in a pool that is smaller than this, because enclosing transactions alone hold half of its
+ * connections.
+ */
 const sharedFrom = 4
 
 /**
- * `Pool` lends connections. It prefers an idle connection that is already bound to the request tenant, because rebinding
- * costs a statement. A tenant holds at most its share of the connections. Tenants that wait are served in turn
- * (round-robin), each in the order of its requests, so a tenant with many waiting requests does not delay another.
+ * `Pool` lends connections. It prefers an idle connection that is already bound to the tenant of the request, because
+ * rebinding costs a statement. A tenant holds at most its share of the connections. Tenants that wait are served in
+ * turn (round-robin), so a tenant with many waiting requests does not delay another. The requests of one tenant are
+ * served in their order.
  */
 export class Pool {
   readonly #options: Options
   readonly #idle: Connection[] = []
-  /** Waiting requests by tenant, the tenant that is served next first. */
+  /** The waiting requests of each tenant. The first tenant in the map is served next. */
   readonly #lines = new Map<string | undefined, Waiter[]>()
   /** How many connections each tenant holds. */
   readonly #held = new Map<string | undefined, number>()
@@ -35,7 +45,7 @@ export class Pool {
   readonly #lookups = new LookupBatcher()
   #open = 0
   #closed = false
-  /** After the pool has closed, a returned connection is closed at once. */
+  /** True after the pool has closed. A connection that is returned later is closed at once. */
   #isDrained = false
   #timeout: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
@@ -56,7 +66,7 @@ export class Pool {
     return waiting
   }
 
-  /** Returns an idle connection without a promise, because every request passes here. */
+  /** Returns an idle connection directly, without a promise, because every request calls this method. */
   acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const joined = lookup ? this.#lookups.join(tenantId) : undefined
@@ -72,7 +82,10 @@ export class Pool {
     return this.#wait({ tenantId, lookup })
   }
 
-  /** Requests without a tenant (for tables that all tenants share) have no limit. */
+  /**
+   * Returns true if the tenant may hold one more connection. Requests without a tenant use shared tables and have no
+   * limit.
+   */
   #isBelowShare(tenantId: string | undefined): boolean {
     return tenantId === undefined || (this.#held.get(tenantId) ?? 0) < this.#share
   }
@@ -88,7 +101,10 @@ export class Pool {
     else this.#held.set(tenantId, held)
   }
 
-  /** Counts the connection before it is open, so that requests of the same turn do not exceed the share. */
+  /**
+   * Opens a connection for a tenant. The connection counts before it is open, so that requests of the same turn do not
+   * exceed the share.
+   */
   async #openFor(tenantId: string | undefined): Promise<Connection> {
     this.#count(tenantId, 1)
     try {
@@ -110,7 +126,7 @@ export class Pool {
     this.#lend(connection)
   }
 
-  /** Gives a free connection to the next waiting request, or makes it idle. */
+  /** Gives a free connection to the next waiting request. If no request waits, the connection becomes idle. */
   #lend(connection: Connection): void {
     if (connection.broken || this.#isDrained) {
       this.#discard(connection)
@@ -140,7 +156,7 @@ export class Pool {
     for (const { resolve } of batch) resolve(connection)
   }
 
-  /** Waits for the connections in use to be returned, then closes all. */
+  /** Waits until all connections in use are returned, then closes all connections. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timeout)
@@ -148,7 +164,7 @@ export class Pool {
       waiter.reject(new Problem('unavailable', 'The process is shutting down'))
     this.#lines.clear()
     if (this.inUse > 0) {
-      // A connection that is never returned does not block the shutdown; `inUse` then shows it.
+      // A connection that is never returned must not block the shutdown. `inUse` still counts such a connection.
       const timeout = setTimeout(() => this.#drained?.(), this.#options.waitMs)
       await new Promise<void>((resolve) => {
         this.#drained = resolve
@@ -194,7 +210,7 @@ export class Pool {
     return promise
   }
 
-  /** All requests have the same time limit, so one timer for the oldest request is enough. */
+  /** Starts the timer for the oldest request. One timer is enough, because all requests have the same time limit. */
   #watch(): void {
     if (this.#lines.size === 0 || this.#timeout !== undefined) return
     const since = Math.min(...this.#lines.values().map(([first]) => first?.since ?? Number.POSITIVE_INFINITY))
@@ -225,7 +241,7 @@ export class Pool {
   #nextWaiter(): Waiter | undefined {
     for (const [tenantId, queue] of this.#lines) {
       if (!this.#isBelowShare(tenantId)) continue
-      // The other tenants are served before the next request of this tenant.
+      // The tenant moves to the end of the map, so that the other tenants are served before its next request.
       this.#lines.delete(tenantId)
       const waiter = queue.shift()
       if (queue.length > 0) this.#lines.set(tenantId, queue)

@@ -4,15 +4,15 @@
  */
 
 /**
- * The types of columns. `json` and `jsonb` values are printed with `jsonText`; `printed` is the same in a text column.
- * A `tsvector` value is a list of distinct lexemes that need no normalization.
+ * The types of columns. Values of `json` and `jsonb` are texts from `jsonText`. `printed` is such a text in a text
+ * column. A `tsvector` value is a list of distinct lexemes that need no normalization.
  */
 export type ColumnType = keyof typeof elements
 
 export type Rowset<Row> = {
-  /** The `from` item of a statement: the rows `r` with the named columns. */
+  /** The `from` item of a statement. It has the alias `r` and the named columns. */
   readonly rows: string
-  /** The values of the parameters. */
+  /** Returns the parameters of the statement, one array for each column. */
   values(rows: readonly Row[]): Buffer[]
 }
 
@@ -68,7 +68,7 @@ const elements = {
   tsvector: { name: 'tsvector', oid: 3614, write: (to, value: Lexemes) => to.lexemes(value) },
 } as const satisfies Readonly<Record<string, Element>>
 
-/** Replaces NUL, which the database cannot store. UTF-8 encoding replaces lone surrogates. */
+/** Replaces the NUL character, which the database cannot store. Lone surrogates are replaced by the UTF-8 encoder. */
 function withoutNul(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
 }
@@ -87,7 +87,10 @@ const initialBytes = 2 ** 20
 const lexemeEnd = '\0\0\0'
 const uint32 = 2 ** 32
 
-/** The positions of the digit pairs of a UUID, and the value of each digit. */
+/**
+ * `pairs` contains the positions of the digit pairs in a UUID. `digits` contains the value of each digit by its
+ * character code.
+ */
 const pairs = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const
 const digits = new Uint8Array(128).fill(255)
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {
@@ -96,8 +99,8 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
 }
 
 /**
- * `ArrayWriter` writes several arrays into one buffer, because creating hundreds of small buffers is slow. An element
- * that equals the one before it is copied, because consecutive rows have many equal values.
+ * `ArrayWriter` writes several arrays into one buffer, because creating hundreds of small buffers is slow. Consecutive
+ * rows have many equal values, so an element that equals the previous one is copied.
  */
 class ArrayWriter {
   #buffer = Buffer.allocUnsafe(initialBytes)
@@ -138,7 +141,7 @@ class ArrayWriter {
     this.#lastAt = start
   }
 
-  /** Returns the offset of the next array. */
+  /** Completes the current array. Returns the offset of the next array. */
   finish(): number {
     this.#buffer.writeInt32BE(this.#hasNull ? 1 : 0, this.#start + 4)
     return this.#end
@@ -153,7 +156,7 @@ class ArrayWriter {
     return 4
   }
 
-  /** No value in the product exceeds 2^53. */
+  /** Writes an integer of 64 bits. No value in the product exceeds 2^53. */
   bigint(value: number): number {
     const low = this.#reserve(8) + 4
     this.#buffer.writeInt32BE(Math.floor(value / uint32), low - 4)
@@ -175,9 +178,9 @@ class ArrayWriter {
     return 16
   }
 
-  /** Writes text after `free` unused bytes. */
+  /** Writes text, and leaves `free` unused bytes before it. */
   text(value: string, free = 0): number {
-    // A UTF-16 code unit needs at most three bytes: a character of four bytes has two units.
+    // One UTF-16 code unit needs at most three bytes in UTF-8. A character of four bytes consists of two code units.
     const at = this.#reserve(free + value.length * 3) + free
     return free + this.#buffer.write(value, at, 'utf8')
   }
@@ -189,7 +192,10 @@ class ArrayWriter {
     return bytes
   }
 
-  /** Writes the number of lexemes, then each lexeme with its terminator and its number of positions, which is zero. */
+  /**
+   * Writes the number of lexemes, then each lexeme with its terminator and its number of positions. The number of
+   * positions is always zero.
+   */
   lexemes({ prefix, lexemes }: Lexemes): number {
     const text = lexemes.length === 0 ? '' : `${prefix}${lexemes.join(lexemeEnd + prefix)}${lexemeEnd}`
     const bytes = this.text(text, 4)
@@ -215,7 +221,7 @@ class ArrayWriter {
     this.#end += bytes
   }
 
-  /** Returns the offset of an element with this many bytes, after its length. */
+  /** Reserves space for an element with this many bytes and for its length. Returns the offset of the element. */
   #reserve(bytes: number): number {
     this.#ensureCapacity(lengthBytes + bytes)
     return this.#end + lengthBytes

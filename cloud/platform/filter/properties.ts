@@ -2,8 +2,8 @@ import { Problem } from '@millwright/api/problem.ts'
 import { canonicalName } from './expression.ts'
 
 /**
- * The filterable properties of a service and their columns. All SQL here is written by the service; `$1` is the tenant.
- * It contains no text of a caller, except values that a resolver has checked (see `uuidOf`).
+ * The filterable properties of a service and their columns. The service writes all SQL of its properties, and `$1` is
+ * the tenant. This SQL contains no text of a caller, except values that a resolver has checked (see `uuidOf`).
  */
 
 export type ScalarKind = 'text' | 'number' | 'boolean' | 'time' | 'uuid'
@@ -13,23 +13,27 @@ export type Rows = { readonly from: string; readonly where?: string }
 
 export type Scalar = {
   readonly kind: ScalarKind
-  /** A plain column stays plain in the compiled filter, so that its index is used. Any other expression works too. */
+  /**
+   * The SQL of the property. A plain column stays unchanged in the compiled filter, so that its index is used. Any
+   * other SQL expression is allowed too.
+   */
   readonly column: string
-  /** `false` if it cannot be null. This gives simpler SQL. */
+  /** `false` if the property cannot be null. The compiled SQL is then simpler. */
   readonly nullable?: boolean
   /**
-   * Normalizes a literal like the stored value. Used for `eq`, `ne` and `in`, because a part of a text has no normal
-   * form.
+   * Normalizes a literal in the same way as the stored value. Only `eq`, `ne` and `in` use it, because a part of a text
+   * has no normal form.
    */
   readonly normalise?: (literal: string) => string
   readonly sortable?: boolean
   /** The column to sort by, if it is not `column`. */
   readonly sortColumn?: string
-  /** The column is not in the filtered row but in the one row here, if it exists. */
+  /** Set if the column is not in the filtered row but in a related row. At most one related row exists. */
   readonly row?: Rows
   /**
-   * For an element of an array without an index: a condition on the filtered row that is true whenever an element has
-   * this text, and that uses an index. `like` normalizes a literal like the stored text.
+   * Helps to find an element of an array that has no index. `where` is a condition on the filtered row that uses an
+   * index. It is true whenever an element has the searched text. `like` normalizes a literal in the same way as the
+   * stored text.
    */
   readonly narrowing?: { readonly like: (literal: string) => string; readonly where: (parameter: string) => string }
 }
@@ -38,7 +42,7 @@ export type ArrayProperty = {
   readonly kind: 'array'
   readonly elements: Rows & {
     readonly properties: PropertyTable
-    /** For arrays of plain values: `tags/any(t: t eq 'x')`. */
+    /** The element of an array of plain values, as in `tags/any(t: t eq 'x')`. */
     readonly itself?: Scalar
   }
 }
@@ -46,23 +50,23 @@ export type ArrayProperty = {
 export type Property = Scalar | ArrayProperty
 
 export type PropertyTable = {
-  /** By its name with `/`. */
+  /** Returns the property with this name. The parts of the name are separated by `/`. */
   find(name: string): Property | undefined
-  /** Whether the property is an array or inside one. */
+  /** Returns true if the property is an array or is inside an array. */
   isInArray(name: string): boolean
   readonly filterable: readonly string[]
   readonly sortable: readonly string[]
 }
 
-/** Properties whose names are not fixed, such as `custom_properties/<key>`. */
+/** `Resolver` finds properties whose names are not fixed, such as `custom_properties/<key>`. */
 export type Resolver = {
-  /** The pattern of the names, for messages. */
+  /** The pattern of the names, for error messages. */
   readonly shown: string
   readonly sortable?: boolean
   find(name: string): Property | undefined
 }
 
-/** Creates a table from names with `.` or `/`, as they are documented. Some arrays have only a name. */
+/** Creates a table from documented names, which use `.` or `/` as separator. Some arrays have only a name. */
 export function propertyTable(
   properties: Readonly<Record<string, Property>>,
   resolver?: Resolver,
@@ -105,16 +109,19 @@ const time =
   /^\d{4}-\d\d-(?<day>\d\d)(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.(?<fraction>\d{1,9}))?)?(?:Z|[+-]\d\d:\d\d))?$/i
 const millisecondDigits = 3
 
-/** Returns an RFC 3339 time, or a day (its start in UTC), in UTC, or undefined for any other text. */
+/**
+ * Converts an RFC 3339 time or a day to a time in UTC. A day becomes its start in UTC. Returns undefined for any other
+ * text.
+ */
 export function timeOf(text: string): string | undefined {
   const { day, fraction = '' } = time.exec(text)?.groups ?? {}
   if (day === undefined) return undefined
-  // JavaScript parses the 30th of February as the 2nd of March.
+  // JavaScript parses 30 February as 2 March, so the day is compared with the parsed day.
   const onItsDay = new Date(`${text.slice(0, 10)}T00:00:00Z`)
   const moment = new Date(text.toUpperCase())
   if (Number.isNaN(moment.getTime()) || onItsDay.getUTCDate() !== Number(day)) return undefined
   const printed = moment.toISOString()
-  // The database has no year 0, and prints years beyond 9999 in another form.
+  // The database has no year 0, and prints years after 9999 in another format.
   if (!/^\d{4}-/.test(printed) || printed.startsWith('0000')) return undefined
   return `${printed.slice(0, -1)}${fraction.slice(millisecondDigits)}Z`
 }

@@ -14,16 +14,16 @@ export const tasksMigrations: MigrationSource = { module: 'jobs', folder: new UR
 
 export type TaskRequest = {
   kind: string
-  /** At most one task with the same kind and key waits and one runs. Tasks without a key are independent. */
+  /** For each kind and key, at most one task waits and at most one task runs. Tasks without a key are independent. */
   key?: string
   payload?: unknown
-  /** The default is now. */
+  /** The time at which the task becomes due. The default is now. */
   runAt?: Date
 }
 
 export type ScheduleName = { kind: string; key: string }
 
-/** `cron` has five fields. `timezone` is an IANA name; the default is UTC. */
+/** `ScheduleRequest` describes a schedule. `cron` has five fields. `timezone` is an IANA name; the default is UTC. */
 export type ScheduleRequest = ScheduleName & {
   cron: string
   timezone?: string
@@ -38,7 +38,7 @@ export type Schedule = ScheduleName & {
   payload: unknown
   paused: boolean
   lastRunAt: string | null
-  /** Empty while paused. */
+  /** The times of the next runs. The list is empty while the schedule is paused. */
   nextRuns: string[]
 }
 
@@ -49,9 +49,9 @@ const shownRuns = 5
 const shownTasks = 100
 
 /**
- * `Tasks` is the background work of the platform. A task is a row that is written in the transaction that needs it. A
- * worker claims it with a lease. A handler can end its task in the transaction of its effect, so that the effect
- * happens exactly once.
+ * `Tasks` manages the background tasks of the platform. A task is a row that is written in the transaction of the
+ * change that needs it. A worker claims the task with a lease. A handler can end its task in the transaction of its
+ * effect, so that the effect happens exactly once.
  */
 export class Tasks {
   readonly #worker: Worker
@@ -64,7 +64,7 @@ export class Tasks {
     })
   }
 
-  /** Adds kinds that this process runs. Other processes run tasks of other kinds. */
+  /** Adds the kinds of tasks that this process runs. Other processes run tasks of other kinds. */
   define(kinds: TaskKinds): void {
     for (const [name, kind] of Object.entries(kinds)) {
       if (this.#worker.kinds.has(name)) throw new TypeError(`The task kind ${name} is defined twice`)
@@ -87,7 +87,7 @@ export class Tasks {
     return id
   }
 
-  /** Enqueues tasks with one statement. Of several tasks with the same kind and key, the last one is kept. */
+  /** Enqueues tasks with one statement. If several tasks have the same kind and key, only the last one is enqueued. */
   async enqueueAll(tx: Transaction, tasks: readonly TaskRequest[]): Promise<string[]> {
     if (tasks.length === 0) return []
     const rows = tasks.map(({ kind, key, payload, runAt }) => {
@@ -104,7 +104,7 @@ export class Tasks {
     return store.cancel(tx, task)
   }
 
-  /** Enqueues a failed task again, with all its attempts. */
+  /** Enqueues a failed task again, with the full number of attempts. */
   async retry(tx: Transaction, id: string): Promise<boolean> {
     const task = await store.takeFailed(tx, id)
     if (task === undefined) return false
@@ -113,12 +113,12 @@ export class Tasks {
     return true
   }
 
-  /** Newest first. */
+  /** Lists tasks, newest first. */
   async list(handle: Handle, filter: { kind?: string; state?: TaskState['state']; limit?: number } = {}) {
     return store.listTasks(handle, { ...filter, limit: filter.limit ?? shownTasks })
   }
 
-  /** Runs a periodic task soon. It needs no statement now, and many calls cause one run. */
+  /** Makes a periodic task run soon. The call sends no statement, and many calls cause one run. */
   wake(tenantId: string, kind: string): void {
     if (this.#worker.kinds.get(kind)?.periodic === undefined) throw new TypeError(`${kind} is not a periodic task`)
     this.#worker.wake(tenantId, kind)
@@ -139,14 +139,17 @@ export class Tasks {
     tx.signal(enqueuedTopic)
   }
 
-  /** Returns false if the schedule does not exist. Runs that wait or run already are not affected. */
+  /**
+   * Deletes a schedule. Returns false if it does not exist. Tasks that the schedule has already created are not
+   * affected.
+   */
   async unschedule(tx: Transaction, name: ScheduleName): Promise<boolean> {
     return store.deleteSchedule(tx, name)
   }
 
   /**
-   * Pauses or resumes a schedule. Runs that were skipped are not repeated. Returns false if the schedule does not
-   * exist.
+   * Pauses or resumes a schedule. Runs that were missed during the pause are not repeated. Returns false if the
+   * schedule does not exist.
    */
   async pause(tx: Transaction, { paused, ...name }: ScheduleName & { paused: boolean }): Promise<boolean> {
     const schedule = await store.lockSchedule(tx, name)
@@ -164,7 +167,7 @@ export class Tasks {
     }))
   }
 
-  /** Runs all tasks that are due now, or at the given time, and returns their number. For tests. */
+  /** Runs all tasks that are due now or at the given time. Returns their number. Only tests use it. */
   async runDue(tenantId: string, { at }: { at?: Date } = {}): Promise<number> {
     return this.#worker.runDue(tenantId, at ?? null)
   }

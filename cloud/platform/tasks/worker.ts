@@ -13,10 +13,10 @@ import type { TaskKind } from './task.ts'
 export type WorkerOptions = {
   database: Database
   log: Log
-  /** The number of concurrent ordinary tasks in this process. */
+  /** The maximum number of ordinary tasks that run at the same time in this process. */
   concurrency?: number
   periodicConcurrency?: number
-  /** How often all tenants are checked, to find the tasks of processes that died. */
+  /** How often the worker checks all tenants. This check finds the tasks of processes that died. */
   sweepMs?: number
   /** How long the worker waits for more signals before it checks a tenant. */
   debounceMs?: number
@@ -24,18 +24,18 @@ export type WorkerOptions = {
   graceMs?: number
 }
 
-/** Limits the sweep to fifty tenants per second. */
+/** The pause per tenant in a sweep. It limits the sweep to fifty tenants per second. */
 const sweepPerTenantMs = 20
 const pollElsewhereMs = 5
-/** The longest pause between two attempts while the database does not work. */
+/** The longest pause between two attempts during an outage of the database. */
 const longestPauseMs = 5_000
 
 type Tenant = {
   woken: Set<string>
-  /** The end of the minimum pause of kinds that ran recently. */
+  /** The time at which the minimum pause ends, for each kind that ran recently. */
   pausedUntil: Map<string, number>
   idleSince: Map<string, number>
-  /** This process has created the periodic tasks of the tenant. */
+  /** True if this process has created the periodic tasks of the tenant. */
   prepared: boolean
   runs: Map<Run, Promise<RunOutcome>>
   timer: { at: number; handle: NodeJS.Timeout } | undefined
@@ -44,8 +44,9 @@ type Tenant = {
 }
 
 /**
- * `Worker` decides when each tenant is checked for due tasks, claims them and runs them. A signal makes a tenant
- * urgent. A sweep checks all tenants at an interval. A tenant without free capacity is checked again when a run ends.
+ * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. A signal makes a
+ * tenant urgent. A sweep checks all tenants at an interval. A tenant whose tasks exceed the capacity is checked again
+ * when a run ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()
@@ -89,7 +90,7 @@ export class Worker {
     void this.#sweep()
   }
 
-  /** Claims no more tasks, waits for running tasks up to the grace period, then aborts them. */
+  /** Stops claiming tasks, waits for running tasks up to the grace period, then aborts them. */
   async stop(): Promise<void> {
     this.#stopped?.abort()
     clearTimeout(this.#sweepTimer)
@@ -105,7 +106,7 @@ export class Worker {
     await within(this.#options.graceMs / 10, ended())
   }
 
-  /** Makes a periodic task due soon. While a run of its kind is in progress, the check after that run finds it. */
+  /** Makes a periodic task due soon. If a run of its kind is in progress, the check after that run claims the task. */
   wake(tenantId: string, kind: string): void {
     const { woken, runs } = this.#tenant(tenantId)
     woken.add(kind)
@@ -118,18 +119,18 @@ export class Worker {
     this.#checkIn(tenantId, this.#options.debounceMs)
   }
 
-  /** Called when the transaction that ended the task of a run is committed. */
+  /** Records that the transaction that ended the task of a run is committed. */
   confirmEnded(ticket: string): void {
     this.#runs.get(ticket)?.confirmEnded()
   }
 
-  /** Runs everything that is due in a tenant, in order. Returns the number of tasks that ran. */
+  /** Runs all due tasks of a tenant, in order. Returns the number of tasks that ran. */
   async runDue(tenantId: string, at: Date | null): Promise<number> {
     const tenant = this.#tenant(tenantId)
     const ranOnce = new Set<string>()
     for (let count = 0; ; ) {
-      // Waits outside the critical section: a task may wait for the effect of another task, which needs the section to
-      // be claimed.
+      // This wait is outside the critical section. A running task may wait for the effect of another task, and claiming
+      // that other task needs the critical section.
       await Promise.all(tenant.runs.values())
       const { work, runs } = await this.#serialized(tenant, async () => {
         tenant.idleSince.clear()
@@ -140,7 +141,8 @@ export class Worker {
       })
       await Promise.all(runs)
       count += work.tasks.length
-      // A periodic task is soon due again, so with a future time it would run without end. It runs once.
+      // A periodic task becomes due again soon after its run. With a future `at` it would run without end, so it runs
+      // once.
       if (at !== null) for (const { kind } of work.tasks) if (this.#isPeriodic(kind)) ranOnce.add(kind)
       if (work.tasks.length > 0 || tenant.runs.size > 0) continue
       if (!work.periodicElsewhere) return count
@@ -203,7 +205,7 @@ export class Worker {
 
   async #check(tenantId: string, capacity: Capacity): Promise<void> {
     const tenant = this.#tenant(tenantId)
-    // The kinds that pause now are checked again after their pause, even if it ends during this check.
+    // Kinds that pause now are checked again after their pause, even if the pause ends during this check.
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
     const work = await this.#serialized(tenant, async () => {
       const claimed = await this.#claim(tenantId, { kinds: this.kinds, capacity, at: null })
@@ -217,19 +219,22 @@ export class Worker {
     if (nextInMs < this.#options.sweepMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
   }
 
-  /** The rest of the minimum pause of a kind in a tenant. */
+  /** Returns how long the minimum pause of a kind in a tenant still lasts. */
   #pauseMs(tenantId: string, kind: string): number {
     return Math.max(0, (this.#tenant(tenantId).pausedUntil.get(kind) ?? 0) - performance.now())
   }
 
-  /** Runs one check of a tenant at a time, so that each check knows the runs that earlier checks started. */
+  /** Runs one check of a tenant at a time, so that each check sees the runs that earlier checks started. */
   #serialized<Result>(tenant: Tenant, check: () => Promise<Result>): Promise<Result> {
     const turn = tenant.turn.then(check)
     tenant.turn = turn.catch(() => {})
     return turn
   }
 
-  /** The next sweep visits the tenant again. While the database does not work, the worker pauses before the next tenant. */
+  /**
+   * Handles a failed check. The next sweep checks the tenant again. During an outage of the database, the worker pauses
+   * before the next tenant.
+   */
   async #backOff(error: unknown): Promise<void> {
     this.#options.log.warn({ error }, 'The check for background work failed')
     if (!isTransient(error)) return
@@ -248,7 +253,7 @@ export class Worker {
       await this.#prepare(tenantId)
       tenant.prepared = true
     }
-    // A kind that runs or pauses stays woken, and is claimed afterwards.
+    // A kind that runs or pauses stays in `woken`, and is claimed later.
     const busy = new Set([...tenant.runs.keys()].map((run) => run.claimed.kind))
     const woken = [...tenant.woken]
       .filter((kind) => !busy.has(kind) && this.#pauseMs(tenantId, kind) === 0)
@@ -262,7 +267,10 @@ export class Worker {
     }
   }
 
-  /** Makes all periodic tasks due when the process starts, because another process may have died before it ran them. */
+  /**
+   * Makes all periodic tasks of a tenant due at the first check, because another process may have died before it ran
+   * them.
+   */
   async #prepare(tenantId: string): Promise<void> {
     const kinds = [...this.kinds.keys()].filter((name) => this.#isPeriodic(name))
     if (kinds.length === 0) return
@@ -333,7 +341,7 @@ function hasCapacity(capacity: Capacity): boolean {
   return capacity.periodic > 0 || capacity.ordinary > 0
 }
 
-/** Waits for work up to a limit, and leaves no timer behind. */
+/** Waits until the work ends or the time limit is reached. No timer is left afterwards. */
 async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, sleep(limitMs, undefined, { signal: timer.signal })]).catch(() => {})

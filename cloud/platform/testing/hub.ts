@@ -43,7 +43,7 @@ type Overrides = Partial<
   arrangement?: Arrangement
   /** A file with the master key of the tests, for tests that change it. */
   masterKeyFile?: string
-  /** Uses a separate database, for tests that reach beyond a tenant. */
+  /** True for a test that needs a separate database, because it uses more than its own tenant. */
   own?: boolean
 }
 
@@ -75,9 +75,9 @@ function arrangementOfRun(): Arrangement {
 }
 
 /**
- * A complete hub with its own tenant: real services and real PostgreSQL, through the front, without sockets. It also
- * checks general rules in every test: responses match their contracts, statements name their tenant, no secret is
- * printed, no connection leaks.
+ * Creates a complete hub with its own tenant. It has real services and real PostgreSQL. Requests go through the front,
+ * without sockets. The hub also checks general rules in every test: responses match their contracts, statements name
+ * their tenant, no secret is printed, no connection leaks.
  */
 export async function testHub({ own = false, ...overrides }: Overrides = {}): Promise<TestHub> {
   const database = await testDatabase({ own })
@@ -108,7 +108,7 @@ export class TestHub {
   readonly #printed: string[]
   readonly #faults: string[]
   readonly #keys: KeyRing
-  /** All callers that it has created. */
+  /** The names of all tenants that this hub has created. */
   readonly #tenants: string[]
 
   private constructor(parts: {
@@ -176,18 +176,18 @@ export class TestHub {
     return this.#front.context
   }
 
-  /** The context of the process in which a service runs. */
+  /** Returns the context of the process in which a service runs. */
   contextOf(service: keyof typeof contracts): Context {
     const index = services.findIndex(({ contract }) => contract.name === service)
     return (this.clouds.length === 1 ? this.#front : (this.clouds[index % splitProcesses] ?? this.#front)).context
   }
 
-  /** Another hub on the same database: a second process of the same installation. */
+  /** Opens another hub on the same database. It acts as a second process of the same installation. */
   async sibling(overrides: Omit<Overrides, 'own'> = {}): Promise<TestHub> {
     return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, overrides)
   }
 
-  /** Another tenant of the same installation. */
+  /** Creates another tenant of the same installation. */
   async anotherTenant(name = randomName()): Promise<TestTenant> {
     const tenant = await freshTenant(this.database, name)
     this.#tenants.push(name)
@@ -204,7 +204,10 @@ export class TestHub {
     }
   }
 
-  /** Creates a caller with a role (also a role of the tenant, by name), in the whole tenant or in one access group. */
+  /**
+   * Creates a caller with a role in the whole tenant or in one access group. The role is a built-in role or a role of
+   * the tenant, by name.
+   */
   async as(
     role: BuiltInRoleName | (string & {}) | undefined,
     where: { accessGroupId?: string; tenant?: TestTenant } = {},
@@ -224,7 +227,7 @@ export class TestHub {
     return this.withToken(token, principal.id)
   }
 
-  /** A token as identity would issue it, with changed claims. */
+  /** Creates a token with the claims that the identity service would set, and applies the changes to them. */
   async tokenFor(
     principalId: string,
     { roles, tenant = this.tenant }: { roles: string[]; tenant?: TestTenant },
@@ -279,7 +282,7 @@ export class TestHub {
     }
   }
 
-  /** The statements that the work sends. */
+  /** Returns the statements that the work sends. */
   async statements(work: () => Promise<unknown>): Promise<{ text: string; values: readonly unknown[] }[]> {
     const sent: { text: string; values: readonly unknown[] }[] = []
     const stops = this.#pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
@@ -347,14 +350,11 @@ const defaults = {
   strict: true,
 }
 
-/**
- * The number of processes that the services are distributed over. Services that are consecutive in the list are in
- * different processes.
- */
+/** The number of processes that run the services. Consecutive services in the list are in different processes. */
 const splitProcesses = 3
 
 /**
- * The services in several processes, and one more process that is only the front, so that every call crosses a process
+ * Opens the services in several processes, and the front in one more process, so that every call crosses a process
  * boundary.
  */
 async function openSplit(open: (local: string[], remote: Map<string, string>) => Promise<Cloud>): Promise<void> {

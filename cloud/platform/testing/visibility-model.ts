@@ -7,8 +7,8 @@ import type { TestHub } from './hub.ts'
 import { createWorld, groupCount, type ModelAsset, moveAsset, type Reader, type World } from './visibility-world.ts'
 
 /**
- * A simple model of what each caller can read in every service, and random requests whose responses are compared with
- * it. Every response is also searched for ids of assets that its caller cannot read.
+ * A simple model of the data that each caller can read in every service. Random requests are sent, and their responses
+ * are compared with the model. Every response is also searched for ids of assets that its caller cannot read.
  */
 
 type Random = (below: number) => number
@@ -24,13 +24,16 @@ function randomFrom(seed: number): Random {
   }
 }
 
-/** After how many picks an asset is moved to another group, and a gateway sends its requests. */
+/**
+ * After `picksPerMove` picks, an asset is moved to another group. After `picksPerGateway` picks, a gateway sends its
+ * requests.
+ */
 const picksPerMove = 20
 const picksPerGateway = 50
 
 type Options = { questions: number; seed: number }
 
-/** Sends this many random requests and compares their responses with the model. */
+/** Sends the given number of random requests and compares their responses with the model. */
 export async function askAll(hub: TestHub, { questions, seed }: Options): Promise<void> {
   const world = await createWorld(hub)
   const random = randomFrom(seed)
@@ -56,7 +59,7 @@ type Body = Record<string, never> & {
   pagination?: { total: number }
 }
 
-/** One request: its caller, and what the model allows it to read. */
+/** `Asking` is one request with its caller. It knows what the model allows the caller to read. */
 class Asking {
   readonly world: World
   readonly reader: Reader
@@ -82,12 +85,12 @@ class Asking {
     return asset !== undefined && this.canReadIn(asset, asset.group)
   }
 
-  /** Whether the state of an asset is readable at the time it was in this group. */
+  /** Returns true if the caller can read the states that an asset had while it was in this group. */
   canReadIn({ kind }: ModelAsset, group: number): boolean {
     return this.reader.groups.has(group) || (this.reader.readsGateways && kind !== 'Device')
   }
 
-  /** The group of an asset at a time, and at a version. */
+  /** Returns the group of an asset at a time. `groupOf` returns its group at a version. */
   groupAt({ stays }: ModelAsset, time: string): number {
     return stays.findLast((stay) => stay.time <= time)?.group ?? -1
   }
@@ -105,7 +108,7 @@ class Asking {
     return [...ids].filter((id) => this.canRead(id)).toSorted()
   }
 
-  /** An entry of a history without the gateway that made the change, if the gateway is hidden. */
+  /** Returns an entry of a history. If the gateway that made the change is hidden, the entry does not name it. */
   withoutAuthor<Entry extends { principal: string | null; source: { type: string; value?: string } }>(entry: Entry) {
     const isHidden = (id: string | null | undefined) => this.world.assets.has(id ?? '') && !this.canRead(id ?? '')
     return {
@@ -123,14 +126,19 @@ class Asking {
     return this.world.jobs.filter(({ gatewayId }) => this.canRead(gatewayId))
   }
 
-  /** Checks an event of a discovery: its gateway and link are readable, and it does not count assets. */
+  /**
+   * Checks an event of a discovery: the caller can read its gateway and link, and the event contains no counts of
+   * assets.
+   */
   requireReadableDiscovery(type: string, { subject, data }: { subject: string; data: Record<string, unknown> }): void {
     const one = this.world.discoveries.find(({ id }) => subject === `discovery/${id}`)
     assert.ok(one === undefined || this.discoveries.includes(one), `${type} of a discovery with a hidden link`)
     assert.ok(!('found' in ((data.run ?? {}) as object)), `${type} counts assets`)
   }
 
-  /** Sends a request, and searches the response for assets that the caller cannot read and did not name. */
+  /**
+   * Sends a request. Searches the response for assets that the caller cannot read and that the request did not name.
+   */
   async ask(
     service: keyof typeof contracts,
     operation: string,
@@ -139,14 +147,15 @@ class Asking {
     this.requests++
     const answer = await this.reader.caller.exchange(contracts[service] as Contract, operation, input as never)
     const named = new Set(idsIn(input))
-    // The identifier of a link starts with the id of its gateway, and belongs to the link.
+    // The identifier of a link starts with the id of its gateway. This id is part of the link, so it is removed before
+    // the search.
     const text = JSON.stringify(answer.body ?? null).replaceAll(/[0-9a-f-]{36}\/link-\d-/g, '')
     const leaked = idsIn(text).filter((id) => this.world.assets.has(id) && !this.canRead(id) && !named.has(id))
     assert.deepEqual(leaked, [], `${service}.${operation} ${JSON.stringify(input)} names hidden assets`)
     return { status: answer.status, body: answer.body as Body }
   }
 
-  /** Requests one resource: it exists if it is readable, and is missing otherwise. */
+  /** Requests one resource. The response must be 404 if the caller cannot read the resource. */
   async askFor(
     service: keyof typeof contracts,
     operation: string,
@@ -165,7 +174,7 @@ function idsOf(data: unknown, key = 'id'): string[] {
 
 type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
 
-/** The number of assets in the counts of a run. */
+/** Returns the sum of the counts of a run. */
 function countedIn({ found, created, updated, unchanged, gone }: RunCounts): number {
   assert.equal(found, created + updated + unchanged)
   return found + gone

@@ -12,26 +12,29 @@ import { LinearPattern } from './pattern.ts'
 import type { WorkerRequest, WorkerResponse } from './worker.ts'
 
 /**
- * Validates with uploaded schemas without blocking the event loop. A schema and values that are certainly cheap are
- * validated here. Everything else goes to one worker process, where tenants take turns. A request has a budget of
- * processor time. A worker that does not respond is ended and replaced.
+ * Limits for the validation with uploaded schemas, which must not block the event loop. Cheap schemas and values are
+ * validated in this process. All others go to one worker process, where tenants take turns. Each request has a budget
+ * of processor time. A worker that does not respond is ended and replaced.
  */
 const limits = {
   /** The largest schema that is analysed and compiled on the event loop, in characters. */
   inlineSchema: 32 * 1024,
-  /** The most text of patterns in a schema that is analysed on the event loop: parsing them takes a while. */
+  /**
+   * The maximum number of characters of all patterns in a schema that is analysed on the event loop. Parsing patterns
+   * is slow.
+   */
   inlinePatterns: 2 * 1024,
-  /** The largest work on the event loop: weight of the schema times characters of the values. */
+  /** The maximum work on the event loop: the weight of the schema times the characters of the values. */
   inlineWork: 250_000,
   /** Processor time of one request in the worker. */
   requestMs: 2_000,
-  /** How long the worker may take to respond on a busy machine before it is ended. */
+  /** How long the worker may take to respond on a busy machine. After this time the worker is ended. */
   responseMs: 60_000,
   waitingPerTenant: 32,
   workerMegabytes: 128,
 } as const
 
-/** Time on the event loop. A schema that takes longer goes to the worker from then on. */
+/** Time limits for validation on the event loop. A schema that exceeds them is sent to the worker from then on. */
 const inlineTime: SchemaTime = {
   compile: { milliseconds: 250, patience: 1 },
   check: { milliseconds: 50, patience: 1 },
@@ -46,8 +49,8 @@ const turns = new Semaphore({
 let worker: ChildProcess | undefined
 
 /**
- * Sends one request to the worker. If a worker is killed or does not respond, the request is repeated once with another
- * worker, because the values may not be the cause. If a worker runs out of memory, the values are the cause.
+ * Sends one request to the worker. If the worker is killed or does not respond, the request is sent once more to a new
+ * worker, because the values may not be the cause. If the worker runs out of memory, the values are the cause.
  */
 async function ask(request: WorkerRequest): Promise<WorkerResponse> {
   for (let attempt = 1; attempt <= 2; attempt++) {
@@ -60,14 +63,14 @@ async function ask(request: WorkerRequest): Promise<WorkerResponse> {
     : { errors: request.values.map(() => [tooLongError]) }
 }
 
-/** The worker is started when it is first needed. */
+/** Sends one request to the worker. Starts the worker if it does not run. */
 function askOnce(request: WorkerRequest): Promise<WorkerResponse | 'lost' | 'out of memory'> {
   worker ??= startWorker()
   const current = worker
   const { promise, resolve } = Promise.withResolvers<WorkerResponse | 'lost' | 'out of memory'>()
   const timer = setTimeout(() => current.kill('SIGKILL'), limits.responseMs)
   const answered = (response: unknown) => resolve(response as WorkerResponse)
-  // The engine aborts a process that runs out of memory.
+  // Node aborts with a signal when the process runs out of memory.
   const ended = (_: number | null, signal: NodeJS.Signals | null) =>
     resolve(signal === 'SIGABRT' ? 'out of memory' : 'lost')
   current.once('message', answered)
@@ -86,7 +89,10 @@ function askOnce(request: WorkerRequest): Promise<WorkerResponse | 'lost' | 'out
   })
 }
 
-/** The worker gets no environment, because that may contain secrets. It exits with the platform. */
+/**
+ * Starts the worker. The worker gets no environment variables, because they may contain secrets. It exits with the
+ * platform.
+ */
 function startWorker(): ChildProcess {
   const started = fork(new URL('./worker.ts', import.meta.url), {
     execArgv: [`--max-old-space-size=${limits.workerMegabytes}`],
@@ -106,7 +112,7 @@ function startWorker(): ChildProcess {
 
 type Upload = { base?: BaseSchema; trial: unknown }
 
-/** Throws `invalid_schema`, with the reason, unless an uploaded schema can be used. */
+/** Throws `invalid_schema` with the reason if an uploaded schema cannot be used. */
 export async function requireUsableSchema(
   tenantId: string,
   schema: JsonSchema,
@@ -123,7 +129,10 @@ export class UploadedSchema {
   readonly #source: SchemaSource
   /** The name of the schema in the worker. */
   readonly #key: string
-  /** Expanded size with the lists of all keywords, plus the size of the patterns; infinite for the worker only. */
+  /**
+   * The expanded size of the schema, including the lists of all keywords, plus the size of its patterns. It is infinite
+   * for a schema that only the worker may use.
+   */
   #weight: number
   #check: Check | undefined
 
@@ -134,7 +143,7 @@ export class UploadedSchema {
     this.#weight = weightOf(source)
   }
 
-  /** The errors of each value. */
+  /** Returns the errors of each value. */
   async errorsOf(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
     if (this.#weight === Number.POSITIVE_INFINITY) return this.#inWorker(values)
     const work = this.#weight * JSON.stringify(values).length
@@ -160,7 +169,7 @@ export class UploadedSchema {
     try {
       this.#check ??= compileSchema(schema, base, inlineTime)
     } catch (error) {
-      // The worker has more time, and reports why a schema cannot be used.
+      // The worker repeats the validation. It has more time, and reports why a schema cannot be used.
       if (error instanceof Problem) return [tooLongError]
       throw error
     }
@@ -190,21 +199,21 @@ function weightOf({ schema, base }: SchemaSource): number {
   try {
     const checked = checkSchema(schema, base)
     const places = placesIn(checked as Record<string, unknown>)
-    // Comparing all entries of an array with each other is not linear in their number.
+    // `uniqueItems` compares all entries of an array with each other, so its time is not linear in their number.
     if (places.some(({ schema: { uniqueItems } }) => uniqueItems === true)) return Number.POSITIVE_INFINITY
     const { documentDepth: depth } = schemaLimits
     const size = expandedSize(checked, { base, depth, limit: limits.inlineWork, weigh: keywordWeight })
     return patterns.reduce((sum, pattern) => sum + new LinearPattern(pattern).size, size)
   } catch (error) {
-    // The worker reports why a stored schema cannot be used.
+    // This schema is sent to the worker, which reports why it cannot be used.
     if (error instanceof Problem) return Number.POSITIVE_INFINITY
     throw error
   }
 }
 
 /**
- * The work of one subschema for one value. Validation compares each entry of these keywords with the value, and each
- * may cause an error.
+ * Returns the work of one subschema for one value. Validation compares each entry of these keywords with the value, and
+ * each entry may cause an error.
  */
 function keywordWeight(node: Readonly<Record<string, unknown>>): number {
   const { properties, patternProperties, dependencies, dependentSchemas } = node
@@ -213,7 +222,7 @@ function keywordWeight(node: Readonly<Record<string, unknown>>): number {
   return [...lists, ...names].reduce((sum, count) => sum + count, 1)
 }
 
-/** The number of values inside a JSON value, itself not counted. */
+/** Returns the number of values inside a JSON value, without the value itself. */
 function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce<number>((sum, member) => sum + 1 + countValues(member), 0)
