@@ -5,8 +5,9 @@ import type { openStatementSender, RecordedStatement } from './statement-sender.
 type StatementSender = Awaited<ReturnType<typeof openStatementSender>>
 
 /**
- * The reference server: the minimum cost of the same response, with the HTTP server of Node, the driver, the statements and
- * their rows as JSON. It checks no token, permissions or input, and has no routes.
+ * `serveStatements` is the reference server. It measures the minimum cost of the same response: the HTTP server of
+ * Node, the database driver, the statements, and their rows as JSON. The server checks no token, permission or input,
+ * and has no routes.
  */
 export async function serveStatements(sender: StatementSender) {
   let statements: readonly RecordedStatement[] = []
@@ -28,7 +29,7 @@ export async function serveStatements(sender: StatementSender) {
   }
 }
 
-/** Documents are already JSON. */
+/** Returns a row as JSON. A document column already contains JSON text. */
 function printed(row: unknown): string {
   const { document } = row as { document?: unknown }
   return typeof document === 'string' ? document : JSON.stringify(row)

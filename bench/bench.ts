@@ -17,9 +17,12 @@ import { start } from './start.ts'
 import { topology } from './topology.ts'
 
 /**
- * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for CPU profiles,
- * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is reused by the next run,
- * `--chart docs/figures/reads` to draw it together with other sizes.
+ * Runs benchmarks. Examples:
+ * - `npm run bench` runs all benchmarks, `npm run bench front start` runs two of them.
+ * - `-- --json <path>` writes the result for programs, `-- --profile <folder>` writes CPU profiles.
+ * - `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` uses a plant of another size, and the
+ *   next run reuses that plant.
+ * - `--chart docs/figures/reads` draws the result in one chart with the results for other sizes.
  */
 
 const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {

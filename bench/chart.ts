@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Row } from './report.ts'
 
-/** The cost of a request by the number of assets: milliseconds of one core, platform and database, for each workload. */
+/**
+ * `Costs` contains the cost of a request for each workload and number of assets. The cost is the time of one core in
+ * milliseconds, for the platform and the database together.
+ */
 export type Costs = Record<string, Record<string, number>>
 
 /** The workloads in the chart, and their labels. */
@@ -16,7 +19,10 @@ const drawn: Readonly<Record<string, string>> = {
   'total of many by makerAndState': '100 by manufacturer and state, with the total',
 }
 
-/** Adds the measured costs to `<path>.json`, next to those of other sizes, and draws `<path>.svg`. */
+/**
+ * Adds the measured costs to `<path>.json`, which also contains the costs of other plant sizes. Then draws
+ * `<path>.svg`.
+ */
 export function keepChart(path: string, { assets, rows }: { assets: number; rows: readonly Row[] }): void {
   const costs = { ...costsAt(path), [assets]: costsOf(rows) }
   writeFileSync(`${path}.json`, `${JSON.stringify(costs, undefined, 2)}\n`)
@@ -31,7 +37,7 @@ function costsAt(path: string): Costs {
   }
 }
 
-/** The costs with concurrent callers. */
+/** Returns the costs that were measured with concurrent callers. */
 function costsOf(rows: readonly Row[]): Record<string, number> {
   const many = rows.filter(({ workload, callers }) => callers !== 1 && Object.hasOwn(drawn, String(workload)))
   return Object.fromEntries(
@@ -46,7 +52,7 @@ const size = { width: 800, height: 420, left: 64, right: 290, top: 56, bottom: 4
 const decades = [0.1, 1, 10, 100]
 const labelHeight = 17
 
-/** The chart as SVG, with a text description, for light and dark themes. */
+/** Returns the chart as SVG with a text description. The chart supports light and dark themes. */
 export function chart(costs: Costs): string {
   const sizes = Object.keys(costs)
     .map(Number)
@@ -114,13 +120,13 @@ function grid(at: number, ms: number): string {
   return `<line class="grid" x1="${size.left}" x2="${size.width - size.right}" y1="${rounded(at)}" y2="${rounded(at)}"/><text class="small soft" text-anchor="end" x="${size.left - 8}" y="${rounded(at + 4)}">${ms}</text>\n`
 }
 
-/** The position on a logarithmic axis, from 0 to 1. */
+/** Returns the position of a value on a logarithmic axis, from 0 to 1. */
 function along(value: number, least: number, most: number): number {
   const share = Math.log(value / least) / Math.log(most / least)
   return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 0
 }
 
-/** Moves overlapping labels apart, in the same order. */
+/** Moves overlapping labels apart and preserves their order. */
 function spread(places: readonly number[]): number[] {
   const order = places.map((place, index) => ({ place, index })).toSorted((one, other) => other.place - one.place)
   let lowest = size.height - size.bottom + labelHeight

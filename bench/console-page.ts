@@ -9,7 +9,10 @@ import type { BenchOptions } from './options.ts'
 import { startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
-/** Shared parts of the page benchmarks: a plant, a signed-in user, and the tasks of the main thread. */
+/**
+ * This file contains the shared parts of the page benchmarks: a plant, a signed-in user, and the tasks of the main
+ * thread.
+ */
 
 const seed = 1
 const longestTaskMs = 100
@@ -64,8 +67,8 @@ type TraceEvent = {
 }
 
 /**
- * The processor time of every task on the main thread of the page during an action. Time that the machine gives to other
- * programs does not count.
+ * Returns the processor time of every task that the page's main thread runs during an action. Time that the machine
+ * spends on other programs does not count.
  */
 export async function tasksDuring(
   { browser, page }: Open,
@@ -89,7 +92,7 @@ export async function tasksDuring(
   }
 }
 
-/** The goal that the page is never blocked for longer than a limit. */
+/** Returns the goal that no task blocks the page for longer than a limit. */
 export function blockingGoal(when: string, rows: readonly Row[]) {
   const longest = Math.max(...rows.map((row) => Number(row['longest task, CPU ms'])))
   return {

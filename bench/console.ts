@@ -10,8 +10,8 @@ const wheelSteps = 200
 const jumps = 12
 
 /**
- * The table of assets in a browser: the time until the first rows are visible, and whether scrolling blocks the page.
- * `npm run bench console -- --assets 1000000 --home <folder>` preserves the plant for the next run.
+ * Measures the table of assets in a browser: the time until the first rows are visible, and whether scrolling blocks
+ * the page. `npm run bench console -- --assets 1000000 --home <folder>` preserves the plant for the next run.
  */
 export function consoleTable(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 
 const ticksPerSecond = 100
 
-/** The processor time of the database server of a home so far, all its processes, in microseconds. Linux only. */
+/**
+ * Returns the processor time that all processes of a home's database server have used so far, in microseconds. Linux
+ * only.
+ */
 export function databaseCpuMicros(home: string): number {
   if (process.platform !== 'linux') return Number.NaN
   const [postmaster = ''] = readText(join(home, 'postgres', 'data', 'postmaster.pid')).split('\n')
@@ -13,19 +16,25 @@ export function databaseCpuMicros(home: string): number {
     .reduce((sum, pid) => sum + workedMicros(pid), microsOf(Number(ended[13]) + Number(ended[14])))
 }
 
-/** The processor time of one process so far, all its threads, in microseconds. Linux only. */
+/** Returns the processor time that all threads of one process have used so far, in microseconds. Linux only. */
 export function cpuMicrosOf(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN
   const fields = fieldsOf(String(pid))
   return microsOf(Number(fields[11]) + Number(fields[12]))
 }
 
-/** The processor time of the first thread of a process so far, with higher resolution, in microseconds. Linux only. */
+/**
+ * Returns the processor time that the first thread of a process has used so far, in microseconds. The resolution is
+ * higher than that of `cpuMicrosOf`. Linux only.
+ */
 export function workedMicros(pid: string | number): number {
   return Number(readText(`/proc/${pid}/schedstat`).split(' ')[0]) / 1000
 }
 
-/** Fields of `/proc/<pid>/stat` after the name: parent, own user and system time, and that of ended children. */
+/**
+ * Returns the fields of `/proc/<pid>/stat` after the process name. They include the parent, the user and system time of
+ * the process, and the times of its ended children.
+ */
 function fieldsOf(pid: string): string[] {
   const stat = readText(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -35,7 +44,7 @@ function microsOf(ticks: number): number {
   return (ticks * 1_000_000) / ticksPerSecond
 }
 
-/** A process can end while its data is read. */
+/** Returns the text of a file, or an empty text if the file is missing. A process can end while its files are read. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

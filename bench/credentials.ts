@@ -21,7 +21,7 @@ const addresses = {
   'where none applies': '203.0.113.7',
 } as const
 
-/** The cost of selecting the credentials of one address among very many. */
+/** Measures the cost of selecting the credentials of one address among a very large number of credentials. */
 export async function credentials(): Promise<Report> {
   await using hub = await testHub({ own: true })
   const admin = await hub.as('administrator')
@@ -57,7 +57,10 @@ export async function credentials(): Promise<Report> {
 
 type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number }
 
-/** The execution time of the selection statements, as the application role, under its policy. */
+/**
+ * Returns the execution time of the selection statements. They run with the application role and its row-level security
+ * policy.
+ */
 async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms: number; pages: number }> {
   const sent = (await hub.statements(call)).filter(({ text }) => text.includes('credential_places'))
   const client = await openClient(hub.database.app)
@@ -73,7 +76,7 @@ async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms:
   return { ms, pages }
 }
 
-/** The most recent instances are created over the API. The others only exist and are never decrypted. */
+/** Creates the most recent instances over the API. The other instances only fill the table and are never decrypted. */
 async function fill(hub: TestHub, admin: TestCaller): Promise<void> {
   const schema = { type: 'object', properties: { password: { type: 'string', writeOnly: true } } }
   const schemaIds: string[] = []

@@ -8,7 +8,10 @@ const devices = 10_000
 const goalSeconds = 20
 const pollMs = 20
 
-/** From the request of a discovery to its last asset: the platform, a gateway and a simulated plant on one machine. */
+/**
+ * Measures the time from the request of a discovery to its last asset. The platform, a gateway and a simulated plant
+ * run on one machine.
+ */
 export async function discover({ profile }: BenchOptions): Promise<Report> {
   return withHome(async (home) => {
     await using floor = await startShopFloor({ home, profile })
@@ -63,7 +66,7 @@ export async function scan(floor: ShopFloor, options: Record<string, string>) {
   }
 }
 
-/** Processor time per device, by part. It does not depend on other load of the machine. */
+/** Returns the processor time per device for each part. Other load of the machine does not affect this figure. */
 function costs(before: Record<Part, number>, after: Record<Part, number>, found: number): Row {
   const parts = Object.keys(before) as Part[]
   return Object.fromEntries(parts.map((part) => [`${part} µs`, (after[part] - before[part]) / found]))

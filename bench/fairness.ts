@@ -13,8 +13,8 @@ const goals = { growth: 3, megabytes: 512, healthMs: 100 } as const
 type Client = { url: string; token: string }
 
 /**
- * One tenant floods the platform and another tenant measures its own requests, without and with the flood. The
- * comparison uses one run, because the machine can be busy with other work.
+ * Measures the requests of one tenant, first alone and then while another tenant floods the platform. Both measurements
+ * belong to the same run, because other load of the machine differs between runs.
  */
 export function fairness(): Promise<Report> {
   return withHome((home) =>
@@ -42,7 +42,7 @@ export function fairness(): Promise<Report> {
 
 type Measured = Record<'read' | 'write' | 'health', { count: number; p50Ms: number; p99Ms: number }>
 
-/** Three callers repeatedly read, write, and request the health of the process. */
+/** Runs three callers that repeat their requests: one reads, one writes, and one requests the health of the process. */
 async function measure({ url, token }: Client, write: () => unknown): Promise<Measured> {
   const headers = { ...bearer(token), 'content-type': 'application/json' }
   const calls = {

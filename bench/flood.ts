@@ -3,8 +3,8 @@ import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.
 import { handleCommands } from './worker-process.ts'
 
 /**
- * A client that floods the platform, in a separate process: creating its batches would otherwise delay the requests that
- * are measured.
+ * This process is a client that floods the platform. It is separate, because creating its batches would otherwise delay
+ * the measured requests.
  */
 export type FloodCommand =
   | { kind: 'start'; url: string; token: string; callers: number; perBatch: number; schemaUrl?: string }
@@ -28,7 +28,7 @@ handleCommands<FloodCommand>(async (command) => {
 })
 process.send?.({ ready: undefined })
 
-/** Sends batches without a pause until it is stopped. Refusals (429, 503) are expected. */
+/** Sends batches without a pause until the flood is stopped. Refusals (429, 503) are expected. */
 function startFlood({ url, token, callers, ...options }: Extract<FloodCommand, { kind: 'start' }>): Flood {
   const found: FloodResult = { accepted: 0, refused: 0 }
   const nextBatch = options.schemaUrl === undefined ? plantBatches(options.perBatch) : expensiveBatches(options)
@@ -46,7 +46,7 @@ function startFlood({ url, token, callers, ...options }: Extract<FloodCommand, {
         body = ready.pop() ?? nextBatch()
       } else if (response.status === 503 || response.status === 429) {
         found.refused += 1
-        // A client that ignores Retry-After, but does not busy-wait.
+        // This client ignores Retry-After. The pause only prevents a busy loop.
         await setTimeout(100)
       } else throw new Error(`A batch was refused with ${response.status}`)
     }

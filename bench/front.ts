@@ -24,8 +24,9 @@ type Variant = { name: string; measure: (callers: number, ms: number) => Promise
 type Rounds = Map<Variant, Round[]>
 
 /**
- * A trivial authorised read through the front, its contract and one indexed query, compared with the same query sent directly
- * to the driver by the same process. The process under test does nothing else: other processes send the requests and run the database. The variants alternate, so that other load of the machine affects all of them.
+ * Compares a trivial authorised read with the same query that the same process sends directly to the driver. The read
+ * passes the front, its contract and one indexed query. The process under test does nothing else: other processes send
+ * the requests and run the database. The variants alternate, so that other load of the machine affects all of them.
  */
 export function front({ profile }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -48,8 +49,8 @@ async function compare(platform: PlatformProcess, token: string): Promise<Report
   for (const callers of callerCounts) {
     const results = await alternate(Object.values(reads), callers)
     rows.push(...rowsOf(results, callers, reads.driver))
-    // Throughput is measured under full load. With fewer callers, a request waits for two processes instead of one. This is
-    // shown, but is not a goal.
+    // Throughput is a goal only under full load. With fewer callers, a request waits for two processes instead of one.
+    // The report shows those results without a goal.
     if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(results, reads.front, reads.driver)))
   }
   await warmUp(writes)
@@ -108,7 +109,7 @@ function writeVariants(platform: PlatformProcess, token: string): Variant[] {
   ]
 }
 
-/** Warms up until hot code is compiled, or up to a time limit. */
+/** Sends requests until the hot code is compiled, or until a time limit. */
 async function warmUp(variants: readonly Variant[]): Promise<void> {
   for (const variant of variants) {
     const deadline = performance.now() + warmUpMs
@@ -138,7 +139,7 @@ function rowsOf(results: Rounds, callers: number, against?: Variant): Row[] {
   }))
 }
 
-/** The throughput relative to another variant, for each round. */
+/** Returns the throughput of a variant relative to another variant. Each round is compared separately. */
 function shareOf(results: Rounds, variant: Variant, other: Variant): number {
   const others = results.get(other) ?? []
   const own = results.get(variant) ?? []

@@ -13,11 +13,11 @@ const goals = { restMebibytes: 150, scanMebibytes: 400 } as const
 /** The pause before memory is measured. The gateway releases the memory of a burst within 15 seconds. */
 const restMs = 30_000
 
-/** The memory of a gateway: with a thousand links, and while it scans a large plant. */
+/** Measures the memory of a gateway: with a thousand links, and while the gateway scans a large plant. */
 export async function gateway(): Promise<Report> {
   return withHome(async (home) => {
     await using cloud = await TestCloud.start()
-    // Uploads are dropped, so that they do not fill the memory of this process.
+    // Drops old uploads, so that they do not fill the memory of this process.
     cloud.answering = () => void cloud.calls.splice(0, Math.max(0, cloud.calls.length - 10))
     cloud.configure(home)
     const args = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
@@ -69,7 +69,7 @@ type Floor = {
   note: (moment: string) => { now: number; peak: number }
 }
 
-/** Returns the maximum memory. */
+/** Scans a large plant and returns the maximum memory of the gateway. */
 async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number> {
   const args = ['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${port}`]
   const link = spawnProgram({ file: 'cli/millwright.mjs', args, env, profile: undefined })

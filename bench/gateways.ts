@@ -19,10 +19,10 @@ const enrolledAtOnce = 16
 const jobs = 20
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
-/** A gateway that only polls for work, over a separate connection. */
+/** `WaitingGateway` only polls for work, over its own connection. */
 type WaitingGateway = { id: string; polls: number; taken: Map<string, number>; stop(): Promise<void> }
 
-/** One thousand waiting gateways: their cost for the platform, and the time until a job is picked up. */
+/** Measures one thousand waiting gateways: their cost for the platform, and the time until a gateway picks up a job. */
 export async function gateways(): Promise<Report> {
   return withHome(async (home) => {
     const platform = await startPlatform({ home })
@@ -110,7 +110,7 @@ async function startWaiting(home: string): Promise<WaitingGateway> {
   return one
 }
 
-/** Short waits, so that every gateway polls several times during the measurement. */
+/** The wait of one poll. It is short, so that every gateway polls several times during the measurement. */
 const waitSeconds = 10
 
 async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promise<void> {
@@ -121,7 +121,7 @@ async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promi
       if (taken !== undefined) one.taken.set(taken.data.job.id, performance.now())
     }
   } catch {
-    // Ends when the benchmark closes the connection.
+    // The poll fails when the benchmark closes the connection. This error is expected.
   }
 }
 

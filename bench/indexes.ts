@@ -3,8 +3,9 @@ import type { openClient } from '@millwright/cloud/platform/database/connection.
 type Owner = Awaited<ReturnType<typeof openClient>>
 
 /**
- * Loads into tables that have nothing but their keys, and gives them their indexes back: many times faster for a large
- * plant. Only for a home that is created for measurements, because an interrupted run leaves it without them.
+ * Drops all indexes except the keys, runs `work`, and creates the indexes again. Loading a large plant without indexes
+ * is many times faster. Use this function only for a home that is created for measurements: an interrupted run leaves
+ * the tables without indexes.
  */
 export async function withoutIndexes(owner: Owner, work: () => Promise<void>): Promise<void> {
   const { rows } = await owner.query<{ name: string; definition: string }>(

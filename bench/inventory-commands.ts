@@ -65,7 +65,7 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
   }
 }
 
-/** Statements with their connection, to distinguish concurrent transactions. */
+/** Records statements with their connection, because the connection distinguishes concurrent transactions. */
 function recordStatements(database: Database, recorded: RecordedStatement[]): () => void {
   const connections = new Map<object, number>()
   return database.observe(({ text, values, by: { connection, lease } }) => {
@@ -95,8 +95,8 @@ async function asOwner(
 }
 
 /**
- * Explains a statement as the application role with its row-level security. A fast plan of the owner may scan the whole
- * table for the application.
+ * Explains a statement with the application role and its row-level security. The plan of the owner can be fast while
+ * the application scans the whole table.
  */
 async function explain({ text, values }: RecordedStatement, { application, scope }: MeasuredPlatform): Promise<string> {
   const client = await openClient(await application())

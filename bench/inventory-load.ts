@@ -3,7 +3,7 @@ import { type PlatformProcess, type ProcessLoad, tokenFor } from './platform-pro
 import type { DatabaseTarget, ReferenceCommand } from './reference-process.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
-/** What a measurement of the inventory uses. */
+/** `Bench` contains the objects and settings that a measurement of the inventory uses. */
 export type Bench = {
   platform: PlatformProcess
   reference: WorkerProcess<ReferenceCommand>
@@ -12,7 +12,7 @@ export type Bench = {
   size: { assets: number; relations: number }
   /** Whether to print the query plans. */
   plans: boolean
-  /** The maximum memory of the platform so far. */
+  /** The maximum memory that the platform has used so far. */
   megabytes: number
 }
 
@@ -41,7 +41,10 @@ export function cpuOf(process: WorkerProcess<{ kind: 'cpu' }>): Promise<number> 
   return process.request<number>({ kind: 'cpu' })
 }
 
-/** The time of all cores so far, in ticks, and the part that other virtual machines took. Linux only. */
+/**
+ * `MachineTime` is the time of all cores so far, in ticks. `stolen` is the part that other virtual machines used. Linux
+ * only.
+ */
 export type MachineTime = { all: number; stolen: number }
 
 function machineTime(): MachineTime {
@@ -51,7 +54,10 @@ function machineTime(): MachineTime {
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
 }
 
-/** Steal time in percent. Rates that were measured meanwhile are lower by at least this share. */
+/**
+ * Returns the steal time between two samples in percent. Rates that were measured in this interval are lower by at
+ * least this share.
+ */
 export function stealBetween(before: MachineTime, after: MachineTime): number {
   return (100 * (after.stolen - before.stolen)) / Math.max(1, after.all - before.all)
 }

@@ -20,7 +20,7 @@ function clientOf({ platform, token }: Bench) {
   return client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
 }
 
-/** Returns ids of assets from the whole plant. */
+/** Returns ids of assets that are distributed over the whole plant. */
 export async function idsOf(bench: Bench): Promise<string[]> {
   const found: string[] = []
   const step = Math.max(1, Math.floor(bench.size.assets / 10))
@@ -121,7 +121,7 @@ async function findSampleAsset(bench: Bench, ids: readonly string[]): Promise<Sa
   throw new Error('The plant has no suitable asset')
 }
 
-/** Returns the cursor of the last of many pages by name. */
+/** Reads many pages of assets, sorted by name, and returns the cursor of the last page. */
 async function cursorAfter(bench: Bench, limit: number): Promise<string> {
   const api = clientOf(bench)
   const query = { sort: 'name', limit, count: false, fields: 'id' }
@@ -133,8 +133,8 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
 }
 
 /**
- * Alone for how long it takes, with others for how much it takes, and the same statements without the platform. The best
- * of several rounds counts, because other load of the machine can only slow a round down.
+ * Measures a read with one caller for its latency, with several callers for its throughput, and its statements without
+ * the platform. The best of several rounds counts, because other load of the machine can only slow a round down.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
   const { platform, reference, target, token } = bench
@@ -184,7 +184,10 @@ function throughput({ count, seconds }: Round): number {
   return count / seconds
 }
 
-/** Returns the statements of one call. Background work may send statements meanwhile, but not about assets. */
+/**
+ * Returns the statements of one call. Background work may send statements at the same time, but none of them reads
+ * assets.
+ */
 async function recordedStatements(
   { platform, token }: Bench,
   path: string,

@@ -5,7 +5,7 @@ import type { RecordedStatement } from './statement-sender.ts'
 
 /** Matches statements that write accepted and applied assets. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
-/** Background work that no request waits for: sealing the audit trail. */
+/** Matches statements of background work that no request waits for, such as sealing the audit trail. */
 const aside = /^\s*update audit_entries\b/
 
 /** Returns the writing transactions of the platform, in the order in which they started. */
@@ -18,12 +18,15 @@ export function transactionsOf(sent: readonly RecordedStatement[]): RecordedStat
 
 type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly RecordedStatement[][] }
 
-/** The elapsed time, and the processor time of the database for each statement, in µs of one core. Linux only. */
+/**
+ * `ReplayResult` contains the elapsed time, and the processor time that the database used for each statement, in µs of
+ * one core. Linux only.
+ */
 export type ReplayResult = { seconds: number; micros: [text: string, micros: number][] }
 
 /**
- * Sends the same statements with the same rows and commits again, for an empty tenant, on one
- * connection with nothing around it.
+ * Sends the recorded statements again for an empty tenant, with the same rows and commits. The replay uses one
+ * connection and no code of the platform.
  */
 export async function replay({ application, owner, tenantId, transactions }: Options): Promise<ReplayResult> {
   const other = await tenantLike(owner, tenantId)
@@ -54,7 +57,9 @@ export async function replay({ application, owner, tenantId, transactions }: Opt
 
 let tenants = 0
 
-/** Another tenant with the same access groups, so that the same rows do not conflict. */
+/**
+ * Creates another tenant with the same access groups, so that the replayed rows do not conflict with the existing rows.
+ */
 async function tenantLike(address: Address, tenantId: string): Promise<string> {
   const owner = await openClient(address)
   const { id } = await createTenant(owner, { name: `raw-${tenants++}` })

@@ -20,14 +20,14 @@ const perBatch = 500
 const goals = { single: 3_000, batch: 7_000, relations: 15_000, share: 0.5, megabytes: 512, listMs: 50 } as const
 
 /**
- * A plant, written and read through the front: accepted and applied writes per second, the latency of lists, and the
- * cost of the same statements without the platform.
+ * Measures writes and reads of a plant through the front: accepted and applied writes per second, the latency of lists,
+ * and the cost of the same statements without the platform.
  */
 export function inventory({ profile, assets, relations, plans, only }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
     const size = { assets, relations }
-    // In a separate process, so that the memory for creating the plant is not counted.
+    // A separate process creates the plant, so that the memory for creating it is not counted.
     const grown = await withPlatform({ home }, (platform) => grow(platform, size))
     const report = await withPlatform({ home, nodeOptions }, (platform) =>
       withBench({ platform, size, plans }, (bench) => measure(bench, only)),
@@ -67,7 +67,7 @@ async function measure(bench: Bench, only: string): Promise<Report> {
     const found: Row[] = []
     for (let round = 0; round <= rounds; round++)
       found.push(await relateMany(bench, { workload: againWorkload, next, ms: roundMs }))
-    // The first round created the missing relations.
+    // The first round is left out, because it created the missing relations.
     rows.push(bestOf(found.slice(1)))
   }
   rows.push(...(await measureReads(bench, ids, only)))
@@ -79,7 +79,7 @@ async function measure(bench: Bench, only: string): Promise<Report> {
   }
 }
 
-/** Goals for the measured rates. */
+/** Returns the goals for the measured rates. */
 function goalsOf(rows: readonly Row[]): Goal[] {
   const measured = (workload: string) => rows.filter((row) => row.workload === workload)
   const rates = (workload: string) => measured(workload).map((row) => Number(row['per second']))
@@ -137,9 +137,9 @@ const batchWorkload = (relations: number) =>
   `POST ${perBatch} assets${relations === 0 ? '' : ` with ${relations} relations each`}`
 
 /**
- * The best of several rounds, because other load of the machine can only slow a round down. Each round is followed by a
- * short one whose statements are recorded and sent again without the platform, with the same rows and commits. Recording
- * takes memory, so this round is not measured.
+ * Returns the best of several rounds, because other load of the machine can only slow a round down. After each round, a
+ * short round records its statements, and the benchmark sends them again without the platform, with the same rows and
+ * commits. The short round is not measured, because recording takes memory.
  */
 async function compared(bench: Bench, measured: (ms: number) => Promise<Row>): Promise<Row> {
   const found: Row[] = []
@@ -174,7 +174,10 @@ function printCosts({ workload, assets }: Row, micros: ReplayResult['micros']): 
   }
 }
 
-/** Writes as the applier does, without front and queue: the limit that the statements allow. */
+/**
+ * Writes assets like the applier, without the front and the queue. The result is the upper limit that the statements
+ * allow.
+ */
 async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row> {
   const startedAt = performance.now()
   const before = await loadOf(platform)
@@ -190,7 +193,7 @@ async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row
   }
 }
 
-/** New assets, from another plant. */
+/** Returns a generator of new assets that belong to another plant. */
 function freshAssets(): () => PlantAsset {
   const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: seed + 1, relations: 5 })
   return () => plant.next().value as PlantAsset
@@ -220,7 +223,7 @@ async function postBatches(bench: Bench, { fresh, relations, ms }: Batches): Pro
   return rowOf({ workload: batchWorkload(relations), callers, round, seconds, load, each: perBatch })
 }
 
-/** Adds relations to earlier assets, which are referenced by identifiers. */
+/** Adds relations to earlier assets. The relations reference those assets by identifiers. */
 function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
   const to = relations.flatMap((relation) => ('identifier' in relation ? [relation] : []))
   const stated = Array.from({ length: count }, (_, index) => {
@@ -238,7 +241,10 @@ function sendable({ asset, relations }: PlantAsset, count: number): Record<strin
   }
 }
 
-/** Generates relations over the whole plant, either all different or a repeated set. */
+/**
+ * Returns a generator of relations over the whole plant. All relations differ, unless `differentOnes` limits their
+ * number.
+ */
 function relationsOf(ids: readonly string[], { differentOnes = Infinity } = {}): () => Record<string, unknown> {
   const verb = differentOnes === Infinity ? 'is_related_to' : 'is_still_related_to'
   let stated = 0
@@ -278,7 +284,7 @@ function postText({ token }: Bench, path: string, data: unknown): string {
   })
 }
 
-/** The time includes the wait until the last write is applied. */
+/** Measures `work` until its last write is applied. */
 async function whileApplied(bench: Bench, work: () => Promise<Round>) {
   const { platform } = bench
   const before = await loadOf(platform)
@@ -302,7 +308,7 @@ type Measured = {
   round: Round
   seconds: number
   load: { cpu: number; database: number; megabytes: number; steal: number }
-  /** How many assets one call contains. */
+  /** The number of assets in one call. */
   each: number
 }
 

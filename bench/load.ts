@@ -5,16 +5,16 @@ export type Load = {
   url: string
   callers: number
   ms: number
-  /** The text of the n-th request. */
+  /** Returns the text of the request with this index. */
   request: (index: number) => string
   /** The status that every response must have. */
   status: number
-  /** The processor time of the server so far, in microseconds. */
+  /** Returns the processor time that the server has used so far, in microseconds. */
   serverCpu: () => Promise<number>
 }
 
 /**
- * Callers on keep-alive connections that write directly to the socket. The load generator must cost less than the
+ * Runs callers on keep-alive connections that write directly to the socket. The load generator must cost less than the
  * measured server, because both share this machine.
  */
 export async function measureLoad({
@@ -41,7 +41,7 @@ export async function measureLoad({
   return { ...round, ownCpuMicros: own / round.count }
 }
 
-/** The text of a request with only the necessary headers. */
+/** Returns the text of a request with only the necessary headers. */
 export function requestText(
   method: string,
   path: string,
@@ -65,7 +65,7 @@ function open(host: string, port: number): Promise<Socket> {
 
 type Conversation = { next: () => string | undefined; status: number; latencies: number[] }
 
-/** One caller: sends a request, reads the complete response, sends the next one. */
+/** Runs one caller. The caller sends a request, reads the complete response, and then sends the next request. */
 function converse(socket: Socket, { next, status, latencies }: Conversation): Promise<void> {
   const expected = `HTTP/1.1 ${status} `
   return new Promise((resolve, reject) => {

@@ -15,7 +15,10 @@ import { cpuMicros, measureCalls } from './measurement.ts'
 import type { PlatformCommand } from './platform-process.ts'
 import { handleCommands } from './worker-process.ts'
 
-/** The measured process: the platform, and the query of one of its operations without the platform. */
+/**
+ * This file is the measured process. It runs the platform, and can also run the query of one operation without the
+ * platform.
+ */
 
 const running = await startCloud(process.env)
 const { database, tenants } = running.cloud.context
@@ -75,8 +78,8 @@ async function createSecondTenant(): Promise<{ clientId: string; clientSecret: s
 }
 
 /**
- * Stores a schema without the check of an upload, as an earlier version did: 22 levels that each apply the next one
- * twice.
+ * Stores a schema without the check of an upload, as an earlier version did. The schema has 22 levels, and each level
+ * applies the next level twice.
  */
 async function storeExpensiveSchema(url: string): Promise<void> {
   const levels = Array.from({ length: 22 }, (_, level) => {
@@ -87,7 +90,9 @@ async function storeExpensiveSchema(url: string): Promise<void> {
   await database.transaction(scope, (tx) => insertSchema(tx, { url, title: 'expensive', schema }))
 }
 
-/** Creates enough rows and statistics for index plans. Otherwise plans depend on the first query. */
+/**
+ * Creates enough rows and statistics that PostgreSQL uses the indexes. Otherwise the plans depend on the first query.
+ */
 async function createGroups(count: number): Promise<string | undefined> {
   const last = await database.transaction(scope, async (tx) => {
     for (let made = 1; made < count; made++) await insertAccessGroup(tx, `group ${made}`)
@@ -105,15 +110,15 @@ function readGroup(groupId: string) {
 
 type Result = { rows: unknown[] }
 type Query = {
-  /** One query at a time per connection, as the pool of the platform does. */
+  /** Runs one query at a time per connection, like the connection pool of the platform. */
   inTurn: () => Promise<Result>
-  /** Pipelined queries, which the driver does not use by default. */
+  /** Runs pipelined queries, which the driver does not use by default. */
   pipelined: (caller: number) => Promise<Result>
 }
 
 /**
- * Prepares the statement that the operation sends, on the same number of connections as the platform, opened in the
- * same way.
+ * Prepares the statement of the operation. It opens the same number of connections as the platform, with the same
+ * options.
  */
 async function openQuery(groupId: string): Promise<Query> {
   const sent: { text: string; values: unknown[] }[] = []
@@ -162,7 +167,8 @@ function ownerAddress() {
 }
 
 /**
- * The lower bound for an HTTP response: Node's own server, the driver, JSON. Without validation, routes and headers.
+ * Serves the query with only the HTTP server of Node, the driver and JSON. This is the lower bound for an HTTP
+ * response: there is no validation, and there are no routes and no extra headers.
  */
 async function serveBareQuery({ inTurn }: Query): Promise<string> {
   const server = createServer((_request, response) => {

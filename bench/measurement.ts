@@ -1,16 +1,16 @@
-/** The cost of one round of calls. */
+/** `Round` contains the cost of one round of calls. */
 export type Round = {
   count: number
   seconds: number
   p50Ms: number
   p99Ms: number
-  /** The processor time of the measured process, all its threads, per call. */
+  /** The processor time per call that all threads of the measured process used. */
   cpuMicros: number
 }
 
 export type Loop = { callers: number; ms: number; call: (caller: number) => Promise<unknown> }
 
-/** A closed loop: each caller sends its next call after the response to the previous one. */
+/** Runs a closed loop: each caller starts its next call after the response to its previous call. */
 export async function measureCalls({ callers, ms, call }: Loop): Promise<Round> {
   const latencies: number[] = []
   const cpuBefore = cpuMicros()
@@ -39,7 +39,7 @@ export function roundOf(latencies: number[], { ms, cpu }: { ms: number; cpu: num
   }
 }
 
-/** The processor time of this process so far, in microseconds. */
+/** Returns the processor time that this process has used so far, in microseconds. */
 export function cpuMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system

@@ -6,8 +6,8 @@ export type BenchOptions = {
   relations: number
   /** Whether to print the plans of the measured statements. */
   plans: boolean
-  /** The folder where the plant stays between runs; without it, the plant is deleted. */
+  /** The folder where the plant stays between runs. Without a folder, the plant is deleted. */
   home: string | undefined
-  /** Only workloads whose name contains this text. */
+  /** Selects the workloads whose name contains this text. */
   only: string
 }

@@ -6,7 +6,7 @@ import type { PlantSize } from '@millwright/links/plant/generator.ts'
 import type { RecordedStatement } from './statement-sender.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
-/** The query of one operation, without the operation. */
+/** The commands that run the query of one operation without the platform. */
 export type QueryCommand =
   | { kind: 'query through the driver'; pipelined: boolean }
   | { kind: 'query through the database layer' }
@@ -23,7 +23,7 @@ export type InventoryCommand =
   | { kind: 'explain'; statement: RecordedStatement }
   | { kind: 'load' }
 
-/** Memory and CPU time of a process so far. */
+/** `ProcessLoad` contains the memory of a process and the CPU time of its database so far. */
 export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 
 /** The commands of the process under test. */
@@ -52,7 +52,10 @@ export async function startPlatform({ home, environment = {}, nodeOptions = [] }
   return { ...ready, ...platform }
 }
 
-/** Settings of this shell are removed, and the rate limit is raised, so that they do not affect the result. */
+/**
+ * Returns the environment of a measured platform. Settings of this shell are removed and the rate limit is raised, so
+ * that they do not affect the result.
+ */
 export function ownEnvironment(home: string): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG)/.test(name))
   return {
@@ -76,7 +79,7 @@ export async function withPlatform<Result>(
   }
 }
 
-/** A temporary home. */
+/** Runs `work` with a temporary home and deletes the home afterwards. */
 export async function withHome<Result>(work: (home: string) => Promise<Result>): Promise<Result> {
   const home = await mkdtemp(join(tmpdir(), 'millwright-bench-'))
   try {
@@ -86,7 +89,7 @@ export async function withHome<Result>(work: (home: string) => Promise<Result>):
   }
 }
 
-/** Returns a token of the service account of the first start, an administrator. */
+/** Returns a token of the service account that the first start creates. This account is an administrator. */
 export async function tokenFor({ url, access }: Pick<PlatformProcess, 'url' | 'access'>): Promise<string> {
   const { clientId, clientSecret } = access
   const body = new URLSearchParams({

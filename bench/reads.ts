@@ -9,7 +9,10 @@ import type { Goal, Report, Row } from './report.ts'
 
 const seed = 1
 
-/** The requests per second of ten callers on ten thousand assets, on two cores that they share with the platform. */
+/**
+ * The goals in requests per second for ten callers and ten thousand assets. The callers and the platform share two
+ * cores.
+ */
 const rates: Record<string, number> = {
   'read by id': 6_000,
   'list 50 by beginning of name': 1_200,
@@ -19,11 +22,11 @@ const rates: Record<string, number> = {
 }
 const rated = 10_000
 const most = { listMs: 50, totalMs: 300, megabytes: 512 } as const
-/** More matches than this take as long as a total. */
+/** A query with more matches than this number takes as long as counting the total. */
 const few = 10_000
 
 /**
- * All reads of the inventory over HTTP, compared with a reference server that sends the same
+ * Measures all reads of the inventory over HTTP and compares them with a reference server that sends the same
  * statements. With `--home`, the next run reuses the plant.
  */
 export function reads({ home, ...options }: BenchOptions): Promise<Report> {
@@ -37,7 +40,7 @@ async function readsIn(
 ): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const size = { assets, relations }
-  // In a separate process, so that the memory for creating the plant is not counted.
+  // A separate process creates the plant, so that the memory for creating it is not counted.
   await withPlatform({ home }, async (platform) => {
     const isEmpty = (await totalOf(platform.url, await tokenFor(platform))) === 0
     if (isEmpty) await platform.request({ kind: 'grow a plant', size: { ...size, seed } })

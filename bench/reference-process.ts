@@ -5,9 +5,14 @@ import { cpuMicros } from './measurement.ts'
 import { openStatementSender, type RecordedStatement } from './statement-sender.ts'
 import { handleCommands } from './worker-process.ts'
 
-/** The reference that the platform is compared with, in a separate process, so that its memory and CPU time are not counted. */
+/**
+ * This process runs the reference server that the platform is compared with. It is separate, so that its memory and CPU
+ * time are not counted for the platform.
+ */
 
-/** The database of the platform, the tenant, and the number of connections of the platform. */
+/**
+ * `DatabaseTarget` contains the database addresses and the tenant of the platform, and the number of its connections.
+ */
 export type DatabaseTarget = { application: Address; owner: Address; tenantId: string; connections: number }
 
 export type ReferenceCommand =

@@ -1,4 +1,4 @@
-/** The result of a benchmark: rows of a table, and the reached goals. */
+/** `Report` is the result of a benchmark: the rows of a table, and the goals with their results. */
 export type Report = { title: string; rows: Row[]; goals: Goal[] }
 
 export type Row = Record<string, string | number>
@@ -10,7 +10,7 @@ export function print({ title, rows, goals }: Report): string {
   return [title, '', table(rows), '', ...verdicts, ''].join('\n')
 }
 
-/** Aligns text left and numbers right, with the significant digits. */
+/** Formats rows as a table. Text is aligned left and numbers are aligned right, with their significant digits. */
 function table(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const isNumber = (name: string) => rows.every((row) => typeof row[name] !== 'string')

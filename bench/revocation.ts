@@ -10,7 +10,7 @@ import type { Report } from './report.ts'
 const rounds = 20
 const goalMs = 1_000
 
-/** The time until a process refuses a permission that another process revoked. */
+/** Measures the time until one process refuses a permission that another process revoked. */
 export function revocation(): Promise<Report> {
   return withHome(async (home) => {
     const one = await startPlatform({ home })

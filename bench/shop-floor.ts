@@ -13,16 +13,16 @@ import { cpuMicrosOf, databaseCpuMicros } from './cpu-time.ts'
 import { ownEnvironment, tokenFor } from './platform-process.ts'
 import { stop } from './worker-process.ts'
 
-/** A platform, a gateway and a simulated plant, each in a separate process. */
+/** `ShopFloor` runs a platform, a gateway and a simulated plant, each in a separate process. */
 export type ShopFloor = {
   url: string
   access: Access
   caller: Caller
   gatewayId: string
   assetLinkId: string
-  /** The processor time so far, by part. */
+  /** Returns the processor time so far for each part. */
   cpu(): Record<Part, number>
-  /** The current memory in mebibytes, by part; `peak` is the maximum. */
+  /** Returns the memory of a part in mebibytes: `now` is the current memory and `peak` is the maximum. */
   memory(of: Exclude<Part, 'database'>): { now: number; peak: number }
 } & AsyncDisposable
 
@@ -99,7 +99,7 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
 
 type SpawnOptions = { file: string; args: readonly string[]; env: NodeJS.ProcessEnv; profile: string | undefined }
 
-/** A program of the product, with a function that waits for its output. */
+/** Starts a program of the product. The result has a function that waits for output of the program. */
 export function spawnProgram({ file, args, env, profile }: SpawnOptions) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const measured = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]

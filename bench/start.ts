@@ -14,7 +14,7 @@ const goalSeconds = 5
 
 type StartResult = { seconds: number; megabytes: number | undefined }
 
-/** The time of `npm start` until the platform responds, and its memory at rest. */
+/** Measures the time from `npm start` until the platform responds, and the memory of the idle platform. */
 export async function start(): Promise<Report> {
   const first: StartResult[] = []
   const later: StartResult[] = []
@@ -76,7 +76,7 @@ function untilReady(child: ChildProcess): Promise<void> {
   })
 }
 
-/** The memory of a process and its children, with shared pages counted once. Linux only. */
+/** Returns the memory of a process and its children. Shared pages count once. Linux only. */
 function memoryOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined
   const parents = new Map(
@@ -98,7 +98,7 @@ function shareOf(pid: string): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
 }
 
-/** A process can end while its data is read. */
+/** Returns the text of a file, or an empty text if the file is missing. A process can end while its files are read. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -1,13 +1,16 @@
 import { type Address, openConnection, send } from '@millwright/cloud/platform/database/connection.ts'
 
-/** A statement. Statements of one transaction have the same `by`. */
+/** `RecordedStatement` is one SQL statement. Statements of one transaction have the same `by`. */
 export type RecordedStatement = { text: string; values: readonly unknown[]; by?: string }
 
 type Client = Awaited<ReturnType<typeof openConnection>>['client']
 
 type Options = { address: Address; tenantId: string; connections: number }
 
-/** Sends prepared statements as the platform does, on the same number of connections, without the platform. */
+/**
+ * Opens a sender that sends prepared statements without the platform. It uses the same number of connections as the
+ * platform.
+ */
 export async function openStatementSender({ address, tenantId, connections }: Options) {
   const idle = await Promise.all(
     Array.from({ length: connections }, async () => {
@@ -20,7 +23,7 @@ export async function openStatementSender({ address, tenantId, connections }: Op
   const names = new Map<string, string>()
   const waiting: ((client: Client) => void)[] = []
   return {
-    /** Sends statements in sequence on one connection, as one request does. */
+    /** Sends statements in sequence on one connection, like one request does. */
     async send(statements: readonly RecordedStatement[]): Promise<unknown[][]> {
       const client = idle.pop() ?? (await new Promise<Client>((resolve) => waiting.push(resolve)))
       const results: unknown[][] = []

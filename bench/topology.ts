@@ -8,8 +8,8 @@ const rounds = 10
 const selectedNodes = 5
 
 /**
- * The topology in a browser: whether the page responds during the layout, and while the user moves
- * around in it. `npm run bench topology -- --assets 5000 --relations 2`.
+ * Measures the topology page in a browser: whether the page responds during the layout, and while the user pans and
+ * zooms. `npm run bench topology -- --assets 5000 --relations 2`.
  */
 export function topology(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {

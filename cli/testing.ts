@@ -8,18 +8,18 @@ import { run } from './program/program.ts'
 
 export type RunOptions = {
   environment?: Record<string, string>
-  /** Content of standard input. */
+  /** The content of standard input. */
   input?: string
-  /** Answers to prompts, in order. Without answers the terminal is not interactive. */
+  /** The answers to prompts, in order. Without answers the terminal is not interactive. */
   answers?: string[]
   columns?: number
-  /** Called with each line that is printed to standard error. */
+  /** Receives each line that is printed to standard error. */
   onNote?: (line: string) => void
 }
 
 export type RunResult = { code: number; out: string; err: string }
 
-/** A terminal that records the output and answers prompts with the given answers. */
+/** Returns a terminal that records the output and answers prompts with the given answers. */
 export function testTerminal({ environment = {}, input = '', answers, columns, onNote }: RunOptions): {
   terminal: Terminal
   printed: { out: string; err: string }
@@ -62,13 +62,13 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
   return { terminal, printed, interrupt }
 }
 
-/** Splits a line into words like a shell, as far as the examples need it. */
+/** Splits a line into words like a shell. Only the syntax that the examples use is supported. */
 export function wordsOf(line: string): string[] {
   const words = line.match(/(?:\$\([^)]*\)|'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []
   return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double))
 }
 
-/** A platform that listens on a port, and commands that run in this process. */
+/** `TestPlatform` runs a platform that listens on a port, and runs commands in this process. */
 export class TestPlatform {
   readonly hub: TestHub
   readonly url: string
@@ -91,7 +91,7 @@ export class TestPlatform {
     return new TestPlatform(hub, url)
   }
 
-  /** The environment of a user without profiles and without a home of a platform. */
+  /** Returns the environment of a user who has no profiles and no home of a platform. */
   get environment(): Record<string, string> {
     return { HOME: this.folder, MILLWRIGHT_HOME: join(this.folder, 'home') }
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
-/** Checks the current page, in its current theme, against the rules of WCAG 2.2 AA that a program can check. */
+/** Checks the current page in its current theme. The checks are those WCAG 2.2 AA rules that a program can check. */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   assert.deepEqual(await page.evaluate(findFaults), [], where)
 }
 
-/** Runs in the page, so it cannot use anything outside of this function. */
+/** Returns the faults of the page. This function runs in the page, so it cannot use anything outside of its body. */
 function findFaults(): string[] {
   type Colour = { r: number; g: number; b: number; a: number }
 

@@ -12,7 +12,7 @@ after(() => {
   for (const folder of [first, second, third]) folder[Symbol.dispose]()
 })
 
-/** Lists that change during the test: the audit trail and the events contain its sign-ins at their end. */
+/** Lists that change during the test. The sign-ins of the test add entries to the audit trail and to the events. */
 const moving = ['listEntries', 'listEvents', 'verify']
 
 /** Every list of the public API without mandatory parameters. */

@@ -6,7 +6,7 @@ import { root } from './program.ts'
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Disables background requests of the browser. The sandbox is not available for root. */
+/** The flags that disable background requests of the browser and its sandbox. The sandbox is not available for root. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -17,14 +17,17 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Opens the installed browser, or the packaged one. */
+/** Opens the installed browser. If no browser is installed, the packaged browser is opened. */
 export async function openBrowser(): Promise<{ browser: Browser; which: string }> {
   const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
   const browser = await chromium.launch({ executablePath, args: flags })
   return { browser, which: `Chromium ${browser.version()}, ${executablePath}` }
 }
 
-/** Unpacks the packaged browser once per version. Unpacks into a temporary folder first, because test runs may be concurrent. */
+/**
+ * Unpacks the packaged browser once per version. The browser is unpacked into a temporary folder first, because test
+ * runs may be concurrent.
+ */
 async function unpacked(): Promise<string> {
   const manifest = new URL('../package.json', import.meta.resolve('@sparticuz/chromium'))
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
@@ -45,7 +48,10 @@ async function unpacked(): Promise<string> {
   return join(place, 'chromium')
 }
 
-/** The package unpacks to the folder for temporary files. */
+/**
+ * Unpacks the browser into `folder`. The package always unpacks to the folder for temporary files, so `TMPDIR` is
+ * changed meanwhile.
+ */
 async function unpackInto(folder: string): Promise<void> {
   const before = process.env.TMPDIR
   process.env.TMPDIR = folder

@@ -234,11 +234,12 @@ describe('next to a running platform', () => {
   })
 
   test('reports a healthy platform and its faults with doctor', async () => {
-    // Periodic tasks without work stay due for an hour in this test.
+    // Simulates periodic tasks that have had no work for an hour and are still due.
     await asOwner(`update jobs set run_at = run_at - interval '1 hour' where state = 'waiting' and key = ''`)
     const well = await millwright(['doctor', '--json'], { home }).ended
     const { data } = JSON.parse(well.stdout)
-    // Gateways of other tests in this file may cause a warning.
+    // Checks of gateways, links and jobs are left out, because gateways of other tests in this file may cause a
+    // warning.
     const isOfPlatform = ({ name }: { name: string }) => !/^(Gateway|Link|Jobs)/.test(name)
     const isFault = ({ outcome }: { outcome: string }) => outcome !== 'ok' && outcome !== 'skip'
     assert.deepEqual([data.filter(isOfPlatform).filter(isFault), well.code], [[], 0])
@@ -273,11 +274,11 @@ test('runs the commands of the tutorial and the guides in a shell', {
   skip: !hasCurl && 'there is no curl',
 }, async () => {
   using folder = temporaryFolder('guides')
-  // A scan needs a gateway, which other tests cover.
+  // Only blocks with a token are run, because the other blocks need a gateway. Other tests cover those blocks.
   const tutorial = blocksOf('docs/tutorial/first-plant.md').filter((block) => /TOKEN/.test(block))
   const ids = 'export MODULE=$(npx millwright assets list --fields id --json | field data[0].id); RACK=$MODULE'
   const [basics = '', first = '', ...inventory] = blocksOf('docs/how-to/work-with-assets.md')
-  // This platform has no history at the times of the example.
+  // The comparison example is left out, because this platform has no history at the times of the example.
   const later = inventory.filter((block) => !block.includes('/difference?'))
   const blocks = [...tutorial, ...blocksOf('docs/how-to/integrate-over-the-api.md'), basics, first, ids, ...later]
   const { code, stdout, stderr, statuses } = runInShell(platform, folder.path, blocks)
@@ -328,12 +329,15 @@ test('starts the database for the same commands when no platform is running', as
   await databaseEnded(home)
 })
 
-/** Returns what every user of this machine can read about a process. */
+/** Returns the process data that every user of this machine can read. */
 function seenProcesses(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
 }
 
-/** A new key signs only after every process has read it. */
+/**
+ * Moves the activation of the new key 30 seconds back. A new key signs only after this time, because every process must
+ * read it first.
+ */
 function letHalfAMinutePass(): Promise<void> {
   return asOwner(`update signing_keys set active_from = active_from - interval '30 seconds'`)
 }

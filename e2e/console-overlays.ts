@@ -2,7 +2,10 @@ import type { Locator, Page } from 'playwright-core'
 import { narrow, wide } from './console.ts'
 import { assertOverlayReachable, clickAsPerson, overlayOf } from './reachability.ts'
 
-/** A menu or dialog of the console and the clicks that open it: a button, then entries of the menu that it opened. */
+/**
+ * `Overlay` is a menu or dialog of the console, with the clicks that open it: first a button, then entries of the
+ * opened menu.
+ */
 type Overlay = { path: string; clicks: ((page: Page) => Locator)[] }
 
 const button = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name, exact: true }).first()
@@ -11,7 +14,10 @@ const cell = (name: string) => (page: Page) => page.getByRole('gridcell', { name
 const firstCell = (page: Page) => page.getByRole('gridcell').first()
 const checkbox = (page: Page) => page.getByRole('checkbox', { name: 'Select row 1', exact: true })
 
-/** The menus and dialogs of every area that need no other data than a gateway. The tests of the areas open the others. */
+/**
+ * Returns the menus and dialogs of every area that need no data except a gateway. The tests of the areas open the other
+ * overlays.
+ */
 export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
   const asset = `/assets/${gatewayId}`
   const gateway = `/discovery/gateways/${gatewayId}`

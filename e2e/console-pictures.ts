@@ -8,9 +8,9 @@ import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, u
 import { millwright } from './program.ts'
 
 /**
- * `node tools/console-pictures.mjs [folder] [part of a name …]`: pictures of every page of the console, in light and dark
- * and at 320 pixels, of a plant of 5,000 assets with a gateway and a finished discovery. With MILLWRIGHT_PICTURES_HOME
- * the plant is kept there for the next time.
+ * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console: in light
+ * and dark themes and at a width of 320 pixels. The plant has 5,000 assets, a gateway and a finished discovery.
+ * MILLWRIGHT_PICTURES_HOME is a folder that preserves the plant for the next run.
  */
 
 const assets = 5_000
@@ -39,7 +39,7 @@ try {
   await browser.close()
 }
 
-/** Generates a plant if there is none yet, and runs a scan. */
+/** Generates a plant if the home has none yet, and runs a scan. */
 async function preparePlant(running: Platform): Promise<PlantIds> {
   const caller = await callerOf(running)
   const { meta } = await caller.inventory.listAssets({ query: { limit: 1 } })

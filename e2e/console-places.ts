@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 
-/** Ids in the plant of the pictures, for pages about one item. */
+/** `PlantIds` contains ids of items in the plant, for pages that show one item. */
 export type PlantIds = { assetId: string; gatewayId: string; scanId: string; jobId: string }
 
 export type Place = {
   name: string
   path: (ids: PlantIds) => string
-  /** Runs before the picture is taken: opens a dialog or waits. */
+  /** Prepares the page before the picture is taken, for example opens a dialog or waits. */
   prepare?: (page: Page) => Promise<unknown>
 }
 
@@ -15,7 +15,7 @@ function settled(page: Page): Promise<unknown> {
   return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
 }
 
-/** Every page of the console that a picture is taken of. */
+/** The pages of the console that are in the pictures. */
 export const places: readonly Place[] = [
   { name: 'start', path: () => '/' },
   { name: 'inbox', path: () => '/inbox' },

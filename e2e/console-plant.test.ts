@@ -7,7 +7,7 @@ import { assertUsable, overlaysOf } from './console-overlays.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson, isReachable } from './reachability.ts'
 
-/** A cross-site scripting attack for a text field. */
+/** Returns a cross-site scripting attack for a text field. */
 const attack = (field: string) => `<img src=x onerror="globalThis.planted='${field}'"><script>planted</script>${field}`
 
 const environment = {
@@ -15,7 +15,7 @@ const environment = {
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
-/** Limit for a scan of the simulated plant on a busy machine. */
+/** The time limit for a scan of the simulated plant on a busy machine. */
 const scanMs = 90_000
 
 describe('start page, inbox and assets in the console', () => {

@@ -8,7 +8,7 @@ import { callerOf, type Platform, startPlatform, temporaryFolder } from './platf
 import { millwright, type Program } from './program.ts'
 import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
 
-/** A scan takes longer on a busy machine. */
+/** The time limit for a scan. A scan takes longer on a busy machine. */
 const scanTimeout = { timeout: 60_000 }
 /** A secret that no page may display. */
 const password = 'user_password'

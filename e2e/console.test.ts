@@ -18,7 +18,7 @@ import {
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
 
-/** A user without any role. */
+/** Jane is a user without any role. */
 const jane = { name: 'jane', password: `the ${plantedWord} of a user` }
 
 describe('the console in a browser', () => {
@@ -270,7 +270,7 @@ describe('the console in a browser', () => {
     await change(page, { current: adminPassword().password, next })
     await page.getByText('Password changed.').first().waitFor()
 
-    // The start page polls, so it notices that its session has ended.
+    // The start page polls the platform, so it detects that its session has ended.
     await elsewhere.page.clock.fastForward('01:00:00')
     await elsewhere.page.locator('main').getByText('Your session has ended.').waitFor()
     await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()

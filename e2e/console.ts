@@ -5,13 +5,13 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import type { Platform } from './platform.ts'
 import { clickAsPerson, watchReachability } from './reachability.ts'
 
-/** Signs users in to the console in a real browser, for tests and pictures of any page. */
+/** This file signs users in to the console in a real browser, for tests and pictures of any page. */
 
-/** Limit for one step. A busy machine needs much longer than an idle one. */
+/** The time limit for one step. A busy machine needs much longer than an idle one. */
 const stepTimeoutMs = 90_000
 
 export const wide = { width: 1280, height: 800 }
-/** WCAG 1.4.10 requires no scrolling in two directions at this width. */
+/** The narrow viewport. At this width, WCAG 1.4.10 forbids scrolling in two directions. */
 export const narrow = { width: 320, height: 640 }
 
 export type SignInInput = { name: string; password: string }
@@ -19,7 +19,10 @@ export type SignInInput = { name: string; password: string }
 export type OpenPage = { context: BrowserContext; page: Page }
 
 export type ConsoleBrowser = {
-  /** Violations on any page: of the content security policy, uncaught errors, calls to other hosts, controls that the mouse cannot reach. */
+  /**
+   * The violations on any page: violations of the content security policy, uncaught errors, requests to other hosts,
+   * and controls that the mouse cannot reach.
+   */
   readonly violations: string[]
   open(options?: BrowserContextOptions): Promise<OpenPage>
   /** Signs in and opens a path below `/console`. The default user is the administrator of the first start. */
@@ -65,12 +68,12 @@ function watchViolations(context: BrowserContext, violations: string[]): void {
   })
 }
 
-/** The main heading, which is shown only after sign-in. */
+/** Returns the main heading, which is shown only after sign-in. */
 export function mainHeading(page: Page) {
   return page.locator('ix-application h1').first()
 }
 
-/** The navigation entry of an area. */
+/** Returns the navigation entry of an area. */
 export function navigationTo(page: Page, title: string) {
   return page.locator('ix-menu-item').filter({ hasText: title })
 }
@@ -91,9 +94,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type AxeResult = { violations: { id: string; help: string; nodes: { target: unknown; failureSummary?: string }[] }[] }
 
-/** Checks the current page with axe against WCAG 2.2 AA, and that it does not scroll horizontally. */
+/** Checks the current page against WCAG 2.2 AA with axe, and checks that the page does not scroll horizontally. */
 export async function assertAxeClean(page: Page, where: string): Promise<void> {
-  // The content security policy rejects a script element, so the source is evaluated.
+  // The content security policy rejects a script element, so the test evaluates the source of axe.
   await page.evaluate(`(() => { if (!globalThis.axe) { ${axe} } })()`)
   const { violations } = await page.evaluate(async (): Promise<AxeResult> => {
     const { axe } = globalThis as unknown as { axe: { run(root: Document, options: object): Promise<AxeResult> } }

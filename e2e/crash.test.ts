@@ -13,7 +13,7 @@ import {
   until,
 } from './platform.ts'
 
-/** All tests share a home: the first one leaves nothing behind that affects the next. */
+/** All tests share one home. The first test leaves no data that affects the next test. */
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
 
@@ -60,7 +60,7 @@ function startStorm(caller: Caller): { answered: Set<string>; over: Promise<unkn
           answered.add(`server-user/${data.id}`)
         }
       } catch (error) {
-        // A broken connection is expected; a refused write is a fault.
+        // A broken connection is expected. A refused write is a fault.
         if (error instanceof TypeError) return
         throw error
       }
@@ -121,7 +121,7 @@ test('responds to accepted requests after SIGTERM, and does not wait indefinitel
 
 type Write = { name: string; finish(): Promise<string> } & AsyncDisposable
 
-/** Sends a request whose head is accepted: the platform has confirmed it and waits for the body. */
+/** Starts a write and waits until the platform has accepted its headers. The platform then waits for the body. */
 async function beginWrite({ baseUrl }: Platform, token: string, name: string): Promise<Write> {
   const { hostname, port } = new URL(baseUrl)
   const body = JSON.stringify({ data: { name } })

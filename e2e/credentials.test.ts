@@ -8,13 +8,13 @@ import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, t
 import { millwright, type Program } from './program.ts'
 
 /**
- * A credential from the user who enters it to the device that it opens: cloud, gateway and link, each in its own
- * process.
+ * These tests follow a credential from the user who enters it to the device that accepts it. Cloud, gateway and link
+ * run in separate processes.
  */
 
 /**
- * Wrong and correct passwords; none of them may be found anywhere afterwards. A table has a name that starts like the
- * correct one.
+ * Matches the wrong and correct passwords. None of them may be stored anywhere after the test. The expression excludes
+ * a table whose name starts with the correct password.
  */
 const secrets = /planted-secret|user_password(?!s)/
 
@@ -26,9 +26,9 @@ describe('a credential from the cloud to the device', () => {
   const gatewayHome = join(floor.path, 'gateway')
   const programs: Program[] = []
   let platform: Platform
-  /** Runs discoveries. */
+  /** The caller that runs discoveries. */
   let admin: Caller
-  /** May manage credentials, and little else. */
+  /** The caller that manages credentials and has few other permissions. */
   let manager: Caller
   let gateway: Program
   let gatewayId: string
@@ -181,7 +181,7 @@ describe('a credential from the cloud to the device', () => {
   })
 })
 
-/** A user with only the role for credentials. */
+/** Creates a user with only the role for credentials and returns the user's clients. */
 async function managerOf(platform: Platform, admin: Caller): Promise<Caller> {
   const { data } = await admin.identity.createServerUser({ body: { data: { name: 'key keeper' } } })
   await admin.authorization.createGrant({ body: { data: { principal: data.id, role: 'credential_manager' } } })

@@ -15,7 +15,7 @@ import {
 } from './platform.ts'
 import { postgresOf } from './program.ts'
 
-/** How often the database server is killed; a soak run uses more. */
+/** The number of times that the test kills the database server. A soak run uses more. */
 const kills = Number(process.env.MILLWRIGHT_DATABASE_KILLS ?? 2)
 const writers = 4
 const diskMiB = 400
@@ -23,7 +23,7 @@ const readyLimitMs = 1_000
 
 describe('the platform with its embedded database', () => {
   const folder = temporaryFolder()
-  /** A separate small disk, if the test can mount one. */
+  /** True when the test can mount a separate small disk. */
   const hasSmallDisk =
     spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m,mode=711`, 'tmpfs', folder.path]).status === 0
   let platform: Platform
@@ -70,7 +70,7 @@ describe('the platform with its embedded database', () => {
         assert.equal(status, 503)
         assert.match(body.reason ?? '', /^The database is not (responding|reachable)$/)
       }
-      // A busy machine delays every response; the fastest one shows the limit.
+      // A busy machine delays every response. The fastest response shows whether the limit works.
       assert.ok(Math.min(...answers.map(({ ms }) => ms)) < readyLimitMs)
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT')
@@ -141,8 +141,8 @@ async function write(caller: Caller, name: string): Promise<string> {
 }
 
 /**
- * Starts writers that send one write after the other until they are stopped. Refusals with 503 are counted; others fail
- * the test.
+ * Starts writers that send one write after the other until they are stopped. Refusals with 503 are counted. Other
+ * refusals fail the test.
  */
 function startStorm(caller: Caller, name: string) {
   const accepted = new Set<string>()

@@ -4,10 +4,10 @@ import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, u
 import type { Program } from './program.ts'
 import { discover, discovered, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
 
-/** Cloud, gateway and link in separate processes, of which one after the other is killed during a scan. */
+/** These tests run cloud, gateway and link in separate processes and kill one after the other during a scan. */
 describe('a discovery with killed processes', () => {
   const home = temporaryFolder()
-  /** The lease of a killed gateway expires first. */
+  /** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
   const patienceMs = 240_000
   let platform: Platform
   let caller: Caller
@@ -97,7 +97,8 @@ describe('a discovery with killed processes', () => {
   })
 
   test('cancels a job on the gateway immediately', async () => {
-    // Only the load of the machine may delay it; a gateway that polls would take ten seconds.
+    // The fastest of several attempts counts, because the load of the machine can delay an attempt. A gateway that
+    // polls would need ten seconds.
     const delays: number[] = []
     while (delays.length < 5 && delays.every((ms) => ms > 5_000)) delays.push(await cancelMs())
     assert.ok(Math.min(...delays) <= 5_000, `it took ${delays.map(Math.round).join(', ')} ms`)
@@ -115,7 +116,7 @@ describe('a discovery with killed processes', () => {
   }
 
   test('enrols a gateway whose clock is hours wrong, and gives it jobs', async () => {
-    // As a URL, because options are split at spaces, which a path may contain.
+    // The path is passed as a URL, because Node splits the options at spaces and a path may contain spaces.
     const clock = new URL('./skewed-clock.mjs', import.meta.url).href
     for (const hours of ['7', '-7']) {
       const name = `skewed${hours}`

@@ -12,8 +12,8 @@ import {
 import { millwright } from './program.ts'
 
 /**
- * Everything on one machine as `npm start` runs it: the cloud, a gateway that enrols automatically, and a simulated
- * plant.
+ * These tests run everything on one machine, like `npm start`: the cloud, a gateway that enrols automatically, and a
+ * simulated plant.
  */
 const home = temporaryFolder()
 let platform: Platform
@@ -24,7 +24,7 @@ const environment = {
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
-/** The lease of a killed gateway expires first. */
+/** The time limit of a wait. It is longer than the lease of a killed gateway, which must expire first. */
 const patienceMs = 240_000
 
 before(() => begin())
@@ -38,7 +38,7 @@ async function begin(): Promise<void> {
   caller = await callerOf(platform)
 }
 
-/** Waits for the gateway and its link. */
+/** Waits until the gateway and its link are registered, and returns their ids. */
 async function plant(): Promise<{ gatewayId: string; assetLinkId: string }> {
   let found: { gatewayId: string; assetLinkId: string } | undefined
   await until('the plant is online', async () => {

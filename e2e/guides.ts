@@ -14,7 +14,10 @@ export function blocksOf(page: string): string[] {
   )
 }
 
-/** Prints the status of each response, and ends a stream after its first data. */
+/**
+ * The shell functions that replace `curl` and `npx`. `curl` prints the status of each response and ends a stream after
+ * one second.
+ */
 const watched = `
 curl() {
   local limit=60
@@ -24,7 +27,10 @@ curl() {
 npx() { shift; node '${join(root, 'cli/millwright.mjs')}' "$@"; }
 `
 
-/** Runs blocks of pages in one shell, in the folder of a platform with another address than in the text. */
+/**
+ * Runs blocks of pages in one shell, in the folder of a platform. The address in the text is replaced by the address of
+ * this platform.
+ */
 export function runInShell(
   { baseUrl, home }: Pick<Platform, 'baseUrl' | 'home'>,
   folder: string,

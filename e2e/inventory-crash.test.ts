@@ -14,7 +14,7 @@ import { postgresOf } from './program.ts'
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
 
-/** How often everything is killed; more rounds find more. */
+/** The number of times that the test kills all processes. More rounds find more faults. */
 const rounds = Number(process.env.MILLWRIGHT_CRASHES ?? 2)
 const writers = 6
 const answersBeforeTheCrash = 120
@@ -23,7 +23,7 @@ type Writer = {
   /** The asset that only this writer changes. */
   assetId: string
   sent: number
-  /** The accepted writes by their number, with their status. */
+  /** The status ids of the accepted writes, by the number of the write. */
   accepted: Map<number, string>
 }
 
@@ -78,7 +78,7 @@ async function startStorm(caller: Caller, all: readonly Writer[]): Promise<void>
         try {
           writer.accepted.set(number, await send(caller, { writer, index, number }))
         } catch (error) {
-          // A broken connection or a missing database is expected; every other refusal is a fault.
+          // A broken connection or an unavailable database is expected. Every other refusal is a fault.
           if (error instanceof TypeError || (error as { status?: number }).status === 503) return
           throw error
         }
@@ -119,7 +119,7 @@ async function killEverything({ program }: Platform): Promise<void> {
 async function requireFinished(caller: Caller, id: string): Promise<unknown> {
   const read = async () => (await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } })).data
   let operation = await read()
-  // Writes that were being applied wait until their lease has expired.
+  // Writes whose applier was killed wait until their lease has expired.
   await until('accepted writes are applied', async () => {
     if (operation.state === 'queued') operation = await read()
     return operation.state !== 'queued'

@@ -17,7 +17,7 @@ import { secretsHeldBy, secretsInFiles } from './secret-search.ts'
 
 const password = `${plantedWord} of a person`
 const credential = `${plantedWord} of a device`
-/** A name that is not secret. Where it is not found, the search proves nothing. */
+/** A name that is not secret. The search must find this name, because otherwise the search itself does not work. */
 const knownName = 'user-whose-name-is-not-secret'
 
 describe('the keys of an installation', () => {
@@ -195,7 +195,7 @@ describe('the keys of an installation', () => {
     return JSON.parse(shown)
   }
 
-  /** Opens and seals a value again, with a new token. */
+  /** Decrypts and encrypts a value again, with a new token. */
   async function useOnce(where: Platform): Promise<void> {
     const caller = await callerOf(where, await tokenOf(where.baseUrl, where.access))
     const params = { instanceId }
@@ -229,7 +229,7 @@ const credentialSchema = {
   required: ['username', 'password'],
 }
 
-/** Returns every row of every table as text, as in a logical backup. */
+/** Returns every row of every table as text, like a logical backup. */
 async function dumped(owner: Awaited<ReturnType<typeof openClient>>): Promise<Buffer> {
   const tables = await owner.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,

@@ -10,15 +10,16 @@ import type { Access } from '@millwright/cloud/first-run.ts'
 import { cpuMsOf, type Ended, npmStart, type Program, type ProgramOptions, postgresOf } from './program.ts'
 
 /**
- * How long a test waits for anything. It is long, because a busy machine is slow and an early failure proves nothing.
+ * The time limit of every wait in a test. It is long, because a busy machine is slow and an early failure proves
+ * nothing.
  */
 const patienceMs = 180_000
 
 const folders = new Set<string>()
-// A skipped or aborted test does not run its cleanup.
+// Deletes the folders at exit, because a skipped or aborted test does not run its cleanup.
 process.once('exit', () => folders.forEach(remove))
 
-/** Creates a folder that is deleted at the end. The user of the database can traverse it. */
+/** Creates a folder that is deleted at the end. The database user has permission to traverse the folder. */
 export function temporaryFolder(name = 'home'): { path: string } & Disposable {
   const folder = mkdtempSync(join(tmpdir(), `millwright-e2e-${name}-`))
   chmodSync(folder, 0o711)
@@ -43,7 +44,7 @@ export async function until(
   }
 }
 
-/** Waits until no process of a home's database is left. Its watcher ends a moment after it. */
+/** Waits until no process of a home's database is left. The watcher process ends shortly after the database. */
 export function databaseEnded(home: string): Promise<void> {
   return until('no process of the database is left', () => postgresOf(home).length === 0)
 }
@@ -52,11 +53,11 @@ export type Platform = {
   program: Program
   home: string
   baseUrl: string
-  /** The processor time until the platform was ready, which does not depend on other load. */
+  /** The processor time until the platform was ready. Other load of the machine does not affect it. */
   startCpuMs: number
-  /** The current credentials in the home. */
+  /** The credentials that the home currently contains. */
   readonly access: Access
-  /** Sends SIGTERM and waits for the end. */
+  /** Sends SIGTERM and waits until the process ends. */
   stop(): Promise<Ended>
 } & AsyncDisposable
 
@@ -101,7 +102,7 @@ export function readAccess(home: string): Access {
 
 type TokenAnswer = { access_token: string; token_type: string; expires_in: number }
 
-/** Gets a token by client credentials, as a program does. */
+/** Requests a token with client credentials, like a program does. */
 export async function tokenOf(
   baseUrl: string,
   { clientId, clientSecret }: Pick<Access, 'clientId' | 'clientSecret'>,
@@ -118,7 +119,7 @@ export async function tokenOf(
 
 export type Caller = { [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]> } & { token: string }
 
-/** Returns typed clients with a token; by default of the service account of the first start. */
+/** Returns typed clients with a token. The default is the token of the service account that the first start creates. */
 export async function callerOf(
   { baseUrl, access }: Pick<Platform, 'baseUrl' | 'access'>,
   existingToken?: string,
@@ -133,10 +134,10 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
 }
 
-/** The result of a sign-in: a token, or the error text of the page. */
+/** `SignIn` is the result of a sign-in: a token, or the error text of the page. */
 export type SignIn = { token: string } | { status: number; page: string }
 
-/** Signs a person in as a browser does, without a browser. */
+/** Signs a person in with the requests of a browser, without a browser. */
 export async function signIn(baseUrl: string, typed: { name: string; password: string }): Promise<SignIn> {
   const verifier = randomBytes(32).toString('base64url')
   const redirectUri = `${baseUrl}/auth/callback`

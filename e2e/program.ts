@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** An empty folder, because the product must start from any folder. */
+/** The working folder of started programs. It is not the checkout, because the product must start from any folder. */
 export const startedIn = '/'
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; ms: number }
 
-/** A program of the product as a user starts it. */
+/** `Program` is a program of the product, started like a user starts it. */
 export type Program = {
   child: ChildProcess
   stdout(): string
@@ -23,15 +23,15 @@ export type ProgramOptions = {
   environment?: Record<string, string>
   /** The content of standard input; empty by default. */
   input?: string
-  /** The Node binary; by default the one that runs the tests. */
+  /** The Node binary. The default is the binary that runs the tests. */
   node?: string
-  /** The user of the process; only for root. */
+  /** The user of the process. Only root can set it. */
   owner?: { uid: number; gid: number }
-  /** The folder of the product; by default this checkout. */
+  /** The folder of the product. The default is this checkout. */
   checkout?: string
 }
 
-/** Runs `node main.mjs`, as `npm start` does. */
+/** Runs `node main.mjs`, like `npm start`. */
 export function npmStart(options: ProgramOptions, args: readonly string[] = []): Program {
   return start('main.mjs', args, options)
 }
@@ -55,7 +55,7 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // The program may end before a caller waits for it.
+  // The program may end before it reads standard input, so the error is ignored.
   child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -80,13 +80,13 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
   }
 }
 
-/** Removes settings of the shell that runs the tests. */
+/** Returns the environment without the settings of the shell that runs the tests. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG|NODE_)/.test(name))
   return Object.fromEntries(kept)
 }
 
-/** The Node of this machine, which may be older than the one of the product. */
+/** Returns the Node binary of this machine, which may be older than the Node version of the product. */
 export function nodeOfMachine(): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
   return folders
@@ -115,7 +115,7 @@ export function cpuMsOf(pid: number): number {
   return hundredths * 10
 }
 
-/** Returns the processor time of an idle Node process on this machine, as the unit of measurement. */
+/** Returns the processor time that an idle Node process uses on this machine, as the unit of measurement. */
 export function cpuMsOfNode(): number {
   const runs = Array.from({ length: 5 }, () => {
     const { stdout } = spawnSync(process.execPath, ['-p', 'JSON.stringify(process.cpuUsage())'], { encoding: 'utf8' })

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 
 /**
- * Checks that a person with a mouse can use the page. Playwright scrolls every box to reach an element, also one with
- * hidden overflow, which a person cannot scroll. So an element counts as reachable only if scrolling the boxes that a
- * person can scroll brings it into the viewport, and if the element at its centre is the element itself.
+ * This file checks that a person with a mouse can use the page. Playwright scrolls every box to reach an element, even
+ * a box with hidden overflow, which a person cannot scroll. An element is therefore reachable only under two
+ * conditions. Scrolling the boxes that a person can scroll brings the element into the viewport. The topmost element at
+ * its centre is the element itself.
  */
 
 type Reachability = {
@@ -13,7 +14,7 @@ type Reachability = {
 }
 
 /**
- * Checks every click on a page of this context, and every menu and dialog when it opens. An unreachable control becomes
+ * Checks every click on a page of this context, and every menu and dialog when it opens. An unreachable control causes
  * an uncaught error of the page.
  */
 export async function watchReachability(context: BrowserContext): Promise<void> {
@@ -32,12 +33,12 @@ export async function isReachable(target: Locator): Promise<boolean> {
   return (await target.evaluate(faultOf)) === undefined
 }
 
-/** The open menu or the topmost dialog. */
+/** Returns the open menu or the topmost dialog. */
 export function overlayOf(page: Page): Locator {
   return page.locator('dialog[open], .menu:popover-open').last()
 }
 
-/** Checks the open menu or dialog and everything in it that can be clicked. */
+/** Checks the open menu or dialog, and every control in it that can be clicked. */
 export async function assertOverlayReachable(page: Page, where: string): Promise<void> {
   const overlay = overlayOf(page)
   await overlay.waitFor()
@@ -49,11 +50,14 @@ const faultOf = (element: Element) =>
 const faultsIn = (overlay: Element) =>
   (globalThis as unknown as { reachability: Reachability }).reachability.faultsIn(overlay)
 
-/** Runs in the page before its own scripts, so it cannot use anything from this module. */
+/**
+ * Installs the checks in the page. This function runs before the page's own scripts, so it cannot use anything from
+ * this module.
+ */
 function installReachability(): void {
   const controls =
     'a[href], button, input:not([type=hidden]), select, textarea, summary, ix-button, ix-icon-button, [role=option], [role=tab]'
-  /** The parent in the flat tree: shadow roots and slots included. */
+  /** Returns the parent in the flat tree, which includes shadow roots and slots. */
   const parentOf = (element: Element): Element | null => {
     const root = element.getRootNode()
     return element.assignedSlot ?? element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
@@ -94,18 +98,18 @@ function installReachability(): void {
     const { left, top, right, bottom } = element.getBoundingClientRect()
     const isInside = left >= -1 && top >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1
     if (!isInside) return `${name} is outside of the viewport: ${[left, top, right, bottom].map(Math.round)}`
-    // A link that is broken into lines has its own box in each line.
+    // A link that is broken into several lines has one box per line.
     const line = element.getClientRects()[0] ?? element.getBoundingClientRect()
     const hit = hitAt((line.left + line.right) / 2, (line.top + line.bottom) / 2)
     const label = hit?.closest('label')
-    // Text in a slot belongs to the host of the element that shows it.
+    // Text in a slot belongs to the host element that shows the slot.
     const root = element.getRootNode()
     const targets = [element, ...(root instanceof ShadowRoot ? [root.host] : [])]
     const isHit =
       hit !== null && ([hit, ...ancestorsOf(hit)].some((each) => targets.includes(each)) || label?.control === element)
     return isHit ? undefined : `${name} is covered by ${hit === null ? 'nothing' : describe(hit)}`
   }
-  /** Restores all scroll positions. */
+  /** Returns the faults of the controls in an overlay. All scroll positions are restored afterwards. */
   const faultsIn = (overlay: Element): string[] => {
     const boxes = [overlay, ...overlay.querySelectorAll('*'), ...ancestorsOf(overlay)]
     const scrolled = boxes.map((box) => ({ box, left: box.scrollLeft, top: box.scrollTop }))

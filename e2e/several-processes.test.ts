@@ -13,19 +13,22 @@ import { quick } from '@millwright/cloud/platform/postgres/testing.ts'
 import { bearer, callerOf, type Platform, temporaryFolder, tokenOf, until, whenReady } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** A loopback address that no other program uses, so a free port there stays free. */
+/** A random loopback address that no other program uses, so that a free port of this address stays free. */
 const host = `127.${1 + randomInt(250)}.${1 + randomInt(250)}.${1 + randomInt(250)}`
 
-/** Two processes with one database. Each runs half of the services and is the peer of the other. */
+/**
+ * These tests run two processes with one database. Each process runs half of the services and calls the other process
+ * for the rest.
+ */
 describe('services in two processes', () => {
   const folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const programs: Program[] = []
   let postgres: EmbeddedPostgres
   let environment: Record<string, string>
-  /** Runs identity and authorization. */
+  /** The process that runs identity and authorization. */
   let people: Platform
-  /** Runs audit and events. */
+  /** The process that runs audit and events. */
   let records: Platform
 
   before(async () => {
@@ -134,7 +137,7 @@ async function createDatabase({ connection }: EmbeddedPostgres): Promise<void> {
   }
 }
 
-/** Peers need each other's port before they listen. */
+/** Returns two free ports, because each process needs the port of the other process before it listens. */
 async function freePorts(): Promise<[number, number]> {
   const servers = [createServer().listen(0, host), createServer().listen(0, host)] as const
   await Promise.all(servers.map((server) => once(server, 'listening')))
@@ -152,7 +155,7 @@ async function isAllowed(attempt: () => Promise<unknown>): Promise<boolean> {
 
 type Sent = { headers: Record<string, string>; data: unknown }
 
-/** Sends a request from another address of this machine. */
+/** Sends a request from another local address of this machine. */
 async function postFrom(localAddress: string, url: string, { headers, data }: Sent) {
   const sent = request(url, {
     method: 'POST',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Caller, until } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** The programs of a shop floor, each in its own process, as a user starts them. */
+/** This file starts the programs of a shop floor, each in its own process, like a user starts them. */
 
 export type Gateway = { id: string; program: Program; registryPort: string; status(): Promise<GatewayStatus> }
 export type GatewayStatus = { scans: number; spool: { entries: number }; links: { state: string; endpoint: string }[] }
@@ -47,7 +47,7 @@ export async function killed({ child, ended }: Program): Promise<void> {
 
 const plant = 'millwright.links.plant'
 
-/** Starts a discovery of a simulated plant when its link is available; returns its id. */
+/** Waits until the link of a simulated plant is available, starts a discovery, and returns its id. */
 export async function discover(caller: Caller, gatewayId: string, options: Record<string, string>): Promise<string> {
   await until('the link is there', async () => {
     const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })

@@ -20,12 +20,12 @@ import {
 } from './platform.ts'
 import { cpuMsOfNode, nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
 
-/** The processor time of a later start, as a multiple of an idle Node process. */
+/** The limit for the processor time of a second start, as a multiple of an idle Node process. */
 const laterStartInNodes = 60
 
 describe('the first start', () => {
   const folder = temporaryFolder()
-  /** A path may contain any character. */
+  /** A home with spaces, quotes and other special characters, because a path may contain any character. */
   const home = join(folder.path, 'Werk 7, Straße', "the owner's data")
   let platform: Platform
 
@@ -172,7 +172,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The Node of this machine may be older than the one of the product. */
+/** The Node binary of this machine, which may be older than the Node version of the product. */
 const node = nodeOfMachine()
 
 test('preserves users and tokens at a later start, which takes seconds', async () => {

@@ -1,7 +1,13 @@
-/** Smaller differences come from the network delay and the whole seconds of the header, not from a wrong clock. */
+/**
+ * The largest difference that does not correct the clock. Network delay and the whole seconds of the header cause such
+ * differences.
+ */
 const toleratedMs = 2_000
 
-/** `Clock` returns the time of the cloud. Signatures contain the time, and clocks on shop floors can be wrong. */
+/**
+ * `Clock` returns the time of the cloud. Signatures contain the time, and clocks of machines on shop floors can be
+ * wrong.
+ */
 export class Clock {
   #offsetMs = 0
   readonly #local: () => number

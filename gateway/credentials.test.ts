@@ -13,7 +13,7 @@ import { Secret } from './secret.ts'
 import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
 
 const linkId = plant.manifest.id
-/** Part of every secret in this file, so that a leak is found. */
+/** A text that every secret in this file contains, so that the tests find a leak. */
 const planted = 'planted-secret'
 
 const id = (number: number) => `0198f0c2-7b1e-7c3a-9d55-${String(number).padStart(12, '0')}`
@@ -28,7 +28,7 @@ const right = (number: number) => credential(number, 'user', 'user_password')
 // biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
 type Call = any
 
-/** How many devices and errors the gateway uploaded for a job. */
+/** Returns how many devices and errors the gateway uploaded for a job. */
 const reported = (cloud: TestCloud, job: string) => [cloud.found(job).length, cloud.errors(job).length]
 
 describe('a gateway at protected devices', () => {

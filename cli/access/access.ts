@@ -175,7 +175,7 @@ function addGroups(groups: Command, terminal: Terminal): void {
   )
 }
 
-/** Names of access groups by id, for tables. */
+/** Returns the names of access groups by id, for tables. */
 async function groupNames({ api }: Session): Promise<Map<string, string>> {
   const names = new Map<string, string>()
   const pages = pagesOf({ limit: 100, offset: 0, all: true }, ({ limit, offset }) =>

@@ -4,7 +4,7 @@ import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
 type Principals = {
-  /** Name of the argument and description of the kind, for the help. */
+  /** The name of the argument and the description of the principal's kind, for the help. */
   argument: string
   kind: string
   idOf(session: Session, nameOrId: string): Promise<string>

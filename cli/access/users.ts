@@ -75,7 +75,7 @@ export function addUsers(users: Command, terminal: Terminal): void {
   })
 }
 
-/** Prompts for the password twice, or reads it from standard input without a terminal. */
+/** Prompts for the password twice. Without a terminal, the password is read from standard input. */
 async function passwordFrom(terminal: Terminal): Promise<string> {
   if (!terminal.isInteractive) {
     const input = (await terminal.input()).replace(/\r?\n$/, '')

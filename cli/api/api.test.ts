@@ -18,7 +18,7 @@ after(() => platform[Symbol.asyncDispose]())
 const run = (...args: string[]) => platform.run(['api', ...args], { token })
 
 describe('every operation', () => {
-  /** Parameters with valid values for which no resource exists. */
+  /** Returns the parameters of an operation with valid values. No resource exists for these values. */
   const filled = ({ operation }: ApiOperation): string[] =>
     parametersOf(operation)
       .filter(({ required }) => required)

@@ -13,7 +13,10 @@ import { type ApiOperation, operationHelp, parametersOf, publicOperations, takes
 
 type Options = { param?: string[]; header?: string[]; body?: string; include?: boolean }
 
-/** Adds a command for every public operation of every contract, also for operations without a dedicated command. */
+/**
+ * Adds a command for every public operation of every contract. Operations that also have a dedicated command are
+ * included.
+ */
 export function addCommands(api: Command, terminal: Terminal): void {
   const operations = publicOperations()
   const services = new Map(operations.map(({ contract }) => [contract.name, contract]))

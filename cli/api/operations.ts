@@ -9,12 +9,12 @@ import {
 } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 
-/** An operation of the public API, with its contract and name. */
+/** `ApiOperation` is an operation of the public API with its contract and name. */
 export type ApiOperation = { contract: Contract; name: string; operation: Operation }
 
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 
-/** All operations except the internal ones, which only other services call. */
+/** Returns all operations except internal operations, which only other services call. */
 export function publicOperations(): ApiOperation[] {
   return Object.values(contracts as Record<string, Contract>).flatMap((contract) =>
     Object.entries(contract.operations)
@@ -51,7 +51,7 @@ export type Schema = {
   maximum?: number
 }
 
-/** A short description of the type of a value. */
+/** Returns a short description of a value's type. */
 export function typeText(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.length > 8 ? 'one of several' : schema.enum.join('|')
@@ -63,7 +63,7 @@ export function typeText(schema: Schema): string {
   return minimum !== undefined && maximum !== undefined && maximum < 1e9 ? `${type} ${minimum}–${maximum}` : type
 }
 
-/** An example body with all required fields. */
+/** Returns an example body with all required fields. */
 export function exampleOf(schema: Schema): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.examples?.[0] !== undefined) return schema.examples[0]
@@ -81,10 +81,10 @@ export function exampleOf(schema: Schema): unknown {
   return schema.writeOnly ? '…secret…' : '…'
 }
 
-/** Operations whose secret fields are defined by a schema of the tenant, not by the contract. */
+/** The operations whose secret fields are defined by a schema of the tenant, not by the contract. */
 const secretByTenant = new Set(['credentials.createInstance', 'credentials.updateInstance'])
 
-/** True when the body of an operation may contain a secret. */
+/** Returns true when the body of an operation may contain a secret. */
 export function takesSecret({ contract, name, operation }: ApiOperation): boolean {
   if (operation.bodyType === 'application/x-www-form-urlencoded') return true
   return secretByTenant.has(`${contract.name}.${name}`) || holdsSecret((operation.body ?? {}) as Schema)
@@ -100,7 +100,7 @@ function holdsSecret(schema: Schema): boolean {
   return inside.some(holdsSecret)
 }
 
-/** The help text of an operation: path, permission, responses, parameters, body and example. */
+/** Returns the help text of an operation: path, permission, responses, parameters, body and example. */
 export function operationHelp({ contract, name, operation }: ApiOperation): string {
   const lines = [
     `${operation.method} ${pathOf(contract, operation)}`,

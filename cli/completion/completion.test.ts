@@ -16,7 +16,7 @@ async function scriptOf(shell: string): Promise<string> {
   return printed.out
 }
 
-/** How each shell loads a script, and how a test requests the candidates at the end of a line. */
+/** For each shell: how the shell loads the script, and how a test requests the candidates at the end of a line. */
 const shells: Record<string, { args: string[]; load: string; ask(words: string[]): string }> = {
   bash: {
     args: [],
@@ -27,7 +27,8 @@ const shells: Record<string, { args: string[]; load: string; ask(words: string[]
       _millwright
       printf '%s\n' "\${COMPREPLY[@]}"`,
   },
-  // zsh runs the file at the first completion, so each line is completed twice in a shell that has not loaded the script.
+  // zsh runs the file at the first completion. The test therefore completes each line twice in a shell that has not
+  // loaded the script.
   zsh: {
     args: ['-f'],
     load: `

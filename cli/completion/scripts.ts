@@ -2,7 +2,10 @@ import type { Command } from 'commander'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 
-/** One command for completion: its path, its subcommands, its options and the choices of its arguments. */
+/**
+ * `CommandNode` describes one command for completion: its path, its subcommands, its options and the choices of its
+ * arguments.
+ */
 type CommandNode = {
   path: string
   description: string
@@ -11,7 +14,7 @@ type CommandNode = {
   choices: readonly string[]
 }
 
-/** All commands of the tree, depth first. */
+/** Returns all commands of the tree, depth first. */
 export function treeOf(command: Command, path = ''): CommandNode[] {
   const own: CommandNode = {
     path,
@@ -35,7 +38,9 @@ export function scriptFor(shell: (typeof shells)[number], tree: readonly Command
   return { bash, zsh, fish }[shell](tree)
 }
 
-/** The options that take a value in every command. Options that take a value only in some commands are left out. */
+/**
+ * Returns the options that take a value in every command. Options that take a value only in some commands are left out.
+ */
 function valueFlags(tree: readonly CommandNode[]): string[] {
   const options = tree.flatMap((place) => place.options)
   const withoutValue = new Set(options.filter(({ takesValue }) => !takesValue).flatMap(({ flags }) => flags))
@@ -46,7 +51,7 @@ function valueFlags(tree: readonly CommandNode[]): string[] {
 type Candidate = { name: string; description: string }
 type CandidateList = { at: string[]; candidates: Candidate[] }
 
-/** The candidates after each command, and after each option with choices. */
+/** Returns the candidates after each command, and after each option with choices. */
 function candidatesOf(tree: readonly CommandNode[]): { optionValues: CandidateList[]; commandWords: CandidateList[] } {
   const plain = (choices: readonly string[]) => choices.map((name) => ({ name, description: '' }))
   const optionValues = tree.flatMap(({ path, options }) =>
@@ -61,7 +66,7 @@ function candidatesOf(tree: readonly CommandNode[]): { optionValues: CandidateLi
   return { optionValues, commandWords }
 }
 
-/** The part of the script that bash and zsh share: it finds the typed command and selects the candidates. */
+/** Returns the part of the script that bash and zsh share. It finds the typed command and selects the candidates. */
 function selectionScript(
   tree: readonly CommandNode[],
   words: string,
@@ -89,7 +94,7 @@ ${cases(commandWords).join('\n')}
   esac`
 }
 
-/** The script for bash. Arguments without choices are completed as file names. */
+/** Returns the script for bash. Arguments without choices are completed as file names. */
 function bash(tree: readonly CommandNode[]): string {
   const format = (candidates: Candidate[]) => `'${candidates.map(({ name }) => name).join(' ')}'`
   return `# bash completion for millwright
@@ -103,7 +108,10 @@ ${selectionScript(tree, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`, format)}
 complete -o filenames -F _millwright millwright`
 }
 
-/** The script for zsh. The shell runs the file at the first completion and the defined function later; both complete. */
+/**
+ * Returns the script for zsh. The shell runs the file at the first completion and calls the defined function later.
+ * Both return candidates.
+ */
 function zsh(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => text.replaceAll("'", "'\\''")
   const entry = ({ name, description }: Candidate) =>
@@ -119,7 +127,10 @@ ${selectionScript(tree, `"\${(@)words[2,CURRENT-1]}"`, format)}
 if [ "$funcstack[1]" = _millwright ]; then _millwright "$@"; else compdef _millwright millwright; fi`
 }
 
-/** The script for fish. One function decides, because hundreds of `complete` conditions take a second for each key. */
+/**
+ * Returns the script for fish. One function selects the candidates, because hundreds of `complete` conditions take a
+ * second per key press.
+ */
 function fish(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const entry = ({ name, description }: Candidate) => quoted(description === '' ? name : `${name}\t${description}`)

@@ -12,7 +12,7 @@ type JsonSchema = {
 
 export type Field = { path: string[]; required: boolean; title: string }
 
-/** The secret fields of a schema, by the same rule as on the platform. */
+/** Returns the secret fields of a schema. The platform uses the same rule. */
 export function secretsOf(schema: JsonSchema, path: string[] = []): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]): Field[] => {
     const here = [...path, name]

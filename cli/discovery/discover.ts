@@ -101,14 +101,16 @@ async function linkOf(session: Session, gateway: string, linkId: string | undefi
 /** Links of the public SDK register under their id with this prefix. */
 const registeredPrefix = 'cdm-device-class-driver-'
 
-/** The link with this id, or with the prefix and this id. The platform rejects an unknown id. */
+/**
+ * Returns the link with this id, or the link whose id is the prefix and this id. The platform rejects an unknown id.
+ */
 async function namedLink({ api }: Session, gateway: string, linkId: string): Promise<LinkChoice> {
   const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
   const linkOfId = (id: string) => links.find(({ assetLinkId }) => assetLinkId === id)
   return linkOfId(linkId) ?? linkOfId(registeredPrefix + linkId) ?? { assetLinkId: linkId }
 }
 
-/** Names each link with the reason why it cannot scan. */
+/** Returns a message that names each link and the reason why the link cannot scan. */
 export function noUsableLink(links: readonly AssetLink[]): string {
   const reasons = links.map(({ assetLinkId, incompatibility, problem }) =>
     sanitize(`${assetLinkId}: ${incompatibility ?? problem ?? 'not reachable'}`),
@@ -118,7 +120,10 @@ export function noUsableLink(links: readonly AssetLink[]): string {
 
 const isUsable = ({ compatible, reachable }: AssetLink) => compatible && reachable
 
-/** The links of a gateway. Waits until one is usable, because a gateway that just started has no links yet. */
+/**
+ * Returns the links of a gateway. Waits until one link is usable, because a gateway that has just started has no links
+ * yet.
+ */
 async function readLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
   const startedAtMs = performance.now()
   for (;;) {

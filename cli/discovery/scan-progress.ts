@@ -8,9 +8,14 @@ import { formatCount, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 
 type FollowOptions = {
-  /** The link of the scan. The source of its assets is its device class, or its id if it has no device class. */
+  /**
+   * The link of the scan. The source of the found assets is the link's device class, or the link's id if it has no
+   * device class.
+   */
   link: { assetLinkId: string; deviceClass?: string | undefined }
-  /** Starts the scan and returns its id. Called when the event stream is open, so that no device is missed. */
+  /**
+   * Starts the scan and returns its id. `follow` calls it after the event stream is open, so that no device is missed.
+   */
   start(): Promise<string>
 }
 
@@ -34,7 +39,7 @@ export async function follow(session: Session, { link, start }: FollowOptions): 
       ended.abort()
       return await cancelOrLeave(session, jobId)
     }
-    // Events from before the end of the scan may still arrive.
+    // Waits for events that were created before the end of the scan and have not arrived yet.
     await delay(pollMs)
     ended.abort()
     await devices
@@ -76,7 +81,7 @@ async function untilEnd(session: Session, jobId: string, signal: AbortSignal): P
 
 const barWidth = 24
 
-/** The progress line. It has no bar while the link does not report a percentage, which most links never do. */
+/** Returns the progress line. The line has no bar while the link reports no percentage. Most links never report one. */
 export function progressLine({ state, progress, found, created, errors, message }: Discovery): string {
   if (state === 'created') return 'Waiting for the gateway'
   const full = Math.round((progress / 100) * barWidth)
@@ -98,7 +103,7 @@ async function cancelOrLeave(session: Session, jobId: string): Promise<never> {
   throw new CommandError(`Scan ${jobId} is canceled; assets that were found stay.`, { exitCode: exitCodes.interrupted })
 }
 
-/** Prints the report. Throws unless the scan finished, so that the exit code shows it. */
+/** Prints the report. Throws unless the scan finished, so that the exit code shows the failure. */
 async function printReport(session: Session, end: Discovery): Promise<void> {
   const { output, terminal } = session
   const { data: report } = await session
@@ -118,7 +123,10 @@ async function printReport(session: Session, end: Discovery): Promise<void> {
     )
 }
 
-/** The lines for an error of one device: its problem code or status code, then each rejected field with the reason. */
+/**
+ * Returns the lines for an error of one device: the problem code or status code, then each rejected field with the
+ * reason.
+ */
 export function errorLines({ code, description, reason, device, fields = [] }: DeviceError): string[] {
   const subject = device === undefined ? '' : `${sanitize(nameOf(device))}: `
   return [

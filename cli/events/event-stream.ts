@@ -17,12 +17,12 @@ type StreamRequest = {
   onOpen?: () => void
 }
 
-/** Back-off between reconnects, for example while the platform restarts. */
+/** The back-off between reconnects, for example while the platform restarts. */
 const reconnect = { firstMs: 1_000, longestMs: 15_000 } as const
 
 /**
- * Reads a stream of server-sent events. When the connection ends, the function reconnects after the last event, so that no
- * event is lost. It ends at the signal, or when the platform rejects the request.
+ * Reads a stream of server-sent events. After a lost connection, the function reconnects and continues after the last
+ * event, so that no event is lost. It ends when `signal` is aborted or when the platform rejects the request.
  */
 export async function* messages(session: Session, request: StreamRequest): AsyncGenerator<Message> {
   let last: string | undefined
@@ -43,7 +43,7 @@ export async function* messages(session: Session, request: StreamRequest): Async
   }
 }
 
-/** Throws unless the stream ended because the token expired. A reconnect uses a new token. */
+/** Throws unless the stream ended because the token expired. After an expired token, the reconnect uses a new token. */
 function requireExpiredToken(data: string): void {
   const problem = problemFrom(JSON.parse(data), 401)
   if (problem.code !== 'unauthenticated') throw problem

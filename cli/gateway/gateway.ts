@@ -78,7 +78,9 @@ async function start({ config, home, registryPort, proxyPort }: Options): Promis
   return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }))
 }
 
-/** Throws for an unknown setting. Loads the settings of the other programs only when a name is not one of the gateway. */
+/**
+ * Throws for an unknown setting. Loads the settings of the other programs only when a name is not a gateway setting.
+ */
 async function requireKnownSettings(environment: Environment): Promise<void> {
   const own: string[] = Object.values(gatewaySettings).map(({ variable }) => variable)
   if (Object.keys(environment).every((name) => !name.startsWith('MILLWRIGHT_') || own.includes(name))) return

@@ -118,7 +118,10 @@ async function onboard(session: Session, name: string, { group, out, force }: On
   await writeConfig(session, made.id, out)
 }
 
-/** Checks the file before the gateway is created, because the file may be the only one of another gateway. */
+/**
+ * Throws when the file cannot be written, or when it exists and `force` is not set. The check runs before the gateway
+ * is created, because the file may be the only copy of another gateway's configuration.
+ */
 async function requireWritable(out: string, force: boolean): Promise<void> {
   const exists = await access(out).then(
     () => true,
@@ -144,7 +147,7 @@ async function writeConfig(session: Session, id: string, out: string): Promise<v
   )
 }
 
-/** Restricts an existing file to its owner before writing, because other users may be able to read it. */
+/** Restricts an existing file to its owner before writing, because other users may have permission to read the file. */
 async function writeForOwner(file: string, text: string): Promise<void> {
   await using handle = await open(file, 'w', 0o600)
   if ((await handle.stat()).isFile()) await handle.chmod(0o600)

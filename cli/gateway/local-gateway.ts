@@ -8,10 +8,13 @@ import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { type GatewaySettings, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { PortTakenError } from '@millwright/gateway/setup-error.ts'
 
-/** A gateway on the machine of the platform, with a link to a simulated plant. */
+/** `LocalGateway` is a gateway on the machine of the platform, with a link to a simulated plant. */
 export type LocalGateway = GatewayPorts & { gatewayId: string; stop(): Promise<void> }
 
-/** The ports that a local gateway listens on: default ports that are taken are replaced. */
+/**
+ * `GatewayPorts` contains the ports that a local gateway listens on. They differ from the default ports when another
+ * program uses those.
+ */
 export type GatewayPorts = { registryPort: number; proxyPort: number }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -19,8 +22,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 const tenantName = 'default'
 
 /**
- * Starts a gateway on this machine, which the platform registers itself, with a link to a simulated plant. A new user can
- * run a scan within a minute. Other links can register with this gateway too.
+ * Starts a gateway with a link to a simulated plant on this machine. The platform registers the gateway automatically,
+ * so that a new user can run a scan within a minute. Other links can register with this gateway too.
  */
 export async function startLocalGateway(running: RunningCloud, environment: Environment): Promise<LocalGateway> {
   const home = join(running.home, 'gateway')
@@ -54,7 +57,10 @@ export async function startLocalGateway(running: RunningCloud, environment: Envi
 
 type Start = (settings: GatewaySettings) => Promise<RunningGateway>
 
-/** Replaces a default port that is taken by a free one. A port that was set is used, or the start fails. */
+/**
+ * Replaces a default port by a free port when another program uses it. A port from the settings is never replaced: the
+ * start fails if the port is in use.
+ */
 export async function startOnFreePorts(start: Start, settings: GatewaySettings, environment: Environment) {
   const ports: Partial<GatewayPorts> = {}
   for (;;) {
@@ -83,7 +89,7 @@ export async function publishPorts(home: string, ports: GatewayPorts): Promise<v
   await writeFile(portsFile(home), JSON.stringify({ processId: process.pid, ...ports }))
 }
 
-/** The ports of the local gateway that runs on this home, for `millwright config`. */
+/** Returns the ports of the local gateway that runs with this home, for `millwright config`. */
 export async function runningPorts(home: string): Promise<GatewayPorts | undefined> {
   try {
     const { processId, ...ports } = JSON.parse(await readFile(portsFile(home), 'utf8')) as GatewayPorts & {

@@ -12,7 +12,10 @@ export async function readJson(terminal: Terminal, file: string): Promise<unknow
 
 type JsonObject = { [field: string]: unknown }
 
-/** Reads objects as a stream: one per line (NDJSON), or all in one document. `-` is standard input. */
+/**
+ * Reads objects as a stream. The input has one object per line (NDJSON), or one document with all objects. `-` is
+ * standard input.
+ */
 export async function* readObjects(terminal: Terminal, file: string): AsyncGenerator<JsonObject> {
   if (file === '-') return yield* linesOf(terminal.inputLines(), 'Standard input')
   if (file.endsWith('.ndjson')) return yield* linesOf(createInterface({ input: await openStream(file) }), file)
@@ -62,7 +65,7 @@ export function parseJson(text: string, from: string): unknown {
   }
 }
 
-/** Parses a typed value as JSON; a text that is not JSON stays text. */
+/** Parses a typed value as JSON. Text that is not valid JSON is returned unchanged. */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text)

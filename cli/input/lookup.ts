@@ -5,7 +5,10 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Session } from '../session/session.ts'
 
-/** Resolves names of resources to ids, because people type names and the API takes ids. Ambiguous names are errors. */
+/**
+ * This file resolves names of resources to ids, because people type names and the API takes ids. Ambiguous names are
+ * errors.
+ */
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -93,7 +96,10 @@ export async function serverUserId({ api }: Session, nameOrId: string): Promise<
   return requireSingle('Service account', nameOrId, { matches: data, list: 'millwright access server-users list' })
 }
 
-/** Returns the id of a gateway. Without a name, the only gateway is used; gateways that are online have priority. */
+/**
+ * Returns the id of a gateway. Without a name, the tenant must have only one gateway. If any gateway is online, offline
+ * gateways are ignored.
+ */
 export async function gatewayId({ api }: Session, nameOrId: string | undefined): Promise<string> {
   if (nameOrId !== undefined && isId(nameOrId)) return nameOrId
   const { data } = await api(onboarding).listGateways({ query: { limit: 100 } })

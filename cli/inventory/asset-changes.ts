@@ -169,7 +169,10 @@ async function update(session: Session, nameOrId: string, options: UpdateOptions
   await session.output.done(`${id} updated`, await client.readAsset({ params: { id } }))
 }
 
-/** The request that changes fields: the API finds the asset by its identifiers, so they are sent with the new values. */
+/**
+ * Returns the request that changes fields. It contains the identifiers of the asset, because the API finds the asset by
+ * its identifiers.
+ */
 function fieldsChange(
   { functional_object_type, asset_identifiers, access_group }: AssetDocument,
   fields: AssetDocument,

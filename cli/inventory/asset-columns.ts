@@ -37,7 +37,10 @@ const addedFields: JsonSchema = {
   },
 }
 
-/** The columns that `--columns` names: headings of the usual columns, or properties of assets by their path. */
+/**
+ * Returns the columns that `--columns` names. A name is the heading of a default column, or the path of an asset
+ * property.
+ */
 export async function columnsOf(session: Pick<Session, 'api'>, columns: string): Promise<Columns> {
   const names = namesIn(columns)
   const isKnown = (name: string) => Object.hasOwn(assetColumns, name) || Object.hasOwn(computedColumns, name)
@@ -54,13 +57,16 @@ export async function columnsOf(session: Pick<Session, 'api'>, columns: string):
   )
 }
 
-/** Properties of written assets that lists do not contain, with the command that shows them. */
+/**
+ * Properties that can be written with an asset but are not part of lists. The value is the command that shows the
+ * property.
+ */
 const separateLists: Readonly<Record<string, string>> = {
   asset_identifiers: 'millwright assets identifiers <asset>',
   asset_relations: 'millwright relations list --asset <asset>',
 }
 
-/** Fails with a usage error unless lists of this tenant's assets can contain these properties. */
+/** Throws a usage error unless lists of this tenant's assets can contain these properties. */
 export async function requireProperties(
   { api }: Pick<Session, 'api'>,
   option: string,
@@ -84,7 +90,7 @@ export function namesIn(list: string): string[] {
   return list.split(',').map((name) => name.trim())
 }
 
-/** Schemas of the tenant may add properties. */
+/** Returns the schemas of the tenant, because they may add properties. */
 async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
   const schemas: JsonSchema[] = []
   const limit = 100
@@ -97,7 +103,7 @@ async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
   }
 }
 
-/** The names that a message offers: properties that lists contain, and the headings of columns. */
+/** Returns the names that an error message suggests: properties that lists contain, and the headings of columns. */
 function namesFor(option: string): string[] {
   const schema = assetSchema as { $defs: Record<string, { properties?: object }> }
   const fields = [addedFields, schema.$defs.Device, schema.$defs.SoftwareArtifact]
@@ -107,7 +113,10 @@ function namesFor(option: string): string[] {
   return [...new Set([...headings, ...listed])].toSorted()
 }
 
-/** True when a value of the schema can have a property at this path. Lists are searched in their entries. */
+/**
+ * Returns true when a value of the schema can have a property at this path. For an array, the schema of its entries is
+ * searched.
+ */
 function hasPath(schema: unknown, path: readonly string[], root: JsonSchema, depth = 0): boolean {
   if (depth > 64 || typeof schema !== 'object' || schema === null) return false
   const [name = '', ...rest] = path
@@ -130,7 +139,7 @@ function referenced(reference: unknown, root: JsonSchema): unknown {
     .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], root)
 }
 
-/** The version of the first firmware component, as the API sorts and filters by it. */
+/** Returns the version of the first firmware component. The API sorts and filters by the same value. */
 function firmwareVersionOf(asset: Row): unknown {
   type Artifact = { is_firmware?: boolean; asset_identifiers?: { asset_identifier_type?: string; version?: string }[] }
   const components = (asset.software_components ?? []) as { artifact?: Artifact }[]

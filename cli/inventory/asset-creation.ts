@@ -86,7 +86,7 @@ function addressed(address: string): AssetDocument {
   return { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
 }
 
-/** Parses the values of `--set` to fields. */
+/** Parses the values of `--set` into fields. */
 export function settings(values: readonly string[] = []): AssetDocument {
   const fields = values.map((text) => {
     const [name, value] = parsePair(text, '--set')

@@ -1,4 +1,4 @@
-/** The words of the console for values of the API, for tables. JSON output has the values of the API. */
+/** The labels of API values in tables. The console uses the same labels. JSON output contains the API values. */
 const labels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'management_state.state_value': { regarded: 'Onboarded', ignored: 'Ignored', unknown: 'New' },
   functional_object_type: { SoftwareArtifact: 'Software' },

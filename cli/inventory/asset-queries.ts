@@ -21,7 +21,7 @@ type Selection = {
 
 type ListOptions = Selection & PagingOptions & { columns?: string; fields?: string }
 
-/** Adds the options that select assets, which are the same as in the API. */
+/** Adds the options that select assets. They have the same names as in the API. */
 export function withFilterOptions(command: Command): Command {
   return command
     .option('--filter <filter>', 'filter, such as "name eq \'Drive 12\'"; see docs/reference/filters.md')

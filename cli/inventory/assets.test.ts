@@ -41,7 +41,7 @@ async function succeed(...args: string[]): Promise<string> {
 
 const refuse = async (args: string[], options: RunOptions = {}) => platform.run(args, { token, ...options })
 
-/** Replaces values that differ in every run. */
+/** Replaces values that differ in every run, so that the output can be compared. */
 const steady = (text: string) =>
   text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>').replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
 

@@ -2,7 +2,7 @@ import type { Relation } from '@millwright/api/inventory/inventory.ts'
 import { sanitize } from '../output/text.ts'
 import { labelOf } from './asset-labels.ts'
 
-/** Prints a graph as a tree, for Graphviz or for Mermaid. Pure functions. */
+/** This file prints a graph as a tree, for Graphviz or for Mermaid. All functions are pure. */
 
 export type GraphNode = { type: string; id: string; name?: string; functional_object_type?: string; depth: number }
 export type Graph = { nodes: readonly GraphNode[]; edges: readonly Relation[]; truncated: boolean }
@@ -14,8 +14,8 @@ function nodeName(node: GraphNode): string {
 }
 
 /**
- * The graph as a tree from its first node. Each node is expanded once, at its smallest depth. At other places it has … in
- * place of its relations.
+ * Returns the graph as a tree that starts at its first node. Each node is expanded once, at its smallest depth. At
+ * other places, `…` replaces the relations of the node.
  */
 export function tree({ nodes, edges }: Graph): string[] {
   const known = new Map(nodes.map((node) => [keyOf(node), node]))
@@ -56,7 +56,7 @@ function kind({ functional_object_type: type }: GraphNode): string {
   return type === undefined ? '' : `  (${sanitize(String(labelOf('functional_object_type', type)))})`
 }
 
-/** The graph in the DOT language of Graphviz. */
+/** Returns the graph in the DOT language of Graphviz. */
 export function dot({ nodes, edges }: Graph): string[] {
   const text = (value: string) => `"${sanitize(value).replace(/["\\]/g, '\\$&')}"`
   return [
@@ -72,7 +72,7 @@ export function dot({ nodes, edges }: Graph): string[] {
   ]
 }
 
-/** The graph as a flowchart of Mermaid. */
+/** Returns the graph as a Mermaid flowchart. */
 export function mermaid({ nodes, edges }: Graph): string[] {
   const numbers = new Map(nodes.map((node, index) => [keyOf(node), `n${index}`]))
   const text = (value: string) =>

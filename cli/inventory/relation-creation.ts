@@ -104,7 +104,10 @@ async function addMany(session: Session, file: string, { bothWays = false }: Opt
   await batchResults.finish()
 }
 
-/** Parses a line. Fields that the platform assigns are removed, so that listed relations can be added elsewhere. */
+/**
+ * Parses a line of the file. Fields that the platform assigns are removed, so that relations from a list can be added
+ * on another platform.
+ */
 async function relationOf(
   session: Session,
   { id: _id, createdTimestamp: _created, lastModifiedTimestamp: _modified, ...line }: Line,

@@ -8,7 +8,10 @@ export type Entity = Relation['subject']
 
 export type Names = Map<string, string>
 
-/** The columns of relations with the names of assets. An asset without a name, or that cannot be read, has its id. */
+/**
+ * Returns the columns of relations with the names of assets. The id is shown for an asset that has no name or that the
+ * caller cannot read.
+ */
 export function columnsWith(names: Names): Columns {
   const text = (entity: unknown) => names.get((entity as Entity).id) ?? entityText(entity as Entity)
   return {
@@ -20,7 +23,7 @@ export function columnsWith(names: Names): Columns {
   }
 }
 
-/** The number of ids in one filter: as many as one page contains. */
+/** The number of ids in one filter. It equals the maximum number of items on one page. */
 const idsPerRequest = 100
 
 async function readNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {

@@ -11,7 +11,7 @@ type Accepted = { data: { statusId: string; state?: string; detail?: Record<stri
 
 export type Result = { assetId?: string; outcome?: string; code?: string; status?: number; detail?: string }
 
-/** Waits until an accepted write is applied and returns one result per item. Failed items are among them. */
+/** Waits until an accepted write is applied and returns one result per item, including failed items. */
 export async function resultsOf({ api }: Session, { data }: Accepted): Promise<Result[]> {
   let { state } = data
   let result = data.detail?.result
@@ -25,7 +25,7 @@ export async function resultsOf({ api }: Session, { data }: Accepted): Promise<R
   return results
 }
 
-/** Like `resultsOf`, but throws the problem of a write with one item. */
+/** Works like `resultsOf`, but throws the problem when the write has one item and that item failed. */
 export async function resultsOrThrow(session: Session, accepted: Accepted): Promise<Result[]> {
   const results = await resultsOf(session, accepted)
   const [only] = results
@@ -41,7 +41,9 @@ export function problemOfResult(result: Result): Problem {
   return problemFrom(result, result.status ?? 500)
 }
 
-/** Prints the failed items and throws, so that the exit code shows the failure. Does nothing if all items succeeded. */
+/**
+ * Prints the failed items and throws, so that the exit code shows the failure. Returns normally if all items succeeded.
+ */
 export function throwOnFailure({ terminal }: Session, results: readonly Result[], names: readonly string[]): void {
   const failed = results.flatMap((result, index) => (isFailure(result) ? [{ result, name: names[index] ?? '' }] : []))
   if (failed.length === 0) return

@@ -1,6 +1,6 @@
 import { displayText, displayWidth, pad } from './text.ts'
 
-/** Formats a document for people: one line per field, nested fields indented below. Empty fields are left out. */
+/** Formats a document for people: one line per field, with nested fields indented. Empty fields are left out. */
 export function details(document: Readonly<Record<string, unknown>>, indent = ''): string[] {
   const fields = Object.entries(document).filter(([, value]) => !isNothing(value))
   const simple = fields.filter(([, value]) => !isNested(value)).map(([name]) => displayWidth(name))

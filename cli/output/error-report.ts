@@ -3,7 +3,7 @@ import { asProblem } from '@millwright/cloud/platform/database/transient.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 
-/** Exit codes, as `millwright --help` documents them. */
+/** The exit codes. `millwright --help` documents them. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -25,7 +25,7 @@ export const exitCodeHelp = `Exit codes:
     6  the platform is not reachable, or overloaded
   130  interrupted with Ctrl-C`
 
-/** An error of a command: what is wrong, and the next step. */
+/** `CommandError` describes what is wrong and the next step for the user. */
 export class CommandError extends StartError {
   readonly next: string | undefined
 
@@ -54,7 +54,7 @@ const byStatus: Readonly<Record<number, number>> = {
   503: exitCodes.unreachable,
 }
 
-/** The exit code for an error, so that scripts can distinguish errors without parsing the text. */
+/** Returns the exit code for an error, so that scripts can distinguish errors without parsing the text. */
 export function exitCodeOf(thrown: unknown): number {
   const error = asProblem(thrown)
   if (error instanceof StartError) return error.exitCode
@@ -85,7 +85,7 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   history_gone: 'see the retention time with millwright api inventory readSettings',
 }
 
-/** The text of an error for people: what is wrong, in which fields, and the next step. */
+/** Returns the text of an error for people: what is wrong, in which fields, and the next step. */
 export function errorText(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) {
@@ -109,7 +109,7 @@ function nextLine(next: string | undefined): string[] {
   return next === undefined ? [] : [`Next: ${next}`]
 }
 
-/** The error as one line of JSON: the problem document of the platform, or the message of the command. */
+/** Returns the error as one line of JSON: the problem document of the platform, or the message of the command. */
 export function errorJson(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) return JSON.stringify(error.toDocument())

@@ -2,7 +2,7 @@ import { details } from './details.ts'
 import { type Columns, type Row, Table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The output format: text for people, one JSON document, or one line of JSON per item. */
+/** `Format` is the output format: text for people, one JSON document, or one line of JSON per item. */
 export type Format = 'text' | 'json' | 'ndjson'
 
 type Page = { data: readonly Row[]; meta?: unknown }
@@ -41,7 +41,9 @@ export class Output {
     )
   }
 
-  /** Prints a list page by page; only one page is in memory. `nothing` is printed for an empty list. */
+  /**
+   * Prints a list page by page, so that only one page is in memory. For an empty list, the `nothing` text is printed.
+   */
   async list(
     pages: AsyncIterable<Page> | Page,
     { columns, nothing }: { columns: Columns; nothing: string },

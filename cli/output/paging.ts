@@ -6,7 +6,7 @@ type Page<Element> = { data: Element[]; meta: { elements: number; totalElements?
 
 export type PageRequest = { limit: number; offset: number; cursor?: string }
 
-/** The largest page of the API. */
+/** The maximum page size of the API. */
 const pageSize = 100
 
 /** Adds the options of a list to a command. */
@@ -17,7 +17,9 @@ export function withPagingOptions(command: Command): Command {
     .option('--all', 'read all pages')
 }
 
-/** Reads one page, or all pages in order. Uses the cursor of the response if it has one, because deep offsets are slow. */
+/**
+ * Reads one page, or all pages in order. The cursor of a response is used if it exists, because large offsets are slow.
+ */
 export function pagesOf<Element extends object, P extends Page<Element>>(
   { limit, offset, all }: PagingOptions,
   readPage: (page: PageRequest) => Promise<P>,

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { displayText, displayWidth, pad, truncate } from './text.ts'
 
-/** The columns of a table: the heading, and the path or function that gives the value of a row. */
+/** `Columns` maps each heading to the path or the function that returns the value of a row. */
 export type Columns = Readonly<Record<string, string | ((row: Row) => unknown)>>
 
 export type Row = Readonly<Record<string, unknown>>
@@ -9,10 +9,13 @@ export type Row = Readonly<Record<string, unknown>>
 type Screen = { columns?: number | undefined; hasColour?: boolean }
 
 const gap = 2
-/** The minimum width of a column. A table that still does not fit is wider than the terminal. */
+/** The minimum width of a column. If the minimum widths do not fit, the table is wider than the terminal. */
 const minWidth = 8
 
-/** `Table` formats rows as text. The first rows determine the widths, which together fit the terminal. */
+/**
+ * `Table` formats rows as text. The first rows determine the widths of the columns. Together the columns fit the
+ * terminal.
+ */
 export class Table {
   readonly #columns: Columns
   readonly #screen: Screen
@@ -60,7 +63,7 @@ function layoutOf(headings: readonly string[], cells: readonly string[][], scree
   return screen === undefined ? all : fitWidths(dropColumns(all, screen), screen)
 }
 
-/** Removes columns while the table cannot fit at minimum widths: empty columns first, then the last column. */
+/** Removes columns until the table fits at minimum widths: empty columns first, then the last column. */
 function dropColumns(all: readonly ColumnLayout[], screen: number): ColumnLayout[] {
   const visible = [...all]
   const needed = () =>
@@ -94,7 +97,7 @@ export function cellOf(row: Row, column: Columns[string]): unknown {
   return typeof column === 'function' ? column(row) : valueAt(row, column)
 }
 
-/** The value at the path `a.b.c` of a document. A field whose name contains dots has priority. */
+/** Returns the value at the path `a.b.c` of a document. A field whose own name contains the dots has priority. */
 export function valueAt(row: unknown, path: string): unknown {
   if (typeof row !== 'object' || row === null) return undefined
   if (path in row) return (row as Row)[path]

@@ -8,14 +8,14 @@ import { truncate } from './text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The terminal of a command: environment, output, prompts and input. Tests replace it. */
+/** `Terminal` is the environment, output, prompts and input of a command. Tests use their own implementation. */
 export type Terminal = {
   environment: Environment
   /** Prints a line to standard output. Waits while the reader is slower than the command. */
   print(line: string): Promise<void>
-  /** Prints a line to standard error, for everything that is not the result. */
+  /** Prints a line to standard error. Everything except the result is printed there. */
   note(line: string): void
-  /** Shows a line on standard error that the next output replaces. Prints nothing without a terminal. */
+  /** Shows a line on standard error. The next output replaces the line. Without a terminal, nothing is printed. */
   progress(line: string): void
   /** Width of the terminal; undefined when the output is a file or a pipe. */
   columns: number | undefined
@@ -32,7 +32,7 @@ export type Terminal = {
   onInterrupt(listener: () => void): () => void
 }
 
-/** The terminal of this process. */
+/** Returns the terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin } = process
   let shown = ''
@@ -65,7 +65,8 @@ export function processTerminal(): Terminal {
     async promptSecret(question) {
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
       const answer = await withPrompt(silent, (questions) => {
-        // The echo is off before the question is printed, because the user may type before it appears.
+        // The echo is turned off before the question is printed, because the user may start to type before the question
+        // appears.
         stderr.write(question)
         return questions.question('')
       })

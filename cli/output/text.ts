@@ -20,7 +20,7 @@ const narrow = /^[\u0020-\u02ff]*$/
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 
-/** The number of terminal columns of a text. */
+/** Returns the number of terminal columns that a text occupies. */
 export function displayWidth(text: string): number {
   if (narrow.test(text)) return text.length
   let width = 0

@@ -24,7 +24,9 @@ type PlantClients = {
   onProgress: (assets: number) => void
 }
 
-/** Below the size limit of a request, with space for the envelope. */
+/**
+ * The maximum size of the items in one request. It is below the size limit of a request, with space for the envelope.
+ */
 const requestBytes = 900_000
 const concurrentRequests = 16
 
@@ -86,7 +88,7 @@ async function sendAssets({ inventory }: PlantClients, assets: readonly PlantAss
 
 type CreatedAssets = { assets: readonly PlantAsset[]; ids: readonly string[]; propertyKey: string }
 
-/** Sends states, property values and relations to nodes, which are not part of the document of an asset. */
+/** Sends states, property values and relations, which are not part of an asset document. */
 async function sendDetails({ inventory }: PlantClients, { assets, ids, propertyKey }: CreatedAssets): Promise<void> {
   const created = assets.map((asset, index) => ({ ...asset, id: ids[index] ?? '' }))
   const states = created

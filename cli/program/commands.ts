@@ -13,7 +13,9 @@ const signingIn = 'Sign-in:'
 const floor = 'Shop floor:'
 const operation = 'Operations, on the machine of the platform:'
 
-/** All commands, in the order of the help. The module of a command is loaded on demand, because its imports are large. */
+/**
+ * All commands, in the order of the help. A command's module is loaded only when needed, because its imports are large.
+ */
 export const commandModules: Readonly<Record<string, CommandModule>> = {
   login: { group: signingIn, description: 'sign in to a platform', load: () => import('../session/login.ts') },
   logout: { group: signingIn, description: 'sign out', load: () => import('../session/logout.ts') },

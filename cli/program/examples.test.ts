@@ -9,7 +9,10 @@ type CommandHelp = { path: string; command: Command; help: string }
 
 const program = await programFor(testTerminal({}).terminal, Object.keys(commandModules))
 
-/** Every command with its help text. Commands of the API are left out, because they derive from the contracts. */
+/**
+ * Returns every command with its help text. Commands of the API are left out, because they are generated from the
+ * contracts.
+ */
 function helpOf(command: Command, path: string): CommandHelp[] {
   let help = ''
   const writeOut = (text: string) => {
@@ -23,7 +26,7 @@ function helpOf(command: Command, path: string): CommandHelp[] {
 
 const all = program.commands.flatMap((command) => helpOf(command, command.name()))
 
-/** The command lines in a help text, without pipes, redirections and remarks. */
+/** Returns the command lines in a help text, without pipes, redirections and remarks. */
 function typedIn(help: string): string[] {
   return [...help.matchAll(/^ +(?:\S+ {2,}|[^<\n]*\| )?(?:[A-Z_]+=\S+ )*millwright (.*)$/gm)].map(([, line = '']) =>
     (line.split(/ {2,}| \| | [<>] /)[0] ?? '').trim(),
@@ -51,7 +54,7 @@ test('every example of a help text is a valid command line', async () => {
   assert.ok(executed > 100)
 })
 
-/** Commands that create come first, commands that delete come last. */
+/** Returns the sort position of an example: commands that create come first, commands that delete come last. */
 function rank(line: string): number {
   const ordered = [/ create /, / grant /, / disable /, / enable /, / rename /, / delete /]
   const index = ordered.findIndex((pattern) => pattern.test(line))
@@ -68,7 +71,7 @@ test('the examples of access commands succeed: their roles, permissions and grou
   const outcomes = { works: 0, codes: [] as string[] }
   for (const line of lines.toSorted((one, other) => rank(one) - rank(other))) {
     const { code, err } = await run(wordsOf(line))
-    // A second example for the same name finds it created or deleted, and ids in examples are fictitious.
+    // An earlier example may have created or deleted the same name, and ids in examples are fictitious.
     const isRepeated = (code === 5 && / create /.test(line)) || (code === 4 && / (rename|delete|revoke) /.test(line))
     if (code === 0) outcomes.works++
     else if (!isRepeated) outcomes.codes.push(`${line}: ${err}`)

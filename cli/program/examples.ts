@@ -2,7 +2,9 @@ import type { Command } from 'commander'
 
 const id = '019a1e0d-57cf-77f3-92dd-e7c00fda9e0e'
 
-/** Examples for the help of commands whose own help text contains none. A test parses each of them like a shell. */
+/**
+ * Examples for the help of commands whose own help text contains no example. A test parses each example like a shell.
+ */
 const examples: Readonly<Record<string, readonly string[]>> = {
   logout: ['logout', 'logout --profile plant-7'],
   whoami: ['whoami', 'whoami --profile plant-7 --json'],

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { TestPlatform, wordsOf } from '../testing.ts'
 import { commandModules } from './commands.ts'
 
-/** The how-to guide of the command line: its examples work, and it names every command. */
+/** These tests check the how-to guide of the command line: its examples work, and it names every command. */
 
 const page = readFileSync(new URL('../../docs/how-to/use-the-command-line.md', import.meta.url), 'utf8')
 const examples = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, text = '']) => text.trim().split('\n'))

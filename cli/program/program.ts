@@ -19,7 +19,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** The modules that a command line needs. The command is the first argument that is not an option. */
+/** Returns the modules that a command line needs. The command is the first argument that is not an option. */
 function modulesFor(args: readonly string[]): readonly string[] {
   const [first, second] = args.filter((word) => !word.startsWith('-'))
   if (first === 'help') return second === undefined ? [] : [second]

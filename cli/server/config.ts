@@ -8,11 +8,11 @@ import type { Terminal } from '../output/terminal.ts'
 import { clientSettings } from '../session/settings.ts'
 
 type SettingRow = ReturnType<typeof describeConfiguration>[number] & {
-  /** The default port, when the running local gateway uses another one. */
+  /** The default port. It is set when the running local gateway uses another port. */
   replaces?: string
 }
 
-/** The settings of the gateway, with the ports that a running local gateway uses. */
+/** Returns the settings of the gateway, with the ports that a running local gateway uses. */
 function describeGateway(environment: Environment, ports: GatewayPorts | undefined): SettingRow[] {
   const effective = readSettings(environment)
   const used: Readonly<Record<string, number | undefined>> = { ...ports }

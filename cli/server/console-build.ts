@@ -5,8 +5,8 @@ import { currentStamp, sourceStamp } from '@millwright/web/console-stamp.ts'
 const program = fileURLToPath(new URL('../../web/build.ts', import.meta.url))
 
 /**
- * Builds the console if its sources changed since the last build. The build runs in a separate process, because it needs
- * much memory that the platform would not release.
+ * Builds the console if its sources changed since the last build. A separate process runs the build, because the
+ * platform would not release the memory that the build needs.
  */
 export async function ensureConsole(): Promise<void> {
   if (currentStamp() === sourceStamp()) return

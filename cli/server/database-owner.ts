@@ -24,8 +24,8 @@ export type OwnerContext = {
 }
 
 /**
- * Runs `work` as the owner of the database, while the platform runs or while it is stopped. Starts the embedded database
- * server for the command when it is not running. Applies pending migrations first.
+ * Runs `work` as the owner of the database, whether the platform runs or not. Starts the embedded database server when
+ * it is not running. Applies pending migrations first.
  */
 export async function withDatabaseOwner<Result>(
   work: (owner: Owner, parts: OwnerContext) => Promise<Result>,

@@ -70,12 +70,15 @@ async function* contentOf(file: string): AsyncGenerator<Buffer> {
   try {
     yield* raw.pipe(plain)
   } catch (error) {
-    // An error of the file system has a system call; an error of the decompression has none.
+    // A file system error has the property `syscall`; a decompression error does not have it.
     throw (error as NodeJS.ErrnoException).syscall === undefined ? broken() : unreadable(error as NodeJS.ErrnoException)
   }
 }
 
-/** Requires the master key. Otherwise a start would create a new key, which cannot decrypt the secrets of the backup. */
+/**
+ * Throws when the master key is missing. A start would otherwise create a new key, which cannot decrypt the secrets of
+ * the backup.
+ */
 function requireMasterKey({ place, ids }: MasterKeys, home: string): void {
   if (place === 'Vault' || ids.length > 0) return
   throw new CommandError('The master key of the backup is missing.', {

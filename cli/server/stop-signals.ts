@@ -1,6 +1,6 @@
 /**
- * Keeps a server running when its terminal is closed or a service manager sends SIGHUP. A closed terminal refuses output, which
- * must not end the process either.
+ * Keeps a server running when its terminal is closed or a service manager sends SIGHUP. Output to a closed terminal
+ * fails, and this error must not end the process.
  */
 export function ignoreHangUp(): void {
   process.on('SIGHUP', () => process.stderr.write('SIGHUP is ignored. To stop, send SIGTERM.\n'))

@@ -35,9 +35,9 @@ export function addCommands(tenants: Command): void {
       const made = await withDatabaseOwner(async (owner, { openDatabase }) => {
         await using database = await openDatabase()
         const { id } = await createTenant(owner, { name })
-        // Awaited here: the database is closed when this function returns.
+        // The result is awaited here, because the database is closed when this function returns.
         return await createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
-          // Without an administrator the tenant cannot be used, and its name would be taken.
+          // A tenant without an administrator cannot be used, but would still occupy its name.
           await suspendTenant(owner, name)
           await deleteTenant(owner, name)
           throw error

@@ -54,12 +54,15 @@ async function start(
 
 type StartState = {
   gateway: Promise<LocalGateway | undefined> | undefined
-  /** The build of the console, which the API does not need. */
+  /** The running build of the console. The API does not wait for it. */
   building: Promise<unknown>
   startedAt: number
 }
 
-/** The platform is ready when its local gateway is enrolled, or none is configured. Rejects with the gateway. */
+/**
+ * Prints the welcome message when the local gateway and the build of the console are ready. With a local gateway, the
+ * platform is ready after the gateway's enrolment. Rejects when the gateway fails.
+ */
 async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: StartState): Promise<void> {
   const started = await gateway
   if (started !== undefined) running.setReady()
@@ -73,7 +76,10 @@ async function welcomeWhenReady(running: RunningCloud, { gateway, building, star
   )
 }
 
-/** A wrong setting of the gateway ends the platform. After any other error the platform runs without the gateway. */
+/**
+ * Starts the local gateway. An invalid gateway setting ends the platform. After any other error, the platform runs
+ * without the gateway.
+ */
 async function localGateway(
   running: RunningCloud,
   environment: Record<string, string | undefined>,
@@ -91,7 +97,10 @@ async function localGateway(
   }
 }
 
-/** Resolves with the reason when the gateway cannot start because of a setting; otherwise never. */
+/**
+ * Resolves with the reason when an invalid setting prevents the start of the gateway. Otherwise the promise never
+ * resolves.
+ */
 function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
   return new Promise((resolve) => {
     gateway?.catch((error: Error) => resolve(`The gateway on this machine did not start: ${error.message}`))
@@ -118,7 +127,10 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** The message after the start: addresses, sign-in, next step. Secrets are printed to a terminal only, never to a log. */
+/**
+ * Returns the message after the start: addresses, sign-in and next step. Secrets are printed to a terminal only, never
+ * to a log.
+ */
 function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): string {
   const file = shortest(firstRun.file)
   const { access } = firstRun
@@ -145,7 +157,7 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
   return lines.join('\n')
 }
 
-/** The relative path if it is below the current folder, otherwise the absolute path. */
+/** Returns the relative path if the path is below the current folder, otherwise the absolute path. */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path)
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
@@ -155,7 +167,10 @@ function row(name: string, value: string): string {
   return `  ${styleText('dim', name.padEnd(10))}${value}`
 }
 
-/** The command that prints a token, quoted for a Unix shell. It has no secret in its arguments, which other users can see. */
+/**
+ * Returns the command that prints a token, quoted for a Unix shell. The arguments contain no secret, because other
+ * users can see them.
+ */
 function tokenCommand(home: string): string {
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
   const setting = home === resolve('.millwright') ? '' : `MILLWRIGHT_HOME=${quoted(home)} `

@@ -19,7 +19,7 @@ export function platformOrigin(address: string): string {
   return origin
 }
 
-/** The error for a failed connection. */
+/** Returns the error for a failed connection. */
 export function unreachable(url: string, error: unknown): CommandError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const { code, message } = cause as NodeJS.ErrnoException
@@ -32,7 +32,10 @@ export function unreachable(url: string, error: unknown): CommandError {
 
 const timeoutMs = 10_000
 
-/** Requires a platform at the address, before the user is sent there to type a password. */
+/**
+ * Throws unless a platform responds at the address. The check runs before the user opens the address and types a
+ * password.
+ */
 export async function requirePlatform(url: string): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs)
   const response = await fetch(`${url}/version`, { signal, redirect: 'manual' }).catch((error: unknown) => {

@@ -6,22 +6,22 @@ import { type Profile, Profiles } from './profiles.ts'
 import type { ClientConfiguration } from './settings.ts'
 import { byClientSecret, requestToken, TokenRefusal, type Tokens } from './token-endpoint.ts'
 
-/** The platform of a command and its source of access tokens. */
+/** `Bearer` contains the platform address of a command and its source of access tokens. */
 export type Bearer = {
   url: string
-  /** Where the credentials come from, for messages: a profile, a variable or a file. */
+  /** The origin of the credentials, for messages: a profile, a variable or a file. */
   from: string
   token(options?: { fresh: boolean }): Promise<string>
 }
 
 export type BearerOptions = { url?: string | undefined; profile?: string | undefined }
 
-/** A token is renewed this long before it expires. */
+/** The time before the expiry of a token at which the token is renewed. */
 const renewBeforeMs = 30_000
 
 /**
- * Selects the credentials of a command, in this order: environment variables, the named profile, the current profile, the
- * file of the first start on the machine of the platform.
+ * Selects the credentials of a command. The order is: environment variables, the named profile, the current profile,
+ * and the first-run file on the machine of the platform.
  */
 export async function bearerFor(options: BearerOptions, configuration: ClientConfiguration): Promise<Bearer> {
   const address = options.url ?? configuration.url

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
-/** A signed-in user (`person`) or service account (`program`) of a platform, with its tokens. */
+/** `Profile` is a signed-in user (`person`) or service account (`program`) of a platform, with its tokens. */
 export type Profile = {
   url: string
   /** The name of the user or service account. */
@@ -15,11 +15,11 @@ export type Profile = {
   expires: number
 } & ({ kind: 'person'; refreshToken: string } | { kind: 'program'; clientId: string; clientSecret: string })
 
-/** A lock is stale after this time, for example when its process was killed. */
+/** The age at which a lock is stale, for example because its process was killed. */
 const lockMs = 20_000
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** `Profiles` stores the profiles of a user: one file each, which only the user can read. */
+/** `Profiles` stores the profiles of a user. Each profile is one file that only the user can read. */
 export class Profiles {
   readonly #folder: string
 
@@ -61,7 +61,7 @@ export class Profiles {
     if ((await this.current()) === name) await rm(join(this.#folder, 'current'), { force: true })
   }
 
-  /** The name of the profile that is used when no profile is named. */
+  /** Returns the name of the profile that is used when the command names no profile. */
   async current(): Promise<string | undefined> {
     const text = await readFile(join(this.#folder, 'current'), 'utf8').catch(() => '')
     return text.trim() === '' ? undefined : text.trim()
@@ -71,7 +71,7 @@ export class Profiles {
     await this.#write(join(this.#folder, 'current'), name)
   }
 
-  /** Runs `work` in one process at a time. A refresh token is valid once; a second use would end the session. */
+  /** Runs `work` in one process at a time. A refresh token can be used once, and a second use ends the session. */
   async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const lock = `${this.#file(name)}.lock`
     await this.#ensureFolder()

@@ -23,7 +23,10 @@ const profile = (name = 'default') => JSON.parse(readFileSync(join(profilesFolde
 const change = (changes: object, name = 'default') =>
   writeFileSync(join(profilesFolder(), `${name}.json`), JSON.stringify({ ...profile(name), ...changes }))
 
-/** Acts as the browser: opens the address in a line, sends the form with the password, and follows the redirect. */
+/**
+ * Acts as the browser: opens the address that a line contains, submits the form with the password, and follows the
+ * redirect.
+ */
 async function browse(line: string, credentials: { name: string; password: string }): Promise<Response | undefined> {
   const address = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
   if (address === undefined) return undefined

@@ -6,12 +6,12 @@ import type { Terminal } from '../output/terminal.ts'
 import { unreachable } from './address.ts'
 import type { Bearer } from './bearer.ts'
 
-/** The connection of a command to a platform, with its output. */
+/** `Session` is the connection of a command to a platform, with the output of the command. */
 export type Session = {
   terminal: Terminal
   output: Output
   bearer: Bearer
-  /** The typed client of a service. It throws a `Problem` for an error response. */
+  /** Returns the typed client of a service. The client throws a `Problem` for an error response. */
   api<C extends Contract>(contract: C): Client<C>
   /** Calls an operation and returns status, headers and body. */
   exchange(contract: Contract, operation: string, input: AnyInput): Promise<Exchange>
@@ -76,7 +76,7 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
   }
 }
 
-/** The problem of an error response, with the request id of the platform's log. */
+/** Returns the problem of an error response, with the request id that the log of the platform contains. */
 export function problemOf(contract: Contract, { status, headers, body }: Exchange): Problem {
   const problem = problemFrom(contract.errorWords?.hear(body) ?? body, status)
   const { code, message, errors } = problem

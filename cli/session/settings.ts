@@ -21,7 +21,7 @@ export const clientSettings = {
   }),
 }
 
-/** Variables that commands share with the platform on the same machine and with the desktop. */
+/** The variables that commands share with the desktop and with a platform on the same machine. */
 const surroundings = {
   home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder that may contain first-run.json' }),
   configFolder: text('XDG_CONFIG_HOME', { default: undefined, help: 'Folder of the profiles' }),

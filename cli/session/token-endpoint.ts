@@ -11,7 +11,7 @@ type Answer = {
   error_description?: string
 }
 
-/** The error for a token request that the platform rejected. */
+/** `TokenRefusal` is the error for a token request that the platform rejected. */
 export class TokenRefusal extends CommandError {
   /** The error code of RFC 6749, such as `invalid_grant` or `invalid_client`. */
   readonly reason: string
@@ -22,7 +22,7 @@ export class TokenRefusal extends CommandError {
   }
 }
 
-/** Requests a token with plain `fetch`. It does not load the contract of the service, so that commands start fast. */
+/** Requests a token with plain `fetch`. The contract of the service is not loaded, so that commands start fast. */
 export async function requestToken(url: string, form: Record<string, string>): Promise<Tokens> {
   const requestedAt = Date.now()
   const response = await fetch(`${url}/oauth/token`, {

@@ -7,14 +7,17 @@ import { type RunningGateway, startGateway } from '../gateway.ts'
 import { settingsFor, TestCloud, temporaryFolder } from '../testing.ts'
 import { forwardedTarget } from './routes.ts'
 
-/** What the auth proxy forwards: every operation of the cloud is sent through it, in all known spellings. */
+/**
+ * These tests check what the auth proxy forwards. They send every operation of the cloud through the proxy, in all
+ * known spellings.
+ */
 
 const id = '01980000-0000-7000-8000-000000000001'
 
 const enginePrefixes = ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound']
 const inventoryPrefixes = ['/inventory/v2', '/inventory/v2-earlyaccess']
 
-/** The complete list of requests that may reach the cloud, `{id}` and `{name}` filled in. */
+/** The complete list of requests that may reach the cloud. `{id}` and `{name}` are filled in. */
 const forwarded = new Set([
   ...enginePrefixes.flatMap((prefix) =>
     [
@@ -59,7 +62,7 @@ const operations: Row[] = Object.values(contracts as unknown as Record<string, C
   Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
 )
 
-/** Every path under which the cloud answers an operation, with the alias `/v1` that it strips. */
+/** Returns every path at which the cloud serves an operation, including the alias with `/v1`. */
 function cloudPaths({ contract, operation }: Row): string[] {
   const former = (contract.formerPrefixes ?? []).map(({ prefix }) => prefix + operation.path)
   const atPrefix = contract.prefix + operation.path
@@ -67,7 +70,7 @@ function cloudPaths({ contract, operation }: Row): string[] {
   return paths.flatMap((path) => [path, `/v1${path}`]).map(filled)
 }
 
-/** Each operation once, as `[method, path]`: their spellings are tried. */
+/** Each operation once, as `[method, path]`. The tests try other spellings of these paths. */
 const plain = operations.map(({ contract, operation }): [string, string] => [
   operation.method,
   filled(pathOf(contract, operation)),
@@ -77,7 +80,7 @@ const paths = new Set(plain.map(([, path]) => path))
 const escapeOf = (character: string) => `%${character.charCodeAt(0).toString(16)}`
 const escaped = (path: string, from: number) => path.slice(0, from) + escapeOf(path[from] ?? '') + path.slice(from + 1)
 
-/** Other spellings of a path: a server that decodes or normalises it may read the original path. */
+/** Other spellings of a path. A server that decodes or normalises such a spelling may obtain the original path. */
 const spellings: Record<string, (path: string) => string[]> = {
   'an escaped last character': (path) => [escaped(path, path.length - 1)],
   'an escaped character in each segment': (path) =>
@@ -110,7 +113,7 @@ const spellings: Record<string, (path: string) => string[]> = {
   'full-width characters and other scripts': (path) => [`${path.slice(0, -1)}\u00ff`],
 }
 
-/** Queries must not change which operation runs. */
+/** Queries that are added to a path. They must not change which operation runs. */
 const queries: Record<string, (path: string) => string[]> = {
   'an empty query': (path) => [`${path}?`],
   'a path in the query': (path) => [`/gatekeeper/v1/health?${path}`, `/gatekeeper/v1/health?/..${path}`],
@@ -200,7 +203,9 @@ describe('the auth proxy', () => {
     await cloud.stop()
   })
 
-  /** Sends a target exactly as written. The user agent distinguishes its requests from those of the gateway. */
+  /**
+   * Sends a request target exactly as written. The user agent distinguishes these requests from those of the gateway.
+   */
   function send(method: string, target: string, headers: Record<string, string> = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const sent = request(
@@ -214,7 +219,7 @@ describe('the auth proxy', () => {
         },
         (response) => {
           resolve(response.statusCode ?? 0)
-          // An event stream does not end.
+          // An event stream does not end, so the test closes it.
           if (response.headers['content-type'] === 'text/event-stream') response.destroy()
           else response.resume()
         },

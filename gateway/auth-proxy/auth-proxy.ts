@@ -10,7 +10,9 @@ import type { Log } from '../log.ts'
 import { PortTakenError, SetupError } from '../setup-error.ts'
 import { forwardedRequestHeaders, forwardedResponseHeaders, forwardedTarget } from './routes.ts'
 
-/** The proxy listens on loopback only: other machines cannot use the gateway's identity. */
+/**
+ * The address that the proxy listens on. It is loopback only, so that other machines cannot use the gateway's identity.
+ */
 const loopback = '127.0.0.1'
 
 type Options = {
@@ -81,7 +83,7 @@ export class AuthProxy {
       lasting: true,
     })
     response.writeHead(answer.status, forwardedResponseHeaders(answer.headers))
-    // An agent that reads an event stream gets its head before the first event.
+    // The headers are sent before the first event, so that an agent knows that the event stream is open.
     response.flushHeaders()
     await pipeline(answer.body, response).catch((error: unknown) => {
       if (!gone.signal.aborted)
@@ -98,7 +100,10 @@ export class AuthProxy {
   }
 }
 
-/** Protects against DNS rebinding: a page in a browser on this machine must not use the proxy through another host name. */
+/**
+ * Throws unless the `host` header names this machine and the request has no `origin`. This prevents DNS rebinding: a
+ * page in a browser on this machine must not use the proxy through another host name.
+ */
 function requireThisMachine({ headers }: IncomingMessage): void {
   const name = (headers.host ?? '').replace(/:\d+$/, '')
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(name)

@@ -6,9 +6,10 @@ import { workflows } from '@millwright/api/workflows.ts'
 import Value from 'typebox/value'
 
 /**
- * The allow-list of the auth proxy. The proxy resolves a request target to one operation of the cloud, refuses it unless
- * that operation is listed here, and forwards a URL that it builds from the operation's path template. The raw target is
- * never forwarded, so the cloud cannot read it differently from the proxy.
+ * This file is the allow-list of the auth proxy. The proxy resolves a request target to one operation of the cloud and
+ * refuses the request unless that operation is listed here. The proxy then forwards a URL that it builds from the
+ * operation's path template. The raw target is never forwarded, so the cloud cannot interpret it differently from the
+ * proxy.
  */
 
 type AllowList<Operations> = readonly (keyof Operations & string)[]
@@ -28,7 +29,10 @@ const workflowOperations: AllowList<typeof workflows.operations> = [
   'getJobTags',
 ]
 
-/** `requestCredentials` and `reportLinks` are missing on purpose: only the gateway itself calls them. */
+/**
+ * The gatekeeper operations that agents may call. `requestCredentials` and `reportLinks` are missing on purpose: only
+ * the gateway itself calls them.
+ */
 const gatekeeperOperations: AllowList<typeof gatekeeper.operations> = [
   'leaseJob',
   'renewLease',
@@ -36,7 +40,10 @@ const gatekeeperOperations: AllowList<typeof gatekeeper.operations> = [
   'uploadFound',
 ]
 
-/** The cloud still requires a grant of the gateway in the asset's access group. */
+/**
+ * The inventory operations that agents may call. The cloud also requires that the gateway has a grant in the asset's
+ * access group.
+ */
 const inventoryOperations: AllowList<typeof inventory.operations> = [
   'listAssets',
   'readAsset',
@@ -57,7 +64,10 @@ const routes: ReadonlyMap<string, Route[]> = Map.groupBy(
   ({ operation, segments }) => `${operation.method} ${segments.length}`,
 )
 
-/** All operations of a contract, because a path such as `/assets/facets` also fits the template `/assets/{id}`. */
+/**
+ * Returns the routes of all operations of a contract. Operations that are not allowed are included, because a path such
+ * as `/assets/facets` also matches the template `/assets/{id}`.
+ */
 function routesOf(contract: Contract, allowed: readonly string[]): Route[] {
   return Object.entries(contract.operations).flatMap(([name, operation]) => {
     const former = (contract.formerPrefixes ?? []).map(({ prefix }) => prefix + operation.path)
@@ -72,8 +82,8 @@ function routesOf(contract: Contract, allowed: readonly string[]): Route[] {
 const isParameter = (segment: string) => segment.startsWith('{')
 
 /**
- * A path that is already in normal form: no escapes, empty segments, dot segments, fragments or path parameters. Ids and
- * names of agent operations need no other characters.
+ * Matches a path in normal form: no escapes, empty segments, dot segments, fragments or path parameters. Ids and names
+ * of agent operations need no other characters.
  */
 const normalPath = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/
 
@@ -101,7 +111,10 @@ function matches(route: Route, segments: readonly string[]): boolean {
   return route.segments.every((segment, index) => isParameter(segment) || segment === segments[index])
 }
 
-/** Sorts like the router of the cloud: at the first segment that differs, a literal has priority over a parameter. */
+/**
+ * Compares routes like the router of the cloud: at the first segment that differs, a literal has priority over a
+ * parameter.
+ */
 function bySpecificity(one: Route, other: Route): number {
   const at = one.segments.findIndex(
     (segment, index) => isParameter(segment) !== isParameter(other.segments[index] ?? ''),
@@ -139,7 +152,7 @@ const requestHeaders = new Set([
   'x-response-filter',
 ])
 
-/** Response headers of one connection (RFC 9110 §7.6.1) and cookies, which agents do not get. */
+/** Response headers that agents do not get: the headers of one connection (RFC 9110 §7.6.1), and cookies. */
 const connectionHeaders = new Set([
   'connection',
   'keep-alive',

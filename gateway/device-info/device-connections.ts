@@ -3,7 +3,10 @@ import { LruMap } from 'toad-cache'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 
-/** How a link reaches a device, in its own terms: for example with the name of a network interface of its host. */
+/**
+ * `DeviceConnection` describes how a link reaches a device. The parameters are defined by the link, for example the
+ * name of a network interface of its host.
+ */
 export type DeviceConnection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson' | 'subdriverJson'>
 
 type Options = { file: string; log: Log }
@@ -11,14 +14,19 @@ type Stored = { assetLinkId: string; address: string; connection: DeviceConnecti
 
 const limits = { connections: 10_000, characters: 4_096 } as const
 
-/** Connections are written together after this time, because a scan reports many devices in a short time. */
+/**
+ * The delay before connections are written to disk. Connections of this period are written together, because a scan
+ * reports many devices in a short time.
+ */
 const writeAfterMs = 2_000
 
 /**
- * The connections under which links reported devices, by link and IP address. Links without the device-info interface
- * find a device by these parameters only, so they are kept on disk for the next start of the gateway. Credentials are not
- * part of them. Many links report connections of protected devices only: for another device, the connection of the device
- * with the nearest address is used, with the address replaced.
+ * `DeviceConnections` stores the connections that links reported for devices, by link and IP address. Links without the
+ * device-info interface find a device only by these parameters, so the connections are stored on disk for the next
+ * start of the gateway. They do not include credentials.
+ *
+ * Many links report connections of protected devices only. For a device without a connection, the connection of the
+ * device with the nearest address is used, and the address in it is replaced.
  */
 export class DeviceConnections {
   readonly #options: Options
@@ -87,19 +95,22 @@ function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>
   return `${address} ${assetLinkId}`
 }
 
-/** True when a complete value of the parameters is the address, so that another address can replace it. */
+/** Returns true when the address is a complete value of the parameters, so that another address can replace it. */
 function namesAddress({ address, connection }: Stored): boolean {
   return connection.parameterJson.includes(`"${address}"`)
 }
 
-/** The number of leading parts that two addresses have in common. Devices of one network share most parts. */
+/** Returns the number of leading parts that two addresses have in common. Devices of one network share most parts. */
 function nearness(one: string, other: string): number {
   const [parts, others] = [one.split(/[.:]/), other.split(/[.:]/)]
   const different = parts.findIndex((part, index) => part !== others[index])
   return different === -1 ? parts.length : different
 }
 
-/** The connections in a file. A file that cannot be read counts as empty: the next scan reports the connections again. */
+/**
+ * Returns the connections that a file contains. A file that cannot be parsed counts as empty, because the next scan
+ * reports the connections again.
+ */
 function storedIn(text: string | undefined): Stored[] {
   try {
     const stored: unknown = JSON.parse(text ?? '[]')

@@ -31,12 +31,15 @@ type Options = {
 
 const concurrentJobs = 16
 
-/** A result is sent a few times and not stored on disk, because the caller waits only a few seconds for it. */
+/**
+ * The number of attempts to send a result. The result is not stored on disk, because the caller waits only a few
+ * seconds for it.
+ */
 const attempts = 4
 const credentialsWithinMs = 3_000
 const inspectedWithinMs = 5_000
 
-/** Runs device-info jobs: reads properties of a device while a caller waits. */
+/** `DeviceInfoAgent` runs device-info jobs: it reads properties of a device while a caller waits. */
 export class DeviceInfoAgent {
   readonly #options: Options
   readonly #agent: JobAgent
@@ -72,7 +75,8 @@ export class DeviceInfoAgent {
     if (registration === undefined) return unreachable(`No service is registered as ${name}`)
     using link = new LinkClient(registration)
     const deadlineAtMs = performance.now() + answerMs
-    // After a start of the gateway, unregistered interfaces of a link are unknown until its first inspection.
+    // After a start of the gateway, the unregistered interfaces of a link are unknown until the first inspection of the
+    // link.
     await monitor.inspected(name, { withinMs: inspectedWithinMs, signal: leased.signal })
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
     const connection = service === 'identifiers' ? connections.find(name, textsIn(definition.addresses)) : undefined

@@ -15,7 +15,7 @@ export async function readServer(owner: Owner): Promise<Server> {
   return rows[0] ?? { version: 0, versionName: '', clock: '', database: '' }
 }
 
-/** Tables with a tenant column that no row-level security policy protects. */
+/** Returns the tables that have a tenant column but no row-level security policy. */
 export async function listUnprotected(owner: Owner): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `select c.relname as name from pg_class c
@@ -48,8 +48,9 @@ export type Backlog = {
 }
 
 /**
- * The work that waits. Standing jobs are left out: one that has nothing to do stays due until there is work, and that work is
- * counted itself: queued writes here, unsealed audit entries below. Suspended tenants have no background work.
+ * Returns the amount of pending work. Standing jobs are left out, because a standing job without work stays due. Their
+ * work is counted separately, as queued writes and unsealed audit entries. Suspended tenants are left out, because they
+ * have no background work.
  */
 export async function readBacklog(owner: Owner): Promise<Backlog> {
   const { rows } = await owner.query<Backlog>(
@@ -74,7 +75,10 @@ export async function listHeads(owner: Owner): Promise<{ tenant: string; sequenc
   return rows
 }
 
-/** True when platform keys exist. Without this check, opening the secrets would create a key, and the doctor is read-only. */
+/**
+ * Returns true when platform keys exist. The doctor is read-only and opens the secrets only if keys exist, because
+ * opening them would create a missing key.
+ */
 export async function hasPlatformKeys(owner: Owner): Promise<boolean> {
   const { rows: tables } = await owner.query<{ name: string | null }>(
     `select to_regclass('platform_keys')::text as name`,

@@ -99,7 +99,7 @@ async function checkPlatform(
 
 const nameWidth = 28
 
-/** Formats a check as a line. Names of gateways and links are truncated, so that the columns stay aligned. */
+/** Formats a check as one line. Names of gateways and links are truncated, so that the columns stay aligned. */
 function lineOf({ name, outcome, detail, next }: Check): string {
   return `${marks[outcome]} ${pad(truncate(sanitize(name), nameWidth), nameWidth)}  ${sanitize(detail)}${next === undefined ? '' : `\n${' '.repeat(nameWidth + 4)}→ ${next}`}`
 }
