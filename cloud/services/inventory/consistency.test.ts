@@ -8,10 +8,12 @@ import { verifyChain } from '../../platform/audit/verification.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { assertCounts, asset, node } from './testing.ts'
 
-/** The existing entities at the beginning of a round. Steps select from them by numbers. */
+/** The entities that exist at the beginning of a round. Steps select entities from these lists by index. */
 type Entities = { assets: string[]; relations: string[]; groups: string[]; merges: { id: string; mergeId: string }[] }
 
-/** One random request. It may name an entity that a concurrent request has deleted: then it is refused. */
+/**
+ * One random request. It may name an entity that a concurrent request has deleted. The service then refuses the request.
+ */
 type Step = { operation: keyof typeof inputs; by: number; one: number; two: number; more: number; twice: boolean }
 
 type Chosen = { id: string; other: string; relation: string; group: string; merge: { id: string; mergeId: string } }
@@ -70,7 +72,7 @@ const inputs = {
 
 const operations = Object.keys(inputs) as Step['operation'][]
 
-/** The steps that run concurrently. */
+/** Generates the steps that run concurrently. */
 function stepsOf(some: readonly Step['operation'][]): fc.Arbitrary<Step[]> {
   const numbers = { by: fc.nat(3), one: fc.nat(99), two: fc.nat(99), more: fc.nat(9) }
   const step = fc.record({ operation: fc.constantFrom(...some), ...numbers, twice: fc.boolean() })
@@ -186,7 +188,7 @@ describe('random concurrent requests to two processes', () => {
       assert.ok(status < 500, `${step.operation}: ${status} ${JSON.stringify(body)}`)
   }
 
-  /** Creates an access group, and deletes one if it is empty. */
+  /** Creates an access group, and deletes an access group if it is empty. */
   async function changeGroups({ groups }: Entities): Promise<void> {
     await admin.authorization.createAccessGroup({ body: { data: { name: `group ${v7()}` } } })
     const deleted = admin.authorization.deleteAccessGroup({ params: { id: groups.at(-1) ?? '' } })

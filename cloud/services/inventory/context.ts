@@ -6,13 +6,16 @@ import { findSchema } from './schemas/schema-store.ts'
 import { WriteAcceptor } from './writes/accept.ts'
 import { StatusWaiters } from './writes/status.ts'
 
-/** The tenants whose default access group is cached. */
+/** The maximum number of tenants whose default access group is cached. */
 const maxTenants = 10_000
 
-/** The limit of all cached payloads, as characters of their JSON text. As objects they need several times as much memory. */
+/**
+ * The limit of all cached payloads together, in characters of JSON text. As objects, the payloads need several times as
+ * much memory.
+ */
 const payloadCharacters = 4 * 1024 * 1024
 
-/** What the handlers and the background tasks of this service share. */
+/** The state that the handlers and the background tasks of this service share. */
 export type InventoryContext = {
   context: Context
   database: Context['database']
@@ -24,7 +27,7 @@ export type InventoryContext = {
   defaultGroups: LruMap<string>
 }
 
-/** One context for each process: handlers and applier share the waiting requests and the cached payloads. */
+/** The context of each process. Handlers and applier of a process share the waiting requests and the cached payloads. */
 const contexts = new WeakMap<Context, InventoryContext>()
 
 export function inventoryContext(context: Context): InventoryContext {

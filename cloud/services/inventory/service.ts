@@ -23,10 +23,13 @@ import { mergeHandlers } from './writes/merge-handlers.ts'
 import { anyQueued } from './writes/queue-store.ts'
 import { statusHandlers, statusTasks } from './writes/status.ts'
 
-/** How many relations of deleted assets end in one transaction. This takes about 0.2 s, during which locks are held. */
+/**
+ * The number of relations of deleted assets that end in one transaction. Such a transaction holds its locks for about 0.2
+ * s.
+ */
 const relationsEnded = 2_000
 
-/** How long the applier of one tenant runs before the appliers of other tenants get their turn. */
+/** The time for which the applier of one tenant runs before the appliers of other tenants run. */
 const sliceMs = 1_000
 
 export const inventoryService = service({

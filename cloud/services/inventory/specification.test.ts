@@ -8,8 +8,8 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 import { applyWrite, asset, createRelations, givenCaller, node, postRelation, type TestRelation } from './testing.ts'
 
 /**
- * The rules of the specification for relations and assets, by their numbers, with its errors and limits. The tests next to
- * the code cover further cases.
+ * These tests check the rules of the specification for relations and assets, with its errors and limits. The titles contain
+ * the numbers of the rules. The tests next to the code cover further cases.
  */
 
 type Input = Record<string, unknown>

@@ -64,7 +64,7 @@ export function withTestAuthor(relations: readonly RelationInput[]): AuthoredRel
   return relations.map((relation) => ({ ...relation, author: testAuthor }))
 }
 
-/** Inserts relations that exist since a time, by default since now. */
+/** Inserts relations that were created at `at`, by default now. */
 export function createRelations(hub: TestHub, edges: readonly Edge[], at?: string): Promise<PutRelation[]> {
   const relations = edges.map(([subject, predicate, object]) => ({
     subject,
@@ -81,19 +81,19 @@ export async function endRelationsAt(hub: TestHub, relations: readonly PutRelati
   await hub.context.database.transaction(hub.tenant, (tx) => endRelations(tx, ids, { ...testAuthor, at }))
 }
 
-/** A day of January 2025, in the past for every test. */
+/** Returns a day of January 2025, which is in the past for every test. */
 export function day(number: number): string {
   return new Date(Date.UTC(2025, 0, number)).toISOString()
 }
 
 export { givenCaller }
 
-/** Access groups, and one reader for each subset of them. */
+/** Access groups with one reader for each subset of them. */
 export type Readers = {
   groups: string[]
-  /** The index is the subset of groups that the reader can read, as a bit mask. */
+  /** The readers. The index of a reader is a bit mask of the groups that the reader can read. */
   readers: TestCaller[]
-  /** For each reader a group that only this reader can read. */
+  /** For each reader, a group that only this reader can read. */
   ownGroups: string[]
 }
 

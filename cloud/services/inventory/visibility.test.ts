@@ -21,7 +21,7 @@ import {
   withTestAuthor,
 } from './testing.ts'
 
-/** Compares what callers can read of assets and relations with a naive model, for random data and groups. */
+/** These tests compare the assets and relations that callers can read with a naive model, for random data and groups. */
 
 const groupCount = 3
 const assetCount = 7
@@ -29,7 +29,7 @@ const nodeCount = 2
 const entityCount = assetCount + nodeCount
 const predicates = ['p', 'q']
 
-/** Fewer runs when the services run in separate processes: visibility does not depend on that. */
+/** Reduces the number of runs when the services run in separate processes, because visibility does not depend on that. */
 const runs = (count: number) => ({
   numRuns: process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : count,
 })
@@ -114,7 +114,7 @@ describe('visibility for random groups and rights', () => {
       hub,
       places.map((place, index) => ({ name: `asset-${index}`, accessGroupId: groups[place] ?? '' })),
     )
-    // The first node has the id of an asset, but is another entity.
+    // The first node has the same id as an asset, but it is a different entity.
     const entities = [...ids.map(asset), node(ids[0] ?? ''), node()]
     const mark = v7()
     const at = (index: number) => entities[index] as Entity
@@ -131,7 +131,8 @@ describe('visibility for random groups and rights', () => {
         ),
       ),
     )
-    // Autovacuum is off in tests: without statistics the planner would assume empty tables.
+    // The test analyses the tables, because autovacuum is off in tests. Without statistics the planner would assume empty
+    // tables.
     worlds++
     if (Number.isInteger(Math.log2(worlds))) await hub.asOwner((owner) => owner.query('analyze assets, relations'))
     const readable = new Set(ids.filter((_, index) => reader & (1 << (places[index] ?? 0))))
@@ -375,7 +376,7 @@ describe('visibility for random groups and rights', () => {
     return pages.map(({ meta }) => meta.totalElements ?? 0)
   }
 
-  /** The query for large sets, which the few relations of this test would never use. */
+  /** Runs the query for large sets. The service would never choose it for the few relations of this test. */
   async function probeEachAsset(relationsFilter: string, reader: number): Promise<string[]> {
     const readable = groups.filter((_, index) => reader & (1 << index))
     const { has, values } = assetsRelatedBy(relationsFilter, { firstParameter: 3, groups: readable })
@@ -418,10 +419,10 @@ function naiveTraversal(relations: readonly Relation[], { start, depth, directio
 
 type Reach = { start: string; depth: number; near: 'subject' | 'object'; far: 'subject' | 'object' }
 
-/** The assets at the far ends of chains of relations. */
+/** Returns the assets at the far ends of chains of relations. */
 function naiveReach(relations: readonly Relation[], { start, depth, near, far }: Reach): string[] {
   const reached = new Map<string, Entity>()
-  // The filter does not state whether the start is an asset or a node.
+  // The filter does not contain whether the start is an asset or a node, so both are used.
   let frontier = new Set([`asset/${start}`, `node/${start}`])
   for (let level = 0; level < depth; level++) {
     const found = relations.filter((relation) => frontier.has(keyOf(relation[near]))).map((relation) => relation[far])
@@ -470,7 +471,7 @@ function holds(term: Term, relation: Relation, at: At): boolean {
   }
 }
 
-/** The alternatives of a filter: its disjunctive normal form. */
+/** Returns the alternatives of a filter: its disjunctive normal form. */
 function alternatives(term: Term): Term[][] {
   if (term.kind === 'or') return term.terms.flatMap(alternatives)
   if (term.kind !== 'and') return [[term]]

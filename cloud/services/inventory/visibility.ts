@@ -2,13 +2,14 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 
 /**
- * Which assets a caller can read, as SQL conditions. An asset is readable when its access group is, or when it is a gateway
- * or an asset link and the caller can read those in every group. The history of an asset is readable for the times at which
- * it was in a readable group, as long as the asset is readable now (or was when it was deleted). The conditions use the
- * aliases `v`, `l` and `past`: a query must not pass an id with one of these aliases.
+ * SQL conditions for the assets that a caller can read. An asset is readable when its access group is readable. A gateway
+ * or an asset link is also readable when the caller can read gateways and links in every group. The history of an asset is
+ * readable for the times at which the asset was in a readable group. In addition, the asset must be readable now, or must
+ * have been readable when it was deleted. The conditions use the aliases `v`, `l` and `past`: a query must not pass an id
+ * with one of these aliases.
  */
 
-/** The access groups whose assets the caller can read; null means all groups. May contain `gatewayMark`. */
+/** The access groups whose assets the caller can read. Null means all groups. The list may contain `gatewayMark`. */
 export type Groups = readonly string[] | null
 
 /** An entry of `Groups` that means the gateways and asset links of all groups. It is never the id of a group. */
@@ -24,25 +25,32 @@ export function containsGateways(groups: Groups): boolean {
   return groups?.includes(gatewayMark) === true
 }
 
-/** The condition that a row of `assets` is readable; `groups` is the parameter that holds the groups. */
+/** Returns the condition that a row of `assets` is readable. `groups` is the parameter that holds the groups. */
 export function isReadableRow(asset: string, groups: string): string {
   return `(${groups}::uuid[] is null or ${asset}.access_group_id = any(${groups}) or ${isReadableGateway(asset, groups)})`
 }
 
 /**
- * The same for the id of an asset. A sub-select and not `exists`, which the planner may turn into a hash over all assets.
+ * Returns the condition that the asset with this id is readable. It uses a sub-select, because the planner may turn
+ * `exists` into a hash over all assets.
  */
 export function isReadable(id: string, groups: string): string {
   return `(${groups}::uuid[] is null or (select v.access_group_id = any(${groups}) or ${isReadableGateway('v', groups)}
     from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
-/** The same for an asset that may have been deleted: then its last group decides. */
+/**
+ * Returns the condition that an asset is readable, or was readable when it was deleted. The last group of a deleted asset
+ * decides.
+ */
 export function wasLastReadable(id: string, groups: string): string {
   return `(${groups}::uuid[] is null or ${lastGroupOf(id)} = any(${groups}) or ${isReadableGatewayId(id, groups)})`
 }
 
-/** The same for the state of an asset at a time: the group of the asset at that time must be readable too. */
+/**
+ * Returns the condition that the state of an asset at a time is readable. The group of the asset at that time must be
+ * readable, and its last group too.
+ */
 export function wasReadableAt(id: string, groups: string, time: string): string {
   return `(${groups}::uuid[] is null or ${isReadableGatewayId(id, groups)}
     or (${lastGroupOf(id)} = any(${groups}) and ${groupAt(id, time)} = any(${groups})))`
@@ -57,21 +65,26 @@ function isReadableGatewayId(id: string, groups: string): string {
     (select ${isGatewayOrLink('v')} from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
-/** An asset link is recognised by the identifier that discovery gives its asset. */
+/**
+ * Returns the condition that an asset is a gateway or an asset link. An asset link has an identifier that discovery assigns
+ * to it.
+ */
 function isGatewayOrLink(asset: string): string {
   return `(${asset}.type = 'Gateway' or (${asset}.type = 'SoftwareArtifact' and (select true from asset_identifiers l
     where l.tenant_id = $1 and l.asset_id = ${asset}.id and l.type = 'CustomIdentifier' and l.name = 'asset_link_instance'
     limit 1)))`
 }
 
-/** The group of an asset; of a deleted asset, its last group. */
+/** Returns the SQL for the group of an asset. For a deleted asset, this is its last group. */
 export function lastGroupOf(id: string): string {
   return `coalesce((select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}),
     (select past.access_group_id from asset_history past where past.tenant_id = $1 and past.asset_id = ${id}
      order by past.version desc limit 1))`
 }
 
-/** The group of an asset at a time; before its first stored change, the group of that change. */
+/**
+ * Returns the SQL for the group of an asset at a time. Before the first stored change, this is the group of that change.
+ */
 function groupAt(id: string, time: string): string {
   const first = (condition: string) => `(select past.access_group_id from asset_history past
     where past.tenant_id = $1 and past.asset_id = ${id} and ${condition} limit 1)`
@@ -80,7 +93,7 @@ function groupAt(id: string, time: string): string {
     (select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
-/** The condition that a row of `asset_history` was in a readable group. */
+/** Returns the condition that a row of `asset_history` was in a readable group. */
 export function isReadableVersion(version: string, groups: string): string {
   return `(${groups}::uuid[] is null or ${version}.access_group_id = any(${groups})
     or ${isReadableGatewayId(`${version}.asset_id`, groups)})`

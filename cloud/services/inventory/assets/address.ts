@@ -5,7 +5,7 @@ import { objectsOf, type PlainObject } from './document.ts'
 export type AddressKind = 'ipv4' | 'ipv6' | 'mac'
 export type Address = { kind: AddressKind; address: string }
 
-/** The addresses of an asset's connection points: normalised, distinct and sorted. */
+/** Returns the addresses of an asset's connection points: normalised, distinct and sorted. */
 export function addressesOf(document: PlainObject): Address[] {
   const all = objectsOf(document.connection_points).flatMap(addressesAt)
   const distinct = new Map(all.map((address) => [`${address.kind} ${address.address}`, address]))
@@ -21,12 +21,12 @@ function addressesAt(point: PlainObject): Address[] {
   ]
 }
 
-/** Removes leading zeros: 010.001.000.007 is 10.1.0.7. The numbers are decimal, never octal. */
+/** Removes leading zeros: `010.001.000.007` becomes `10.1.0.7`. The numbers are read as decimal, never as octal. */
 export function normaliseIpv4(address: string): string {
   return address.trim().replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
 }
 
-/** The RFC 5952 form: lower case, no leading zeros, the longest run of zero groups omitted. */
+/** Returns the RFC 5952 form of an IPv6 address: lower case, no leading zeros, the longest run of zero groups omitted. */
 export function normaliseIpv6(address: string): string {
   const text = address.trim().toLowerCase()
   if (!isIPv6(text) || text.includes('%')) return text

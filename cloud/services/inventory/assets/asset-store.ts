@@ -31,8 +31,9 @@ const assetsForChange = statement<StoredAsset>(
 )
 
 /**
- * Locks assets against changes until the end of the transaction, in the order of their ids to avoid deadlocks. Other
- * transactions may still write relations of them: waiting for these might never end.
+ * Locks assets against changes until the end of the transaction. It locks them in the order of their ids to avoid
+ * deadlocks. Other transactions may still write relations of these assets, because waiting for all writers of relations
+ * might never end.
  */
 export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)
@@ -46,8 +47,8 @@ const freeExclusiveAssets = statement<{ id: string }>(
 )
 
 /**
- * Locks assets against new relations too. Returns how many are locked: all, or with `onlyFree` those that no other
- * transaction has locked to write a relation.
+ * Locks assets against changes and against new relations. Returns the number of locked assets. With `onlyFree`, it skips
+ * assets that another transaction has locked; otherwise it locks all of them.
  */
 export async function lockAssetsExclusively(
   tx: Transaction,
@@ -61,7 +62,7 @@ const groupsOfAssets = statement<{ id: string; accessGroupId: string }>(
   `select id, access_group_id as "accessGroupId" from assets where tenant_id = $1 and id = any($2)`,
 )
 
-/** The access group of each of these assets, by id. Assets that do not exist are missing. */
+/** Returns the access group of each asset by id. Assets that do not exist are not in the map. */
 export async function findGroups(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await handle.rows(groupsOfAssets, ids)
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
@@ -75,7 +76,7 @@ export async function areGateways(handle: Handle, ids: readonly string[]): Promi
   return (await handle.rows(gatewaysStatement, ids)).length === new Set(ids).size
 }
 
-/** The columns that lists are filtered and sorted by, in addition to the document. */
+/** The columns, in addition to the document, by which lists are filtered and sorted. */
 export type AssetColumns = {
   type: string
   schema_url: string
@@ -88,7 +89,7 @@ export type AssetColumns = {
   product_family: string | null
   manufacturer: string | null
   firmware_version: string | null
-  /** The sort key of the firmware version. */
+  /** The sort key of the firmware version: see `versionSortKey`. */
   firmware_order: string | null
   operating_mode: string | null
   management_state: string
@@ -150,7 +151,7 @@ const insertStatement = statement(
 )
 const putStatement = statement(`${insertStatement.text} on conflict (tenant_id, id) do update set ${changes}`)
 
-/** Writes assets. New ones are inserted without a conflict check, which is cheaper. */
+/** Inserts new assets and replaces existing ones. New assets are inserted without a conflict check, which is cheaper. */
 export async function putAssets(
   tx: Transaction,
   { created, changed }: { created: readonly AssetRow[]; changed: readonly AssetRow[] },
@@ -166,7 +167,9 @@ const deleteIdentifiersStatement = statement(
   'delete from asset_identifiers where tenant_id = $1 and asset_id = any($2::uuid[])',
 )
 
-/** Deletes assets with their identifiers, addresses and property values. The caller ends their relations. */
+/**
+ * Deletes assets with their identifiers, addresses and property values. The caller must end the relations of the assets.
+ */
 export async function deleteAssets(tx: Transaction, assetIds: readonly string[]): Promise<void> {
   if (assetIds.length === 0) return
   const ids = arrayOf('uuid', assetIds)
@@ -211,7 +214,7 @@ const identifiersOfStatement = statement<{ assetId: string; identifier: Record<s
    where tenant_id = $1 and asset_id = any($2::uuid[]) order by uncertainty, key`,
 )
 
-/** The identifiers of these assets, most certain first. */
+/** Returns the identifiers of these assets, those with the lowest uncertainty first. */
 export async function identifiersOf(
   handle: Handle,
   ids: readonly string[],
@@ -273,7 +276,7 @@ export type HistoryRow = {
   sourceType: string
   sourceValue: string | null
   document: string | null
-  /** Identifiers as JSON. */
+  /** The identifiers that matched the asset, as JSON text. */
   matchedBy: string | null
 }
 
@@ -312,7 +315,10 @@ const emptyCounts = statement(
   'delete from asset_counts where tenant_id = $1 and access_group_id = any($2::uuid[]) and assets = 0',
 )
 
-/** Changes the number of assets of access groups. A group with a count cannot be deleted, so a count of 0 is removed. */
+/**
+ * Changes the stored number of assets of access groups. Removes a count of 0, because a group that has a count cannot be
+ * deleted.
+ */
 export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string, number>): Promise<void> {
   const rows = [...changes]
     .filter(([, change]) => change !== 0)

@@ -2,7 +2,7 @@ import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 
 type Versioned = { id: string; version: number }
 
-/** The version of an asset with a part of its id, so that two assets never have the same tag. */
+/** Returns the version of an asset together with a part of its id, so that two assets never have the same tag. */
 function nameOf({ id, version }: Versioned): string {
   return `${version}-${id.slice(-12)}`
 }
@@ -12,8 +12,8 @@ export function assetTag(asset: Versioned): string {
 }
 
 /**
- * `Precondition` is the `If-Match` header of one write, which may contain the tags of several assets. Each asset is compared
- * with its version before the write.
+ * `Precondition` is the `If-Match` header of one write. The header may contain the tags of several assets. Each tag is
+ * compared with the version that its asset had before the write.
  */
 export class Precondition {
   readonly #ifMatch: string | undefined

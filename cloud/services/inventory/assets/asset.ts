@@ -24,7 +24,7 @@ import { versionSortKey } from './version-order.ts'
 export type StateName = 'management_state' | 'reachability_state' | 'trust_state'
 export type State = { state_value: string; state_timestamp: string }
 
-/** The fields that `POST /assets` cannot write, and how they are written. */
+/** The fields that `POST /assets` cannot write. The value describes how each field is written instead. */
 const unwritable: Readonly<Record<string, string>> = {
   id: 'the service assigns it',
   custom_properties: 'use PATCH /asset-property-values',
@@ -36,7 +36,10 @@ const unwritable: Readonly<Record<string, string>> = {
   last_modified_timestamp: 'the service sets it',
 }
 
-/** The order of the fields of a stored document. Fields that a tenant's schema adds come between the two lists. */
+/**
+ * `firstFields` and `lastFields` define the order of the fields of a stored document. Fields that a tenant's schema adds
+ * come between the two lists.
+ */
 const firstFields = [
   'functional_object_type',
   'functional_object_schema_url',
@@ -65,8 +68,8 @@ const lastFields = [
 const ownFields = new Set([...firstFields, ...lastFields])
 
 /**
- * The document in canonical form, without fields that are null: equal documents have equal JSON text. The last fields are
- * written by the service only, so their members are already in order.
+ * Returns the document in canonical form, without fields that are null. Equal documents have equal JSON text. Only the
+ * service writes the last fields, so their members are already in order.
  */
 export function canonical(document: PlainObject): Document {
   const result: Document = {}
@@ -81,8 +84,8 @@ export function canonical(document: PlainObject): Document {
 }
 
 /**
- * The sent asset in normalised form: type names, identifiers, and text that the database can store. Null stays only at the
- * top level, where it clears a field. Fields that cannot be written are reported as faults and left out.
+ * Normalises a sent asset: its type names, its identifiers, and text that the database cannot store. Null values stay only
+ * at the top level, where null clears a field. Fields that cannot be written are reported as faults and left out.
  */
 export function normaliseAsset(sent: PlainObject): { document: Document; faults: FieldError[] } {
   const faults: FieldError[] = []
@@ -95,7 +98,7 @@ export function normaliseAsset(sent: PlainObject): { document: Document; faults:
   return { document, faults }
 }
 
-/** The limits of one field: far above real assets, and small enough to process. */
+/** The limits of one field. They are far above the size of real assets and small enough to process. */
 const fieldBounds = { depth: 16, entries: assetLimits.entries, values: 20_000 } as const
 
 function faultOf(field: string, value: unknown): FieldError | undefined {
@@ -123,7 +126,7 @@ function plain(value: unknown): unknown {
   return inOrder(value, compareNames, (member, name) => (member === null ? undefined : normalisedField(member, name)))
 }
 
-/** The fields that determine the type of a location. */
+/** The types of a location, each with the fields that occur only in this type. */
 const locationFields: readonly (readonly [string, readonly string[]])[] = [
   ['Akz', ['plant_designation']],
   ['Okz', ['location_identifier']],
@@ -132,17 +135,23 @@ const locationFields: readonly (readonly [string, readonly string[]])[] = [
   ['PostalAddress', ['street', 'postal_code', 'city', 'region', 'country']],
 ]
 
-/** Adds the type of a location if it is missing, as in assets from existing links: its fields determine it. */
+/**
+ * Adds the type of a location if it is missing, as in assets from existing links. The fields of the location determine the
+ * type.
+ */
 function withLocationType(location: unknown): unknown {
   if (!isObject(location) || location.location_type !== undefined) return location
   const [type = 'AssetLocation'] = locationFields.find(([, fields]) => fields.some((name) => name in location)) ?? []
   return ordered({ location_type: type, ...location })
 }
 
-/** Not part of the document: identifiers and relations have their own tables, and the access group is a column. */
+/**
+ * The fields that are not part of the stored document: identifiers and relations have their own tables, and the access
+ * group is a column.
+ */
 const storedElsewhere = new Set(['asset_identifiers', 'asset_relations', 'access_group'])
 
-/** The stored document of a new asset. */
+/** Returns the document to store for a new asset. */
 export function createdDocument(
   sent: PlainObject,
   { responsible, now }: { responsible: string; now: string },
@@ -159,7 +168,7 @@ export function createdDocument(
   return mergeAsset(defaults, sent)
 }
 
-/** Sent fields replace the stored ones; null clears a field. Entries of a list that are already stored keep their ids. */
+/** Replaces stored fields with the sent ones; null clears a field. List entries that are already stored keep their ids. */
 export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
   const merged: Document = { ...stored }
   for (const name of Object.keys(sent)) {
@@ -172,7 +181,7 @@ export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
   return canonical(merged)
 }
 
-/** The document as a client would send it, which is what a schema validates. */
+/** Returns the document in the shape that a client sends. Schemas validate this shape. */
 export function writeShape(stored: PlainObject): Document {
   return mapMembers(stored, (value, name) => (Object.hasOwn(unwritable, name) ? undefined : value))
 }
@@ -214,7 +223,7 @@ export function stateValueOf(document: PlainObject, name: StateName): string | u
   return stateOf(document, name)?.state_value
 }
 
-/** The version of a gateway is its product version, because a gateway is software. */
+/** Sets the version of a gateway. It is stored as the product version, because a gateway is software. */
 export function setGatewayVersion(document: PlainObject, version: string): Document {
   const instance = objectOf(document.product_instance_information)
   const product = { ...objectOf(instance.manufacturer_product), product_version: version }
@@ -239,7 +248,7 @@ export function removePropertyValue(document: PlainObject, key: string): Documen
   return canonical({ ...document, custom_properties: properties })
 }
 
-/** The columns of a stored document that lists are filtered and sorted by. */
+/** Returns the columns of a document by which lists are filtered and sorted. */
 export function columnsOf(document: PlainObject): AssetColumns {
   const instance = objectOf(document.product_instance_information)
   const product = objectOf(instance.manufacturer_product)
@@ -276,9 +285,9 @@ function objectOf(value: unknown): PlainObject {
 }
 
 /**
- * Returns the firmware version of an asset: the version of its first firmware component, from the software identifier
- * or else from the product of the component. If the asset itself is firmware, its own version is used. The product
- * version of a device is not used, because it is the version of the hardware.
+ * Returns the firmware version of an asset. This is the version of its first firmware component, read from the software
+ * identifier, or from the product of the component if the identifier has none. If the asset itself is firmware, its own
+ * version is used. The product version of a device is not used, because it is the version of the hardware.
  */
 export function firmwareVersionOf(document: PlainObject): string | null {
   const component = objectsOf(document.software_components).find(isFirmware)
@@ -302,7 +311,10 @@ function isSoftwareIdentifier(identifier: PlainObject): boolean {
 
 type Firmware = { name?: string; version: string }
 
-/** Sets the version of the firmware component with this name, else of the first one. Adds a component if there is none. */
+/**
+ * Sets the version of the firmware component with this name. If no component has the name, it sets the version of the first
+ * component. If the asset has no component, it adds one.
+ */
 export function setFirmware(document: PlainObject, firmware: Firmware): Document {
   const components = objectsOf(document.software_components)
   const candidates = components.filter(isFirmware)

@@ -640,7 +640,7 @@ describe('assets', () => {
       const [first, second] = [await send(slow), await send(quick)]
       let status = await stateOf(first)
       while (status.state === 'queued') {
-        // Cancels the statement as the server does after a statement timeout.
+        // This cancels the statement in the same way as the server after a statement timeout.
         await owner.query(
           'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
         )
@@ -879,9 +879,10 @@ describe('assets', () => {
         body: { data: { responsible: 'who waits' } },
       })
       const refused = { code: 'overloaded', status: 503, headers: { 'retry-after': '5' } }
-      // One asset is queued: three more are too many, two fit, and then not one more fits.
+      // One asset is queued and the limit is three: a write of three assets is refused, a write of two is accepted. Then
+      // the queue is full.
       await assert.rejects(queue.accept(caller, expected(3)), refused)
-      // For a moment, the next write is refused before its body is read.
+      // For a short time, the next write is refused before its body is read.
       assert.throws(() => queue.requireRoom(caller), refused)
       await assert.rejects(
         database.transaction(caller, (tx) => queue.accept({ ...caller, transaction: tx }, expected(3))),

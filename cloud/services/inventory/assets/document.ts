@@ -13,7 +13,7 @@ export {
   textOf,
 } from '../../../platform/plain-object.ts'
 
-/** The value with the members of every object sorted by name. A value that is already sorted is returned as it is. */
+/** Sorts the members of every object in the value by name. Returns the same value if it is already sorted. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.every(isOrdered) ? value : value.map(ordered)
   return !isObject(value) || isOrdered(value) ? value : inOrder(value, compareNames, ordered)
@@ -30,7 +30,10 @@ function isOrdered(value: unknown): boolean {
   return true
 }
 
-/** A new object with the members in this order, converted by `make`. Names get characters that the database can store. */
+/**
+ * Returns a new object with the members in this order. `make` converts each value. Characters in names that the database
+ * cannot store are replaced.
+ */
 export function inOrder(
   object: PlainObject,
   order: (a: string, b: string) => number,
@@ -48,7 +51,7 @@ export function compareNames(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The beginning of a text that fits into so many bytes of UTF-8, without a cut inside a character. */
+/** Cuts a text to at most this number of UTF-8 bytes. It never cuts inside a character. */
 export function cutToBytes(text: string, bytes: number): string {
   if (text.length * 3 <= bytes) return text
   const encoded = Buffer.from(text)

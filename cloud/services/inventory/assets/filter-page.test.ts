@@ -9,7 +9,7 @@ import { relationProperties } from '../relations/relation-filter.ts'
 import { applyWrite, asset, node, postRelation } from '../testing.ts'
 import { assetProperties } from './filter.ts'
 
-/** Checks docs/reference/filters.md: its examples work, and its lists of properties are complete. */
+/** These tests check docs/reference/filters.md: its examples work, and its lists of properties are complete. */
 
 const page = readFileSync(new URL('../../../../docs/reference/filters.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```(\w+)(?: depth=(\d+))?\n([\s\S]*?)^```$/gm)].map(

@@ -10,12 +10,15 @@ import { normaliseMac } from '../identity/identifier.ts'
 import { type FacetColumn, facetColumns } from '../search/facet-store.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 
-/** The properties that assets can be filtered, sorted and counted by. `a` is the asset, `g` its access group. */
+/**
+ * The properties by which assets can be filtered, sorted and counted. In the SQL, `a` is the asset and `g` is its access
+ * group.
+ */
 
 const text = (column: string, more: Partial<Scalar> = {}): Scalar => ({ kind: 'text', column, ...more })
 const time = (column: string, nullable = true): Scalar => ({ kind: 'time', column, nullable })
 
-/** The elements of an array in the document. Conditions on them do not use an index. */
+/** Describes the elements of an array in the document. Conditions on these elements do not use an index. */
 function inDocument(field: string, properties: Record<string, Scalar>): Property {
   const from = `json_array_elements(case when json_typeof(a.document->'${field}') = 'array' then a.document->'${field}' else '[]'::json end) as e (value)`
   return { kind: 'array', elements: { from, properties: propertyTable(properties) } }
@@ -27,7 +30,7 @@ const numberElement = (name: string): Scalar => ({
   column: `(case when json_typeof(e.value -> '${name}') = 'number' then (e.value ->> '${name}')::numeric end)`,
 })
 
-/** Addresses are also stored normalised in `asset_addresses`, where an index finds them. */
+/** Describes an address. Addresses are also stored in normalised form in `asset_addresses`, which has an index. */
 const addressElement = (name: string, like: (address: string) => string): Scalar => ({
   ...element(name),
   narrowing: {
@@ -137,7 +140,7 @@ export const assetProperties: PropertyTable = propertyTable(
   ['custom_properties', 'asset_operations'],
 )
 
-/** The properties that assets can be counted by: those with few values that have their own column. */
+/** The properties by which assets can be counted. They have few values and a column of their own. */
 export const facetNames = [
   'functional_object_type',
   'access_group',
@@ -153,7 +156,7 @@ export const facetNames = [
   `${product}/product_name`,
 ] as const
 
-/** The column of a property, if the numbers of assets with its values are stored. */
+/** Returns the column of a property if the number of assets with each of its values is stored. */
 export function facetColumnOf(name: string): { name: FacetColumn; normalise: (literal: string) => string } | undefined {
   const property = assetProperties.find(name)
   if (property === undefined || property.kind !== 'text') return undefined

@@ -113,7 +113,10 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
   return sort === undefined ? [] : parseSort(sort, assetProperties).map(sortKey)
 }
 
-/** The total of a selection. It is stored for selections without a filter and for facet values; others are counted. */
+/**
+ * Returns the total of a selection. Totals are stored for selections without a filter and for facet values. Other totals
+ * are counted.
+ */
 function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promise<number> {
   const { totalSource, groups } = selection
   if (totalSource === undefined) return store.countAssets(handle, selection)
@@ -124,7 +127,9 @@ function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promi
     : totalWith(handle, { ...totalSource, groups })
 }
 
-/** The stored counts of a facet; undefined for a selection with a filter, which must be counted. */
+/**
+ * Returns the stored counts of a facet. Returns `undefined` for a selection with a filter, whose assets must be counted.
+ */
 async function storedFacet(
   handle: Handle,
   { totalSource, groups }: Selection,
@@ -144,7 +149,7 @@ async function assetAt(handle: Handle, { id, at, groups }: { id: string; at: str
   return { ...asset, id, document: asset.document, accessGroup: asset.accessGroup ?? '' }
 }
 
-/** The JSON text of an asset, in parts. Only a projection parses the document. */
+/** Returns the JSON text of an asset in parts. The document is parsed only if `fields` selects some of its fields. */
 function projected({ id, accessGroup, document }: store.ShownAsset, fields: string | undefined): string[] {
   const complete = [`{"id":"${id}","access_group":${JSON.stringify(accessGroup)},`, document.slice(1)]
   if (fields === undefined) return complete

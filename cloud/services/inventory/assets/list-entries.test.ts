@@ -23,7 +23,7 @@ const on = (id: string) => ({
   related_connection_points: [{ connection_point_id: id, custom_relationship: 'Relies on' }],
 })
 
-/** Points that a device may have, also several with one natural key and different names. */
+/** Generates connection points of a device. Several points may have the same natural key and different names. */
 const storedPoints = fc
   .uniqueArray(
     fc.record({
@@ -56,7 +56,9 @@ const storedPoints = fc
     }))
   })
 
-/** The same points as a link sends them in its next scan: each id is new, in each entry and each reference to it. */
+/**
+ * Returns the points as a link sends them in its next scan: every id is new, in the entries and in the references to them.
+ */
 function rescanned(points: readonly Entry[], newIds: readonly string[]): Entry[] {
   const renamed = new Map(points.map(({ id }, index) => [id, newIds[index] ?? '']))
   return points.map((point) => ({
@@ -113,7 +115,7 @@ describe('entries of a list that is written again', () => {
         ) as Entry[]
         const idsOf = (points: Entry[]) => points.flatMap(({ id }) => (id === undefined ? [] : [id]))
         assert.equal(new Set(idsOf(result)).size, idsOf(result).length)
-        // A point that is sent without an id may get the id of its match, but no point loses its id.
+        // A point without an id may get the id of the stored point that it matches. No point may lose its id.
         for (const [index, { id }] of sent.entries()) assert.ok(id === undefined || result[index]?.id !== undefined)
         for (const [index, { related_connection_points: related }] of sent.entries()) {
           const [before] = (related ?? []) as Reference[]

@@ -3,20 +3,24 @@ import { normaliseMac } from '../identity/identifier.ts'
 import { isObject, objectsOf, ordered, type PlainObject, textOf } from './document.ts'
 
 /**
- * Matches the entries of a list that is written to the entries that are stored.
+ * Matches the entries of a sent list to the entries of the stored list.
  *
  * Many asset links generate new ids for connection points in each scan. An entry is therefore matched by its type and its
- * natural key (MAC address, IP address, software name). A matched entry keeps the stored id, and references between the
- * entries follow. A list that differs in the order of its entries only is equal to the stored one.
+ * natural key (MAC address, IP address, software name). A matched entry keeps the stored id, and references between entries
+ * are changed to the stored ids. A sent list that differs from the stored list only in the order of its entries is equal to
+ * it.
  */
 
 type Entry = PlainObject
 
 type EntryKind = {
-  /** The members that hold the id and the type. */
+  /** The name of the member that contains the id of an entry. */
   id: string
   type: string
-  /** What identifies an entry within its type; undefined where nothing but the whole content does. */
+  /**
+   * Returns the value that identifies an entry within its type. Returns `undefined` if only the whole content identifies
+   * it.
+   */
   naturalKey: (entry: Entry) => string | undefined
 }
 
@@ -44,7 +48,9 @@ function softwareName(artifact: PlainObject): string | undefined {
   return textOf(named?.name) ?? textOf(artifact.name) ?? undefined
 }
 
-/** The value to store for a field: `sent`, with the ids of the stored entries that it names again. */
+/**
+ * Returns the value to store for a field: the `sent` value, in which entries that are already stored have their stored ids.
+ */
 export function matchEntries(field: string, stored: unknown, sent: unknown): unknown {
   const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined
   if (kind === undefined && !unordered.has(field)) return sent
@@ -82,7 +88,10 @@ function redirected(reference: Entry, renamed: ReadonlyMap<string, string>): Ent
   return known === undefined ? reference : { ...reference, connection_point_id: known }
 }
 
-/** The stored entry for each sent one, by index. Among several with one natural key, the most similar ones are paired. */
+/**
+ * Returns the stored entry for each sent entry, by index. If several entries have the same natural key, the most similar
+ * ones are paired.
+ */
 function matched(kind: EntryKind, { stored, sent }: Lists): (Entry | undefined)[] {
   const [storedKeys, sentKeys] = [matchKeys(kind, stored), matchKeys(kind, sent)]
   const matches = new Array<Entry | undefined>(sent.length)
@@ -101,7 +110,7 @@ function matched(kind: EntryKind, { stored, sent }: Lists): (Entry | undefined)[
   return matches
 }
 
-/** From the strongest evidence to the weakest. Every key contains the type and the natural key. */
+/** The levels of matching, from the strongest evidence to the weakest. Every key contains the type and the natural key. */
 const matchLevels = ['contentAndId', 'content', 'id', 'name', 'natural'] as const
 type MatchKeys = Record<(typeof matchLevels)[number], string | undefined>
 
@@ -126,7 +135,10 @@ function matchKeys({ id: idName, type, naturalKey }: EntryKind, entries: readonl
   })
 }
 
-/** The id of each entry: that of its match, else its own. An own id that a matched entry has is replaced. */
+/**
+ * Returns the id of each entry: the id of its match, or else its own id. If a matched entry already has that own id, it is
+ * replaced.
+ */
 function idsOf(
   idName: string,
   sent: readonly Entry[],
@@ -146,10 +158,13 @@ function idsOf(
   })
 }
 
-/** How many characters of an id its replacement begins with, so that it still fits into the field with a number appended. */
+/**
+ * A replaced id starts with this many characters of the original id. The limit leaves room in the field for the number that
+ * is appended.
+ */
 const replacedIdCharacters = 64
 
-/** Equal for values that differ in the order of list entries or members only. */
+/** Returns a text that is equal for two values if they differ only in the order of list entries or members. */
 function fingerprint(value: unknown): string {
   return JSON.stringify(ordered(sorted(value)))
 }

@@ -12,7 +12,10 @@ import { type Query, selectionOf } from './selection.ts'
 
 const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable: true, cast: 'text' }]]
 
-/** Small set; small set that was large before; large set, probed; large set, probed in vain and collected. */
+/**
+ * The cases in order: a small set; a small set that was large before; a large set in which probing fills the page; a large
+ * set in which probing finds too few assets, so that the whole set is collected.
+ */
 const strategies = [
   { bounds: { collected: 1_000, probed: 1_000 } },
   { bounds: { collected: 1_000, probed: 2 }, isLargeSet: true },

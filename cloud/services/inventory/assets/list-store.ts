@@ -8,18 +8,18 @@ import type { Selection } from './selection.ts'
  * Lists of assets, one page at a time.
  *
  * A list selects assets by conditions on their rows and by membership in sets that other tables define (relations, search
- * tokens). Without sets, an index gives the page. A small set is collected first, which also gives the total. For a large
- * set, the next assets in the order of the list are probed for membership until the page is full; if too few of them are
- * members, the whole set is collected.
+ * tokens). If there is no set, an index gives the page. A small set is collected first, which also gives the total. For a
+ * large set, the next assets in the order of the list are probed for membership until the page is full. If too few of the
+ * probed assets are members, the whole set is collected.
  */
 
-/** An asset for a response: its document as text, with the members that are added in front of it. */
+/** An asset for a response. `document` is JSON text; the id and the access group are added in front of its members. */
 export type ShownAsset = { id: string; accessGroup: string; document: string }
 
 /** An asset of a list, with its sort keys as text. */
 export type ListedAsset = ShownAsset & { [key: `k${number}`]: string | null }
 
-/** The values of the sort keys of an asset, for the cursor. */
+/** Returns the values of the sort keys of an asset, which the cursor contains. */
 export function placeOf(asset: ListedAsset, sort: readonly SortKey[]): (string | null)[] {
   return [...sort.map((_, index) => asset[`k${index}`] ?? null), asset.id]
 }
@@ -30,32 +30,35 @@ export type Page = {
   sort: readonly SortKey[]
   limit: number
   offset: number
-  /** Whether the total is needed too: then collecting a larger set pays off. */
+  /** Whether the response contains the total. If it does, collecting a larger set is worth the time. */
   count: boolean
-  /** Whether the set was large a moment ago: then probing is tried before collecting. */
+  /** Whether an earlier query found that the set is large. If it is, probing is tried before collecting. */
   isLargeSet?: boolean
   bounds?: Bounds
 }
 
-/** The size up to which a set is collected, and how many assets are probed for membership. */
+/** `collected` is the largest set that is collected. `probed` is the number of assets that are probed for membership. */
 type Bounds = { collected: number; probed: number }
 
 const usual: Bounds = { collected: 20_000, probed: 5_000 }
 const withoutTotal: Bounds = { collected: 2_000, probed: 5_000 }
 
-/** A page, with the total if the query gave it, and whether the set is large. */
+/** A page of assets. It contains the total if the query computed it, and whether the set is large. */
 export type Listed = { rows: ListedAsset[]; total?: number; isLargeSet?: boolean }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
 
-/** Joins the access group only where the query uses it: without it, an index-only scan may be enough. */
+/**
+ * Returns the `from` clause. It joins the access group only if one of the parts uses it, because an index-only scan may be
+ * enough without the join.
+ */
 function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
 const columns = `a.id, g.name as "accessGroup", a.document as "document:text"`
 
-/** Reads a page. The head of this file describes how. */
+/** Reads a page of assets. The comment at the top of this file describes the strategies. */
 export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
   const { where, sets } = selection
   if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
@@ -98,8 +101,9 @@ async function pageWhere(
 }
 
 /**
- * The `limit` and `offset` clauses of a page. The first page has no offset parameter: with one, the planner would assume
- * a large offset, reject the generic plan as too expensive and plan each query again, which takes longer than reading.
+ * Returns the `limit` and `offset` clauses of a page. The first page has no offset parameter. With one, the planner would
+ * assume a large offset, reject the generic plan as too expensive and plan each query again, which takes longer than
+ * reading the page.
  */
 function sliceOf({ limit, offset }: { limit: number; offset: number }, parameter: number) {
   if (offset === 0) return { page: `limit ${limit}`, throughPage: `limit ${limit}`, values: [] }
@@ -111,8 +115,8 @@ function sliceOf({ limit, offset }: { limit: number; offset: number }, parameter
 }
 
 /**
- * The access groups of a selection without other conditions, if they are few. Each group is then read as its own range of
- * an index that is sorted by id; all groups together are not sorted by id.
+ * Returns the access groups of a selection that has no other condition, if the groups are few. Each group is then read as
+ * its own range of an index, in which the assets of one group are sorted by id.
  */
 function fewGroups({ totalSource, groups }: Selection): string[] | undefined {
   if (totalSource !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
@@ -121,7 +125,7 @@ function fewGroups({ totalSource, groups }: Selection): string[] | undefined {
 
 type SmallSetRow = { collected: number; total: number } & (ListedAsset | { id: null })
 
-/** Reads the page and the total with one SQL statement. Undefined when the set is larger than its bound. */
+/** Reads the page and the total with one SQL statement. Returns `undefined` when the set is larger than its bound. */
 async function listSmallSet(
   handle: Handle,
   { where, sets, values }: Selection,
@@ -171,7 +175,8 @@ async function probeInOrder(
   if (offset > 0) return []
   const order = orderBy(totalOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
-  // The same order by the names of the sub-select's columns, so that the planner sees that its rows are already sorted.
+  // The outer query uses the same order, by the column names of the sub-select, so that the planner knows that its rows are
+  // sorted.
   const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
   const ids = ranges.conditions.map(
     (condition) =>
@@ -184,14 +189,17 @@ async function probeInOrder(
   return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
 }
 
-/** Selects the assets with these ids in the order of the list. `inOrder` sorts them if that is the order of ids. */
+/**
+ * Returns the SQL that selects the assets with these ids in the order of the list. If the list is sorted by id only, the
+ * SQL does not sort, and `inOrder` sorts the rows.
+ */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map((key, index) => `, ${keyText(key)} as k${index}`)
   return `select ${columns}${keys.join('')} from ${from}
     where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(totalOrder(sort))}`}`
 }
 
-/** Sorts by id in this process: the server would copy all documents to sort them. */
+/** Sorts rows by id in this process, because the database server would copy all documents to sort them. */
 function inOrder(rows: ListedAsset[], sort: readonly SortKey[]): ListedAsset[] {
   return sort.length === 0 ? rows.sort((one, other) => (one.id < other.id ? -1 : 1)) : rows
 }
@@ -206,7 +214,10 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
   return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
 }
 
-/** The first ids of the selected assets; with a time, only of assets that existed and were readable at that time. */
+/**
+ * Returns the first ids of the selected assets. With a time, only assets that existed and were readable at that time are
+ * returned.
+ */
 export async function listIds(
   handle: Handle,
   selection: Selection,
@@ -236,7 +247,7 @@ const totals = statement<{ total: number }>(
   `select coalesce(sum(assets), 0)::bigint as total from asset_counts where tenant_id = $1 and ($2::uuid[] is null or access_group_id = any($2))`,
 )
 
-/** The stored number of assets in these access groups, or in all. */
+/** Returns the stored number of assets in these access groups, or in all groups if `groups` is null. */
 export async function totalAssets(handle: Handle, groups: readonly string[] | null): Promise<number> {
   return (await handle.row(totals, groups))?.total ?? 0
 }
@@ -248,7 +259,7 @@ const groupTotals = statement<FacetRow>(
    order by 2 desc, 1 limit $3`,
 )
 
-/** The access groups with the stored number of assets in each. */
+/** Returns the access groups with the stored number of assets in each group. */
 export function totalsByGroup(handle: Handle, groups: readonly string[] | null, limit: number): Promise<FacetRow[]> {
   return handle.rows(groupTotals, groups, limit)
 }
@@ -312,8 +323,8 @@ const historyCount = statement<{ total: number }>(
 type PastAsset = { id: string; groups: Groups }
 
 /**
- * The changes of an asset while it was in one of these groups, latest first. The change that moved the asset into such a
- * group has no state before: the state before belongs to another group.
+ * Returns the changes of an asset while it was in one of these groups, latest first. The change that moved the asset into
+ * such a group has no previous state, because that state belongs to another group.
  */
 export async function listHistory(
   handle: Handle,
@@ -332,7 +343,10 @@ const atTime = statement<{ document: string | null; accessGroup: string | null; 
    order by h.time desc, h.version desc limit 1`,
 )
 
-/** The state of an asset at a time, if it is readable with these groups. The document is null if it had been deleted. */
+/**
+ * Returns the state of an asset at a time, if the asset is readable with these groups. The document is null if the asset
+ * was deleted at that time.
+ */
 export function findAssetAt(handle: Handle, { id, at, groups }: PastAsset & { at: string }) {
   return handle.row(atTime, id, at, groups)
 }
@@ -342,7 +356,9 @@ const lastReadable = statement<{ id: string }>(
    where h.tenant_id = $1 and h.asset_id = $2 and ${wasLastReadable('h.asset_id', '$3')} limit 1`,
 )
 
-/** Whether an asset is readable with these groups, or was when it was deleted. */
+/**
+ * Returns whether an asset is readable with these groups. For a deleted asset: whether it was readable when it was deleted.
+ */
 export async function wasReadable(handle: Handle, { id, groups }: PastAsset): Promise<boolean> {
   return (await handle.row(lastReadable, id, groups)) !== undefined
 }

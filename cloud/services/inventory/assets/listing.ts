@@ -3,7 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { storableText } from '../../../platform/database/json.ts'
 import { type SortKey as SortedBy, timeOf, uuidOf } from '../../../platform/filter/filter.ts'
 
-/** A column that a list is sorted by. */
+/** A column by which a list is sorted. */
 export type SortKey = {
   column: string
   descending: boolean
@@ -14,26 +14,26 @@ export type SortKey = {
 
 export type Fragment = { sql: string; values: unknown[] }
 
-/** A set of assets that other tables than `assets` define, in three equivalent SQL forms. */
+/** A set of assets that is defined by tables other than `assets`, in three equivalent SQL forms. */
 export type AssetSet = {
-  /** Selects the ids as `id`, possibly with duplicates. The fastest form. */
+  /** A query that selects the ids as `id`. It is the fastest form and may return an id more than once. */
   ids: string
-  /** Selects each id once. */
+  /** A query that selects each id once. */
   once: string
-  /** A condition on `a`: whether the asset is in the set. */
+  /** A condition on the asset `a`, which is true if the asset is in the set. */
   has: string
 }
 
 const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
 
-/** The sort key of a property that a request sorts by. */
+/** Returns the sort key of a property by which a request sorts. */
 export function sortKey({ column, descending, nullable, kind }: SortedBy): SortKey {
   return { column, descending, nullable, cast: casts[kind] }
 }
 
 /**
- * A total order: the keys, and the id as the last key. The id has the direction of the key before it, so that one index
- * serves both directions.
+ * Returns a total order: the keys, followed by the id. The id has the direction of the key before it, so that one index can
+ * be read in both directions.
  */
 export function totalOrder(keys: readonly SortKey[], id = 'a.id'): SortKey[] {
   const descending = keys.at(-1)?.descending === true
@@ -44,7 +44,7 @@ export function orderBy(order: readonly SortKey[]): string {
   return order.map(({ column, descending }) => `${column}${descending ? ' desc' : ''}`).join(', ')
 }
 
-/** The value of a sort key as text, in the form that a cursor contains. */
+/** Returns the SQL for the value of a sort key as text, in the form that a cursor contains. */
 export function keyText({ column, cast }: Pick<SortKey, 'column' | 'cast'>): string {
   return cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
 }
@@ -56,21 +56,22 @@ export const everything: Ranges = { conditions: ['true'], values: [] }
 
 type PageQuery = { cursor: string | undefined; query: string; order: readonly SortKey[] }
 
-/** The part of a list after its cursor; without a cursor, the whole list. */
+/** Returns the conditions for the part of a list after its cursor. Without a cursor, they select the whole list. */
 export function rangesOf({ cursor, query, order }: PageQuery, firstParameter: number): Ranges {
   return cursor === undefined ? everything : after(order, readCursor(cursor, query, order), firstParameter)
 }
 
 /**
- * All rows after a row in a total order: first the rows that differ in the last key only, then those that differ in the
- * last two keys, and so on. One condition with `or` would select the same rows, but could not use an index.
+ * Returns conditions for all rows after a given row in a total order. The first condition selects the rows that differ only
+ * in the last key, the second one the rows that differ in the last two keys, and so on. One condition with `or` would
+ * select the same rows, but could not use an index.
  */
 export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Ranges {
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
   const conditions = order.flatMap((key, index) => {
     const further = beyond(key, last[index] ?? null, parameter)
-    // PostgreSQL refuses a parameter that no condition uses, because it has no type.
+    // PostgreSQL refuses a parameter that no condition uses, because it cannot infer the type of the parameter.
     if (further.length === 0) return []
     const same = order.slice(0, index).map((before, position) => equal(before, last[position] ?? null, parameter))
     return further.map((next) => [...same, next].join(' and '))
@@ -84,14 +85,14 @@ function equal({ column, cast }: SortKey, value: string | null, parameter: Param
   return value === null ? `${column} is null` : `${column} = ${parameter(value, cast)}`
 }
 
-/** PostgreSQL sorts null after every value. */
+/** Returns the condition that a row comes after `value` in one column. PostgreSQL sorts null after every value. */
 function beyond({ column, descending, nullable, cast }: SortKey, value: string | null, parameter: Parameter): string[] {
   if (value === null) return descending ? [`${column} is not null`] : []
   if (descending) return [`${column} < ${parameter(value, cast)}`]
   return [`${column} > ${parameter(value, cast)}`, ...(nullable ? [`${column} is null`] : [])]
 }
 
-/** The total, if the page contains the last element of the list: then counting is not needed. */
+/** Returns the total if the page contains the last element of the list. Counting is then not needed. */
 export function totalFromPage(rows: readonly unknown[], { limit, offset }: { limit: number; offset: number }) {
   const isLast = rows.length < limit && (rows.length > 0 || offset === 0)
   return isLast ? offset + rows.length : undefined
@@ -99,7 +100,7 @@ export function totalFromPage(rows: readonly unknown[], { limit, offset }: { lim
 
 type PageMetaInput = { total: number | undefined; elements: number; offset: number; nextCursor: string | undefined }
 
-/** The `meta` member of a page: the total if it was requested, and the cursor while there may be more pages. */
+/** Returns the `meta` member of a page: the total if it was requested, and the next cursor if there may be more pages. */
 export function pageMeta({ total, elements, offset, nextCursor }: PageMetaInput) {
   return {
     ...(total === undefined ? {} : { totalElements: total }),
@@ -109,12 +110,17 @@ export function pageMeta({ total, elements, offset, nextCursor }: PageMetaInput)
   }
 }
 
-/** A cursor contains a fingerprint of its query: with another filter or order it would skip or repeat elements. */
+/**
+ * Writes a cursor with a fingerprint of its query. With another filter or order, the cursor would skip or repeat elements.
+ */
 export function writeCursor(query: string, last: readonly (string | null)[]): string {
   return Buffer.from(JSON.stringify([fingerprint(query), ...last])).toString('base64url')
 }
 
-/** Validates each value of a cursor, because clients can send any text: an invalid value would fail in the database. */
+/**
+ * Reads a cursor and validates each of its values. Clients can send any text, and an invalid value would fail in the
+ * database.
+ */
 function readCursor(cursor: string, query: string, order: readonly SortKey[]): (string | null)[] {
   const [queryHash, ...last] = parsed(cursor)
   const isValid = last.length === order.length && order.every((key, index) => isValueOf(key, last[index]))

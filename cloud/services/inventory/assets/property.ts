@@ -2,7 +2,10 @@ import type { CustomProperty } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { timeOf } from '../../../platform/filter/filter.ts'
 
-/** The value of a custom property as text, which is its form in the API. Throws if it does not fit the property's type. */
+/**
+ * Converts the value of a custom property to text, the form that the API uses. Throws if the value does not fit the
+ * property's type.
+ */
 export function propertyText(
   { data_type }: Pick<CustomProperty, 'data_type'>,
   value: string | number | boolean,

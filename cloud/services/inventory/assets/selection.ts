@@ -23,15 +23,15 @@ export type Query = {
 export type Selection = {
   /** Conditions on `a` (the asset) and `g` (its access group). */
   where: string
-  /** Sets that the asset must be in too. */
+  /** Sets of which the asset must also be a member. */
   sets: AssetSet[]
-  /** The parameters of `where` and `sets`, from `$2`. */
+  /** The parameters of `where` and `sets`, numbered from `$2`. */
   values: unknown[]
   /** The access groups that the caller can read; null means all groups. */
   groups: Groups
   /**
-   * Set for selections whose total need not be counted: all assets of the groups, assets with one of these facet values
-   * (both totals are stored), or assets with relations of these predicates (the total is cached).
+   * The source of the total for selections that need not be counted. The totals of all assets of the groups and of assets
+   * with one of these facet values are stored. The total of assets with relations of these predicates is cached.
    */
   totalSource: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
 }
@@ -69,13 +69,16 @@ export async function selectionOf(
   return selection
 }
 
-/** The condition for readable assets. Without `gatewayMark` it is a plain condition on the group, which uses an index. */
+/**
+ * Returns the condition for readable assets. If `groups` does not contain `gatewayMark`, it is a plain condition on the
+ * group, which can use an index.
+ */
 function readableWhere(groups: Groups): string {
   if (groups === null) return 'true'
   return containsGateways(groups) ? isReadableRow('a', '$2') : 'a.access_group_id = any($2::uuid[])'
 }
 
-/** A search text without letters and digits matches no asset. */
+/** The condition for a search text without letters and digits: it matches no asset. */
 const nothing: Fragment = { sql: 'false', values: [] }
 
 function narrow(selection: Selection, { sql, values }: { sql: string; values: readonly unknown[] }): void {

@@ -9,7 +9,7 @@ import { versionSortKey } from './version-order.ts'
 const bytes = (text: string) => Buffer.from(text)
 const byKey = (one: string, other: string) => Buffer.compare(bytes(versionSortKey(one)), bytes(versionSortKey(other)))
 
-/** Characters of versions, frequent ones more often, and some that do not occur in versions. */
+/** Generates characters of versions: frequent ones more often, and some that do not occur in real versions. */
 const character = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...'0123456789..--') },
   { weight: 2, arbitrary: fc.constantFrom(...'vVabrcRC_+ ~') },
@@ -39,7 +39,7 @@ const version = fc.oneof(
 
 const earlier = ['alpha', 'beta', 'dev', 'nightly', 'pre', 'preview', 'rc', 'snapshot']
 
-/** Compares two versions part by part, without keys. */
+/** Compares two versions part by part, without sort keys. It is the reference for `versionSortKey`. */
 function compareVersions(one: string, other: string): number {
   const [left, right] = [partsOf(one), partsOf(other)]
   for (let index = 0; index < Math.max(left.length, right.length); index++) {
@@ -49,7 +49,7 @@ function compareVersions(one: string, other: string): number {
   return 0
 }
 
-/** The numbers and words of a version. */
+/** Splits a version into its numbers and words. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let before = ''

@@ -1,14 +1,14 @@
 /**
  * `versionSortKey` turns a version such as `V2.10.1-rc2` into a text whose byte order (`collate "C"`) is the order of
  * versions: 1.9 comes before 1.10, and 1.0-rc1 before 1.0. The key is stored in a column next to the version, so that an
- * index sorts and pages by it.
+ * index can sort and page by it.
  *
- * A version is split into numbers and words; other ASCII characters only separate them. Case does not matter, and neither
- * does a leading `v`, `ver` or `version`. In the same position a pre-release word comes first, then the end of the version,
- * then any other word, then a number. The first characters of the parts of a key are chosen for this order.
+ * A version is split into numbers and words. Other ASCII characters only separate them. Letter case and a leading `v`,
+ * `ver` or `version` are ignored. At the same position, a pre-release word comes first, then the end of the version, then
+ * any other word, then a number. Each part of a key starts with a character that gives this order.
  *
  * Migration `0013-firmware-order.sql` computes the same keys in SQL for assets that were stored before. A test compares
- * both. So a change of the order needs a new migration.
+ * both. A change of the order therefore needs a new migration.
  */
 export function versionSortKey(version: string): string {
   const lowerCase = version.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -18,10 +18,13 @@ export function versionSortKey(version: string): string {
   return key.length <= maxCharacters ? key : [...key].slice(0, maxCharacters).join('')
 }
 
-/** An index entry can use a third of a page at most. Versions that differ only after so many characters sort as equal. */
+/**
+ * The maximum length of a key. An index entry can use at most a third of a page. Versions that differ only after this
+ * length sort as equal.
+ */
 const maxCharacters = 256
 
-/** Digits, or characters that are neither digits nor ASCII separators. */
+/** Matches the parts of a version: digits, or characters that are neither digits nor ASCII separators. */
 const partPattern = /[0-9]+|[^\0-`{-\x7f]+/g
 
 const prefixes = new Set(['v', 'ver', 'version'])
@@ -29,7 +32,7 @@ const preReleases = new Set(['alpha', 'beta', 'dev', 'nightly', 'pre', 'preview'
 
 const lead = { preRelease: '!', end: '#', word: '$' } as const
 
-/** Longer numbers are preceded by their number of digits in decimal. */
+/** The largest number of digits that is encoded directly. In longer numbers, the decimal number of digits comes first. */
 const shortDigits = 30
 const longLead = String.fromCharCode(48 + shortDigits + 1)
 

@@ -14,12 +14,12 @@ export type Difference = {
   recreated: { before: RelationRow; after: RelationRow }[]
 }
 
-/** The traversal at a time at which its start did not exist. */
+/** Returns the result of a traversal at a time when its start did not exist. */
 export function emptyTraversal(): Traversal {
   return { nodes: new Map(), edges: new Map(), frontier: [], depth: 0, truncated: false }
 }
 
-/** Compares what was reached from the same asset at two times. */
+/** Compares the parts of the graph that were reached from the same asset at two times. */
 export function differenceOf(before: Traversal, after: Traversal): Difference {
   const oldEdges = new Map([...before.edges.values()].map((row) => [relationKey(row), row]))
   const newEdges = new Map([...after.edges.values()].map((row) => [relationKey(row), row]))
@@ -36,21 +36,21 @@ export function differenceOf(before: Traversal, after: Traversal): Difference {
   }
 }
 
-/** The values of the first map whose keys the second map does not have. */
+/** Returns the values of the first map whose keys are not in the second map. */
 function onlyIn<Value>(first: ReadonlyMap<string, Value>, others: ReadonlyMap<string, Value>): Value[] {
   return [...first].filter(([key]) => !others.has(key)).map(([, value]) => value)
 }
 
-/** The identity of a relation. */
+/** Returns the text that identifies a relation independently of its id. */
 function relationKey(row: RelationRow): string {
   const { subjectType, subjectId, predicate, objectType, objectId, sourceType } = row
   return JSON.stringify([subjectType, subjectId, predicate, objectType, objectId, sourceType])
 }
 
-/** This field changes with every write, so it is not reported. */
+/** The field that is left out of a difference, because it changes with every write. */
 const ignored = 'last_modified_timestamp'
 
-/** The change of an asset between two versions, with the fields that differ. */
+/** Returns the change of an asset between two versions, with the fields that differ. */
 export function changeOf(before: AssetVersion, after: AssetVersion) {
   const { name, functional_object_type: objectType } = after.document
   return {

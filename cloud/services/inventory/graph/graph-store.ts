@@ -10,7 +10,10 @@ type HopDirection = Exclude<Direction, 'both'>
 
 type Shape = { direction: Direction; someTime: boolean; somePredicates: boolean }
 
-/** The relations of one table from the frontier in one direction. Each branch has its own limit, so that a cut is noticed. */
+/**
+ * Returns the SQL that selects the relations of one table from the frontier in one direction. Each such sub-query has its
+ * own limit, so that the caller notices when the limit cut its result.
+ */
 function hop(
   table: 'relations' | 'ended_relations',
   direction: HopDirection,
@@ -51,7 +54,7 @@ function nameOf({ direction, someTime, somePredicates }: Shape): string {
   return `${direction} ${someTime} ${somePredicates}`
 }
 
-/** The visible part of the graph: access groups, direction, predicates and time. */
+/** The visible part of the graph, limited by access groups, direction, predicates and time. */
 export type View = {
   groups: Groups
   direction: Direction
@@ -60,7 +63,7 @@ export type View = {
   at: string | undefined
 }
 
-/** The relations of one step. `cut` means that the limit left some out. */
+/** The relations of one step. `cut` is true if the limit left some relations out. */
 export type Hops = { rows: RelationRow[]; cut: boolean }
 
 /** Reads the relations of all nodes of the frontier, at most `limit` in each direction. */
@@ -93,7 +96,7 @@ const readableAtStatement = statement<{ id: string }>(
    limit 1`,
 )
 
-/** Whether an asset existed at a time and its state at that time is readable with these groups. */
+/** Returns whether an asset existed at a time and its state at that time is readable with these groups. */
 export async function wasReadable(
   handle: Handle,
   { id, groups, at }: { id: string; groups: Groups; at: string },
@@ -127,7 +130,7 @@ const describeAtStatement = statement<Description>(
    where ${wasReadableAt('f.id', '$3', '$4')}`,
 )
 
-/** Name, type and states of assets, now or at a time, by id. */
+/** Returns name, type and states of assets by id, now or at a time. */
 export async function describeAssets(
   handle: Handle,
   ids: readonly string[],
@@ -149,7 +152,7 @@ const deletedSinceStatement = statement<{ id: string }>(
    limit $4`,
 )
 
-/** The assets that existed at a time and have been deleted since. */
+/** Returns the assets that existed at a time and have been deleted since then. */
 export async function findDeletedSince(
   handle: Handle,
   { groups, at, limit }: { groups: Groups; at: string; limit: number },
@@ -168,7 +171,7 @@ const versionsAt = statement<{ id: string; version: number }>(
      order by e.time desc, e.version desc limit 1) as h`,
 )
 
-/** The version of each of these assets, now or at a time, by id. */
+/** Returns the version of each of these assets by id, now or at a time. */
 export async function findVersions(
   handle: Handle,
   ids: readonly string[],
@@ -194,7 +197,7 @@ const versionsStatement = statement<AssetVersion>(
    order by h.asset_id, h.version`,
 )
 
-/** Complete documents of versions of assets. */
+/** Reads the complete documents of versions of assets. */
 export async function readVersions(
   handle: Handle,
   versions: readonly { id: string; version: number }[],

@@ -10,20 +10,20 @@ export type Direction = 'out' | 'in' | 'both'
 
 export type ReachedNode = Entity & { depth: number }
 
-/** The part of the graph that was reached so far. */
+/** The part of the graph that a traversal has reached so far. */
 export type Traversal = {
   readonly nodes: Map<string, ReachedNode>
   readonly edges: Map<string, RelationRow>
-  /** The nodes that the last step reached: the next step starts there. */
+  /** The nodes that the last step reached. The next step starts at these nodes. */
   frontier: ReachedNode[]
   depth: number
-  /** Nodes or relations were left out because of the bounds. */
+  /** Whether nodes or relations were left out because of the bounds. */
   truncated: boolean
 }
 
 export type Bounds = { nodes: number; edges: number }
 
-/** The bound of relations for each node. Further relations are left out. */
+/** The bound of relations is this number times the bound of nodes. Further relations are left out. */
 const edgesPerNode = 4
 
 export function boundsFor(nodes: number): Bounds {
@@ -37,9 +37,9 @@ export function startTraversal(...starts: readonly Entity[]): Traversal {
 }
 
 /**
- * Adds the relations that were found at the frontier. Ends that are new become the next frontier; a node is reached once,
- * so cycles end. Relations are added in the order of their ids, so that the same graph gives the same result for every order
- * of the rows.
+ * Adds the relations that were found at the frontier. Ends that were not reached before become the next frontier. Each node
+ * is reached only once, so cycles end. Relations are added in the order of their ids, so that the result does not depend on
+ * the order of the rows.
  */
 export function extend(
   traversal: Traversal,
@@ -73,7 +73,10 @@ export function reverse(direction: Direction): Direction {
   return direction === 'both' ? 'both' : direction === 'out' ? 'in' : 'out'
 }
 
-/** The shortest path between the starts of two traversals towards each other; undefined while they have no common node. */
+/**
+ * Returns the shortest path between the starts of two traversals towards each other. Returns `undefined` while they have no
+ * common node.
+ */
 export function pathBetween(
   from: Traversal,
   to: Traversal,
@@ -93,7 +96,7 @@ export function pathBetween(
   }
 }
 
-/** The path from a reached node back to the start of the traversal, one level at each step. */
+/** Returns the path from a reached node back to the start of the traversal. Each step goes back one level. */
 function pathToStart(
   traversal: Traversal,
   end: Entity,

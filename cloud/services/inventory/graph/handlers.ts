@@ -42,7 +42,10 @@ type Selected = Pick<Selection, 'filter' | 'caseInsensitive' | 'q'>
 
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
-/** Graph queries run many statements and build large answers, so a tenant runs few of them at once. */
+/**
+ * The number of graph queries that may wait. Graph queries run many statements and build large answers, so a tenant runs
+ * only a few of them at once.
+ */
 const waitingQueries = 64
 const queries = new Semaphore({
   capacity: 4,
@@ -161,7 +164,10 @@ function missing(id: string): Problem {
 
 type Starts = { query: Selected; caller: Caller; view: View; limit: number }
 
-/** The assets that a topology starts from: up to one more than the limit, so that a cut is noticed. */
+/**
+ * Returns the assets from which a topology starts. It returns up to one more than the limit, so that the caller notices a
+ * cut.
+ */
 async function startsOf(handle: Handle, { query, caller, view, limit }: Starts): Promise<string[]> {
   const { groups, at } = view
   const found = await listIds(handle, await selectionOf(handle, query, caller), { limit: limit + 1, since: at })
@@ -170,7 +176,10 @@ async function startsOf(handle: Handle, { query, caller, view, limit }: Starts):
   return [...found, ...(await findDeletedSince(handle, { groups, at, limit: limit + 1 }))]
 }
 
-/** Two truncated graphs cannot be compared: a missing node may only have been left out. */
+/**
+ * Returns the problem for a comparison of truncated graphs. They cannot be compared, because a node may be missing only
+ * because of the truncation.
+ */
 function tooLarge(limit: number): Problem {
   return new Problem(
     'graph_too_large',
@@ -199,8 +208,8 @@ async function step(handle: Handle, traversal: Traversal, { view, bounds }: Step
 type Search = { from: string; to: string; depth: number; view: View }
 
 /**
- * Bidirectional breadth-first search. Each step extends the traversal with the smaller frontier, so that a node with very
- * many relations is reached from both sides but seldom expanded.
+ * Finds a path with a bidirectional breadth-first search. Each step extends the traversal that has the smaller frontier. A
+ * node with very many relations is therefore reached from both sides, but seldom expanded.
  */
 async function findPath(handle: Handle, { from, to, depth, view }: Search) {
   const bounds = boundsFor(inventoryLimits.graphNodes)
@@ -216,7 +225,7 @@ async function findPath(handle: Handle, { from, to, depth, view }: Search) {
   }
 }
 
-/** The changes of assets that existed at both times. Complete documents are read for changed assets only. */
+/** Returns the changes of assets that existed at both times. It reads complete documents only for assets that changed. */
 async function changesBetween(
   handle: Handle,
   ids: readonly string[],
@@ -233,7 +242,7 @@ async function changesBetween(
   })
 }
 
-/** The reached nodes, nearest first; assets with their names and states. */
+/** Returns the reached nodes, nearest first. Assets get their names and states. */
 async function withNames(handle: Handle, reached: readonly (Entity & { depth: number })[], view: View) {
   const ids = reached.filter(({ type }) => type === 'asset').map(({ id }) => id)
   const descriptions = await describeAssets(handle, ids, view)

@@ -8,14 +8,14 @@ import { type Groups, isReadable } from '../visibility.ts'
 export type ConditionBuilder = (firstParameter: number) => { sql: string; values: readonly unknown[] }
 
 type Step = {
-  /** The end of the relations that the step leads to. */
+  /** The end of the relations to which the step leads. */
   side: Side
   condition: ConditionBuilder
   groups: Groups
   limit: number
 }
 
-/** The entities at one end of the relations that match a condition. Both ends must be nodes or readable assets. */
+/** Returns the entities at one end of the relations that match a condition. Both ends must be nodes or readable assets. */
 export async function findEnds(handle: Handle, { side, condition, groups, limit }: Step): Promise<Entity[]> {
   const near = otherOf(side)
   const { sql, values } = condition(4)
@@ -26,7 +26,10 @@ export async function findEnds(handle: Handle, { side, condition, groups, limit 
   return handle.rows(ends, groups, limit, ...values)
 }
 
-/** The same for the relations that start at the frontier, whose entities are already known to be visible. */
+/**
+ * Returns the entities at the far end of the relations that start at the frontier and match a condition. The far end must
+ * be a node or a readable asset. The entities of the frontier are already known to be visible.
+ */
 export async function findNextEnds(
   handle: Handle,
   frontier: readonly Entity[],

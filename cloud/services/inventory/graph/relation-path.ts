@@ -18,16 +18,17 @@ import { type ConditionBuilder, findEnds, findNextEnds } from './relation-path-s
 type PathOptions = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
 
 /**
- * One alternative of a filter as a path. The first step follows the relations that match `start`, to their `side` end. Each
- * further step follows the relations that match `next`: the filter without the entity that it names.
+ * One alternative of a filter as a path. The first step follows the relations that match `start` to their `side` end. Each
+ * further step follows the relations that match `next`, which is the filter without the entity that it names.
  */
 type RelationPath = { side: Side; start: Expression; next: Expression | undefined }
 
 const ends = ['subject.id', 'object.id']
 
 /**
- * `relationsFilter` with a depth, as a condition on `assets a`: the assets that at most `depth` consecutive relations reach
- * from the entities that the filter names. A path does not pass through assets that the caller cannot read.
+ * Turns `relationsFilter` with a depth into a condition on `assets a`. It selects the assets that are reached from the
+ * entities in the filter by at most `depth` consecutive relations. A path does not pass through assets that the caller
+ * cannot read.
  */
 export async function reachedCondition(handle: Handle, text: string, options: PathOptions): Promise<Fragment> {
   const reached = new Map<string, Entity>()
@@ -55,11 +56,11 @@ function pathOf({ anchors, expression }: Branch): RelationPath {
 }
 
 type FollowOptions = PathOptions & {
-  /** How many relations may still be followed, for all paths together. */
+  /** The number of relations that may still be followed. All paths share this number. */
   budget: { relations: number }
 }
 
-/** Follows a path level by level. An entity is followed once, so cycles end. */
+/** Follows a path level by level. Each entity is followed only once, so cycles end. */
 async function follow(handle: Handle, path: RelationPath, options: FollowOptions): Promise<Iterable<Entity>> {
   const { depth, groups, budget } = options
   const step = (expression: Expression | undefined) => ({

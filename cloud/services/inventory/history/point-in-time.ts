@@ -1,10 +1,10 @@
 import { Problem } from '@millwright/api/problem.ts'
 
-/** The range of times that queries use. The product has no data from before the first. */
+/** The range of times that queries accept. The product has no data from before `first`. */
 const first = Date.parse('1970-01-01T00:00:00.000Z')
 const last = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The point in time that a query names, in the form of the database: UTC, in milliseconds. */
+/** Converts the point in time of a query to the form of the database: UTC with milliseconds. */
 export function pointInTime(text: string): string {
   // A leap second is valid in RFC 3339, but `Date` cannot parse it.
   const time = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'))

@@ -2,7 +2,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** Yields a row if the tenant has a retention period: other tenants need no run. */
+/** The statement that returns a row if the tenant has a retention period. Tenants without one need no run. */
 export const retentionPending = statement(
   `select tenant_id from inventory_settings where tenant_id = $1 and history_days is not null`,
 )
@@ -14,7 +14,10 @@ const moveStatement = statement<{ historyFrom: string }>(
    returning history_from as "historyFrom"`,
 )
 
-/** Moves the start of the readable history to `now` minus the retention period, never back. Undefined without a period. */
+/**
+ * Moves the start of the readable history forward to `now` minus the retention period. It never moves the start back.
+ * Returns `undefined` if the tenant has no retention period.
+ */
 export async function moveHistoryFrom(tx: Transaction, now: string): Promise<string | undefined> {
   return (await tx.row(moveStatement, now))?.historyFrom
 }
@@ -23,7 +26,7 @@ const historyFromStatement = statement<{ historyFrom: string }>(
   `select history_from as "historyFrom" from inventory_settings where tenant_id = $1 and history_from > $2`,
 )
 
-/** The start of the readable history, if this time is before it. */
+/** Returns the start of the readable history if `at` is before it. */
 export async function findHistoryFromAfter(handle: Handle, at: string): Promise<string | undefined> {
   return (await handle.row(historyFromStatement, at))?.historyFrom
 }
@@ -32,7 +35,7 @@ const prunedStatement = statement<{ prunedTo: string | null }>(
   `select pruned_to as "prunedTo" from inventory_settings where tenant_id = $1 for update`,
 )
 
-/** The time up to which history is deleted. Locks it, so that two processes do not delete the same range. */
+/** Returns the time up to which history is deleted. Locks its row, so that two processes do not delete the same range. */
 export async function lockPrunedTo(tx: Transaction): Promise<string | null> {
   return (await tx.row(prunedStatement))?.prunedTo ?? null
 }
@@ -44,7 +47,7 @@ const rangeEndStatement = statement<{ time: string }>(
      order by h.time limit $4) as next`,
 )
 
-/** The end of the next time range with about `changes` changes; undefined when none is left. */
+/** Returns the end of the next time range that has about `changes` changes. Returns `undefined` when no change is left. */
 export async function findRangeEnd(
   handle: Handle,
   { after, until, changes }: { after: string | null; until: string; changes: number },
@@ -52,7 +55,9 @@ export async function findRangeEnd(
   return (await handle.row(rangeEndStatement, after, until, changes))?.time ?? undefined
 }
 
-/** For each asset that changed in a time range: the last version that is no longer needed at the end of the range. */
+/**
+ * Selects, for each asset that changed in a time range, the last version that is no longer needed at the end of the range.
+ */
 const expiredStatement = statement<{ assetId: string; upTo: number }>(
   `select distinct on (asset_id) asset_id as "assetId",
           case when change = 'deleted' then version else version - 1 end as "upTo"
@@ -68,7 +73,7 @@ const prunedToStatement = statement('update inventory_settings set pruned_to = $
 
 /**
  * Deletes the history before the end of a time range. The last change of an asset before that time stays, because it is the
- * asset's state at that time. Of a deleted asset nothing stays.
+ * asset's state at that time. If this change is the deletion of the asset, it is deleted too.
  */
 export async function clearHistory(
   tx: Transaction,
@@ -99,8 +104,8 @@ const mergesStatement = statement(
 )
 
 /**
- * Deletes merges before the relations that ended with them, because undoing a merge needs these relations. An id begins
- * with the time of the merge.
+ * Deletes merges up to a time. Call it before the relations that ended with the merges are deleted, because undoing a merge
+ * needs these relations. The id of a merge begins with its time.
  */
 export function clearMerges(tx: Transaction, { until, limit }: { until: string; limit: number }): Promise<number> {
   return tx.run(mergesStatement, lowestIdAt(Date.parse(until) + 1), limit)

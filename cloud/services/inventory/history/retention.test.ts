@@ -16,7 +16,7 @@ import {
 } from '../testing.ts'
 import { deleteExpiredHistory } from './retention.ts'
 
-/** Ahead of the clock, so that the background task deletes nothing in addition. */
+/** A time ahead of the clock. The background task therefore deletes nothing in addition to the test. */
 const now = Date.now() + 60_000
 const ago = (days: number) => new Date(now - days * 24 * 3_600_000).toISOString()
 

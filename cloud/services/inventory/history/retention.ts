@@ -7,10 +7,10 @@ import * as store from './retention-store.ts'
 export const retentionTopic = 'inventory.retention'
 
 const everyMs = 3_600_000
-/** How much one transaction deletes. Changes of assets are looked up individually; other rows are deleted in ranges. */
+/** The limits of one transaction. Changes of assets are looked up individually; other rows are deleted in ranges. */
 const batch = { changes: 200, rows: 1_000 } as const
 
-/** Refuses times before the start of the retained history: the answer would be incomplete. */
+/** Refuses times before the start of the retained history, because the answer would be incomplete. */
 export async function requireRetained(handle: Handle, ...times: readonly (string | undefined)[]): Promise<void> {
   const earliest = times.filter((time) => time !== undefined).toSorted()[0]
   if (earliest === undefined) return
@@ -25,8 +25,8 @@ export async function requireRetained(handle: Handle, ...times: readonly (string
 type RetentionOptions = { tenantId: string; now: Date; signal: AbortSignal }
 
 /**
- * Deletes history that is older than the tenant's retention. It first moves the start of the readable history, then deletes
- * in small transactions. What one run does not reach, the next run deletes.
+ * Deletes history that is older than the tenant's retention period. It first moves the start of the readable history, then
+ * deletes in small transactions. The next run deletes the rows that this run does not reach.
  */
 export async function deleteExpiredHistory(
   database: Database,

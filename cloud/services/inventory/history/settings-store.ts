@@ -16,7 +16,7 @@ const lockStatement = statement<SettingsRow>(
   `select ${columns} from inventory_settings where tenant_id = $1 for update`,
 )
 
-/** The settings of a tenant that never changed them. */
+/** The settings of a tenant that has never changed them. */
 const defaultSettings: SettingsRow = { historyDays: null, historyFrom: null, version: 0 }
 
 export async function findSettings(handle: Handle): Promise<SettingsRow> {

@@ -3,7 +3,7 @@ import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableRow } from '../visibility.ts'
 
-/** The identifiers of one write, each with the asset it belongs to, and where the write came from. */
+/** The identifiers of one write, each with the asset that owns it, and the source of the write. */
 export type Evidence = {
   identifiers: { assetId: string; identifier: Record<string, unknown> }[]
   source: { type: string; value?: string | undefined }
@@ -73,7 +73,7 @@ type ListOptions = {
   offset: number
 }
 
-/** Pairs of assets that are both readable with these groups, latest first. */
+/** Returns pairs of assets that are both readable with these groups, latest first. */
 export async function listDuplicates(handle: Handle, { groups, asset, dismissed, limit, offset }: ListOptions) {
   const { page, count } = listings[`${dismissed ? 'dismissed' : 'open'}${asset === undefined ? '' : 'OfAsset'}`]
   const values = asset === undefined ? [groups] : [groups, asset]

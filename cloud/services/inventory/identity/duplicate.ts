@@ -3,14 +3,17 @@ import type { StoredIdentifier, WriteSource } from '../writes/write.ts'
 import type { DuplicateRow, Evidence, Pair, Suspicion } from './duplicate-store.ts'
 import type { Identity } from './identifier.ts'
 
-/** The pair of two assets, the same in either order of the arguments. */
+/** Returns the pair of two assets. The order of the arguments does not matter. */
 export function pairOf(one: string, other: string): Pair {
   return one < other ? { assetId: one, otherId: other } : { assetId: other, otherId: one }
 }
 
 type Write = { identifiers: readonly StoredIdentifier[]; source: WriteSource; time: string }
 
-/** The suspected duplicates after a write: the asset that was written, paired with each asset that owns some of its identifiers. */
+/**
+ * Returns the suspected duplicates after a write. It pairs the written asset with each asset that owns some of the sent
+ * identifiers.
+ */
 export function suspicionsOf({ match, matchedBy, conflicts }: Identity, write: Write): Suspicion[] {
   if (match === undefined) return []
   return conflicts.map(({ assetId, by }) => ({

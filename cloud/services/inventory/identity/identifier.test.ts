@@ -61,7 +61,7 @@ const identifier: fc.Arbitrary<Identifier> = fc.oneof(
   fc.record({ asset_identifier_type: fc.constantFrom('Other', 'Another'), name: text, value: text }),
 )
 
-/** The identifying fields of a normalised identifier: all but its annotations. */
+/** Returns the identifying fields of a normalised identifier: all fields except its annotations. */
 function identifyingFields(input: unknown): unknown {
   if (typeof input !== 'object' || input === null) return input
   const { identifier_type: _, identifier_uncertainty: __, ...rest } = input as Record<string, unknown>

@@ -4,13 +4,15 @@ import { storableText } from '../../../platform/database/json.ts'
 import { cutToBytes, isObject, mapMembers } from '../assets/document.ts'
 import type { StoredIdentifier } from '../writes/write.ts'
 
-/** An identifier of an asset as it is sent: one of the identifier classes of the schema. */
+/** An identifier of an asset as a client sends it. It belongs to one of the identifier classes of the schema. */
 export type Identifier = { readonly [field: string]: unknown }
 
 type IdentifierType = {
-  /** The identifier with the lowest uncertainty decides. */
+  /**
+   * How uncertain this type of identifier is. If several identifiers match, the one with the lowest uncertainty decides.
+   */
   readonly uncertainty: number
-  /** The fields that identify it, in the order of the key. */
+  /** The fields that identify an asset, in their order in the key. */
   readonly parts: readonly string[]
   readonly name?: (identifier: Identifier) => string
   readonly value: (identifier: Identifier) => string
@@ -49,23 +51,23 @@ export const identifierTypes: Readonly<Record<string, IdentifierType>> = {
   },
 }
 
-/** The uncertainty of an identifier of an unknown type: higher than that of every known type. */
+/** The uncertainty of an identifier of an unknown type. It is higher than the uncertainty of every known type. */
 const unknownUncertainty = 2000
 
-/** A longer key is replaced by its hash, because the key is part of a primary key. */
+/** The maximum length of a key. A longer key is replaced by its hash, because the key is part of a primary key. */
 const keyCharacters = 200
 
-/** The longest value in bytes that fits into an index entry. */
+/** The maximum length of a value in bytes. Longer values do not fit into an index entry. */
 const valueBytes = 2000
 
-/** The identifier in its normalised form, without fields that are null. */
+/** Returns the identifier in its normalised form, without fields that are null. */
 export function normalise(identifier: Identifier): Identifier {
   return mapMembers(identifier, (value, name) => (value === null ? undefined : normalisedField(name, value)))
 }
 
 function normalisedField(name: string, value: unknown): unknown {
   if (name === 'parent_identifier' && isObject(value)) return normalise(value)
-  // JSON does not store the sign of zero.
+  // Adding 0 turns -0 into 0, because JSON does not store the sign of zero.
   if (typeof value === 'number') return value + 0
   if (typeof value !== 'string') return value
   const text = storableText(value).trim()
@@ -79,13 +81,18 @@ export function normaliseMac(address: string): string {
   return digits.length === 12 ? (digits.match(/../g) ?? []).join(':') : address.toLowerCase()
 }
 
-/** Scheme and host are case-insensitive; path and query are not (IEC 61406). */
+/**
+ * Normalises scheme and host, which are case-insensitive. Path and query are case-sensitive and stay unchanged (IEC 61406).
+ */
 function normaliseLink(link: string): string {
   const [origin = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(link) ?? []
   return origin.toLowerCase() + link.slice(origin.length)
 }
 
-/** The key of an identifier: equal for equal identifiers only. Uncertainty and annotations are not part of it. */
+/**
+ * Returns the key of an identifier. Only equal identifiers have equal keys. Uncertainty and annotations are not part of the
+ * key.
+ */
 export function keyOf(identifier: Identifier): string {
   return keyOfNormal(normalise(identifier))
 }
@@ -129,7 +136,10 @@ export function nameOf(identifier: Identifier): string | null {
   return identifierTypes[typeOf(identifier)]?.name?.(identifier) ?? null
 }
 
-/** The value that users search for, cut to the length of an index entry. Identity is decided by the key, not by this. */
+/**
+ * Returns the value that users search for, cut to the length of an index entry. The key, not this value, decides about
+ * identity.
+ */
 export function valueTextOf(identifier: Identifier): string {
   const definition = identifierTypes[typeOf(identifier)]
   return cutToBytes(
@@ -142,7 +152,7 @@ function printed(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 }
 
-/** The row of a normalised identifier. */
+/** Returns the stored form of a normalised identifier. */
 export function storedIdentifier(normal: Identifier): StoredIdentifier {
   return {
     key: keyOfNormal(normal),
@@ -156,7 +166,10 @@ export function storedIdentifier(normal: Identifier): StoredIdentifier {
 
 const reservedNames: ReadonlySet<unknown> = new Set(Object.values(platformIdentifiers))
 
-/** Whether only the platform may assign this identifier: it belongs to the asset of a gateway or of an asset link. */
+/**
+ * Returns whether only the platform may assign this identifier, because it belongs to the asset of a gateway or of an asset
+ * link.
+ */
 export function isReservedIdentifier({ asset_identifier_type: type, name }: Identifier): boolean {
   return type === 'CustomIdentifier' && reservedNames.has(name)
 }
@@ -165,17 +178,17 @@ export function isReservedIdentifier({ asset_identifier_type: type, name }: Iden
 export type Claim = { key: string; uncertainty: number; assetId: string; createdAt: string }
 
 export type Identity = {
-  /** The stored asset that the written one is; absent when it is new. */
+  /** The stored asset that equals the written asset. It is absent when the written asset is new. */
   match?: string
-  /** The keys of the identifiers that matched, most certain first. */
+  /** The keys of the identifiers that matched, those with the lowest uncertainty first. */
   matchedBy: string[]
-  /** Other assets that have some of its identifiers, best match first. */
+  /** Other assets that have some of the sent identifiers, best match first. */
   conflicts: { assetId: string; by: string[] }[]
 }
 
 /**
- * Decides which stored asset the written one is. The identifier with the lowest uncertainty decides. Among equally
- * uncertain ones, the asset with the most matching identifiers is chosen, then the oldest.
+ * Decides which stored asset the written asset is. The identifier with the lowest uncertainty decides. If several assets
+ * match with the same uncertainty, the asset with the most matching identifiers is chosen, then the oldest asset.
  */
 export function choose(claims: readonly Claim[]): Identity {
   const byAsset = Map.groupBy(distinct(claims), ({ assetId }) => assetId)
@@ -187,7 +200,7 @@ export function choose(claims: readonly Claim[]): Identity {
   return { match: match.assetId, matchedBy: match.by, conflicts: others }
 }
 
-/** Each key once, most certain first. */
+/** Returns the claims with each key once, those with the lowest uncertainty first. */
 function distinct(claims: readonly Claim[]): Claim[] {
   const sorted = claims.toSorted((a, b) => a.uncertainty - b.uncertainty || compare(a.key, b.key))
   const seen = new Set<string>()

@@ -6,7 +6,10 @@ import { type IdentityConflictRow, listIdentityConflicts } from './identity-conf
 
 type Names = 'listIdentityConflicts'
 
-/** A conflict is visible to callers who can read both its asset and the asset of its gateway. */
+/**
+ * Handlers of identity conflicts. A conflict is visible to callers who can read both its asset and the asset of its
+ * gateway.
+ */
 export function identityConflictHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
   return {
     async listIdentityConflicts({ query: { asset, gateway, limit = 50, offset = 0 } }, caller) {

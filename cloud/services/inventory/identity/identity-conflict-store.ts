@@ -4,7 +4,10 @@ import { rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableRow } from '../visibility.ts'
 
-/** The asset that owns an identifier of a device, and the gateway that found the device and may not write the asset. */
+/**
+ * The key of an identity conflict: the asset that owns an identifier of a device, and the gateway that found the device but
+ * may not write the asset.
+ */
 export type ConflictKey = { assetId: string; gatewayId: string }
 
 export type IdentityConflict = ConflictKey & {
@@ -34,7 +37,7 @@ const putStatement = statement(
        identifiers = excluded.identifiers, last_seen = greatest(c.last_seen, excluded.last_seen)`,
 )
 
-/** One row for each asset and gateway: later runs replace the run and the time. */
+/** Stores identity conflicts, one row for each asset and gateway. A later run replaces the run and the time in the row. */
 export async function putIdentityConflicts(tx: Transaction, conflicts: readonly IdentityConflict[]): Promise<void> {
   if (conflicts.length === 0) return
   const latest = new Map(conflicts.map((conflict) => [conflict.assetId + conflict.gatewayId, conflict]))
@@ -86,7 +89,7 @@ type ListOptions = {
   offset: number
 }
 
-/** Conflicts whose asset and gateway are both readable with these groups, the latest first. */
+/** Returns conflicts whose asset and gateway are both readable with these groups, latest first. */
 export async function listIdentityConflicts(handle: Handle, options: ListOptions) {
   const { groups, asset = null, gateway = null, limit, offset } = options
   const rows = await handle.rows(listStatement, groups, asset, gateway, limit, offset)

@@ -16,7 +16,7 @@ const states = ['management_state', 'reachability_state', 'trust_state']
 /** The fields that identify an entry of a list. An entry without any of them is identified by its whole content. */
 const entryNames = ['id', 'key', 'operation_name', 'location_type'] as const
 
-/** The merged document of two assets. Where both have a value, the preferred asset's value is used. */
+/** Returns the merged document of two assets. Where both have a value, the preferred asset's value is used. */
 export function mergedDocument(asset: PlainObject, other: PlainObject, prefer: Preference): Document {
   const [first, second] = prefer === 'this' ? [asset, other] : [other, asset]
   const { created_timestamp, last_modified_timestamp } = asset
@@ -37,7 +37,7 @@ function knownState(first: unknown, second: unknown): unknown {
   return isKnown(first) || !isKnown(second) ? (first ?? second) : second
 }
 
-/** The first value, completed with the members and entries that only the second has. */
+/** Returns the first value, completed with the members and entries that only the second value has. */
 function filled(first: unknown, second: unknown): unknown {
   if (first === undefined) return second
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -59,7 +59,7 @@ function entryKey(entry: unknown): string {
   return name === undefined ? JSON.stringify(entry) : JSON.stringify([name, entry[name]])
 }
 
-/** The document without the values that came from a merge. Values that were changed after the merge stay. */
+/** Returns the document without the values that came from a merge. Values that were changed after the merge stay. */
 export function revertedDocument(current: PlainObject, merge: { before: PlainObject; after: PlainObject }): Document {
   return canonical(reverted(current, merge.before, merge.after) as PlainObject)
 }
@@ -87,7 +87,7 @@ function includes(entries: readonly unknown[], entry: unknown): boolean {
 
 type MergedPair = { assetId: string; otherId: string }
 
-/** The relations of the other asset, redirected to this asset. Relations between the two are dropped. */
+/** Returns the relations of the other asset, redirected to this asset. Relations between the two assets are dropped. */
 export function redirectedRelations(relations: readonly RelationRow[], pair: MergedPair): RelationInput[] {
   return relations.filter((row) => !isBetween(row, pair)).map((row) => redirected(inputOf(row), pair))
 }
@@ -99,7 +99,7 @@ export type MergedRelations = MergedPair & {
   current: readonly RelationRow[]
 }
 
-/** The relations to create for this asset, and the ids of those that both assets had (`united`). */
+/** Returns the relations to create for this asset, and the ids of the relations that both assets had (`united`). */
 export function relationsAfterMerge({ assetId, otherId, relations, current }: MergedRelations) {
   const pair = { assetId, otherId }
   const existing = new Set(current.map((row) => keyOfRelation(inputOf(row))))
@@ -114,17 +114,17 @@ export function relationsAfterMerge({ assetId, otherId, relations, current }: Me
 export type UndoneRelations = MergedPair & {
   /** The relations that the other asset had when it was merged. */
   ended: readonly RelationRow[]
-  /** The ids of those ended relations that this asset had before the merge too. */
+  /** The ids of the relations in `ended` that this asset also had before the merge. */
   united: readonly string[]
-  /** The relations of this asset now that equal one of the redirected relations. */
+  /** The current relations of this asset that equal one of the redirected relations. */
   current: readonly RelationRow[]
-  /** Whether the asset at the other end still exists. */
+  /** Returns whether the asset at the other end of a relation still exists. */
   exists: (assetId: string) => boolean
 }
 
 /**
- * The relations to end and to create when a merge is undone. A relation that came from the other asset and still exists
- * moves back. A relation that both assets had is created again for the other asset and stays on this one.
+ * Returns the relations to end and to create when a merge is undone. A relation that came from the other asset and still
+ * exists moves back. A relation that both assets had is created again for the other asset and stays on this asset.
  */
 export function relationsAfterUndo({ assetId, otherId, ended, united, current, exists }: UndoneRelations) {
   const pair = { assetId, otherId }

@@ -5,7 +5,7 @@ import type { RelationRow } from '../relations/relation.ts'
 import { columnsOf } from '../relations/relation-store.ts'
 import { type Groups, wasReadableAt } from '../visibility.ts'
 
-/** A merge of `otherId` into `assetId`, with everything that undoing it needs. */
+/** A merge of `otherId` into `assetId`, with all data that is needed to undo it. */
 export type MergeRow = {
   id: string
   assetId: string
@@ -19,7 +19,7 @@ export type MergeRow = {
   otherCreatedAt: string
   otherDocument: Record<string, unknown>
   keys: string[]
-  /** Ids of the relations of the other asset that this asset had too. */
+  /** The ids of the other asset's relations that this asset also had. */
   united: string[]
   documentBefore: Record<string, unknown>
   documentAfter: Record<string, unknown>
@@ -59,7 +59,7 @@ const oneStatement = statement<StoredMerge>(
    from asset_merges where tenant_id = $1 and asset_id = $2 and id = $3`,
 )
 
-/** Finds a merge into this asset. */
+/** Returns a merge into this asset. */
 export function findMerge(
   handle: Handle,
   { assetId, mergeId }: { assetId: string; mergeId: string },
@@ -69,7 +69,10 @@ export function findMerge(
 
 const lockStatement = statement<StoredMerge>(`${oneStatement.text} for update`)
 
-/** The same, and locks the merge: retention cannot delete it or the relations that ended with it meanwhile. */
+/**
+ * Returns a merge into this asset and locks it. While it is locked, retention cannot delete the merge or the relations that
+ * ended with it.
+ */
 export function lockMerge(
   tx: Transaction,
   { assetId, mergeId }: { assetId: string; mergeId: string },
@@ -100,7 +103,10 @@ const countStatement = statement<{ total: number }>(`select count(*) as total fr
 
 type ListOptions = { assetId: string; groups: Groups; limit: number; offset: number }
 
-/** The merges into an asset at times when it was readable, of assets that were in these groups, latest first. */
+/**
+ * Returns the merges into an asset at times when the asset was readable, latest first. The merged assets were in these
+ * groups.
+ */
 export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: ListOptions) {
   const rows = await handle.rows(pageStatement, assetId, groups, limit, offset)
   return { rows, total: (await handle.row(countStatement, assetId, groups))?.total ?? 0 }
@@ -146,7 +152,7 @@ const endedStatement = statement<RelationRow>(
    order by e.id`,
 )
 
-/** The relations of an asset that ended at a time. */
+/** Returns the relations of an asset that ended at a time. */
 export function relationsEndedAt(
   handle: Handle,
   { assetId, at }: { assetId: string; at: string },

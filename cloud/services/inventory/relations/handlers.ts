@@ -124,7 +124,10 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
   }
 }
 
-/** The total of all relations, or of some predicates, is stored. Other totals are counted. */
+/**
+ * Returns the total of a list of relations. The totals of all relations and of predicates are stored. Other totals are
+ * counted.
+ */
 function totalOf(handle: Handle, filter: RelationFilter | undefined): Promise<number> {
   if (filter === undefined) return totalRelations(handle, null)
   const predicates = predicatesAlone(filter)

@@ -3,7 +3,10 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** Rows per count. A transaction locks the row that it changes; with several rows, concurrent writers seldom wait. */
+/**
+ * The number of rows for each count. A transaction locks the row that it changes. With several rows, concurrent writers
+ * seldom wait.
+ */
 const parts = 8
 
 const changeStatement = statement(
@@ -14,7 +17,7 @@ const changeStatement = statement(
    set relations = c.relations + excluded.relations, changes = c.changes + excluded.changes`,
 )
 
-/** Counts relations that were created (1) or ended (-1). */
+/** Changes the stored counts for relations that were created (1) or ended (-1). */
 export async function countPredicates(
   tx: Transaction,
   relations: readonly { predicate: string }[],
@@ -22,7 +25,7 @@ export async function countPredicates(
 ): Promise<void> {
   if (relations.length === 0) return
   const counts = Map.groupBy(relations, ({ predicate }) => predicate)
-  // Sorted, so that two transactions that count the same predicates do not deadlock.
+  // The predicates are sorted, so that two transactions that count the same predicates do not deadlock.
   const changes = [...counts.keys()]
     .toSorted()
     .map((predicate) => ({ predicate, change: sign * (counts.get(predicate)?.length ?? 0) }))
@@ -43,7 +46,7 @@ const totalStatement = statement<{ total: number }>(
    where tenant_id = $1 and ($2::text[] is null or predicate = any($2))`,
 )
 
-/** The stored number of relations: of these predicates, or of all. */
+/** Returns the stored number of relations with these predicates, or of all relations if `predicates` is null. */
 export async function totalRelations(handle: Handle, predicates: readonly string[] | null): Promise<number> {
   return (await handle.row(totalStatement, predicates))?.total ?? 0
 }
@@ -57,15 +60,18 @@ const ordinalStatement = statement<{ ordinal: number }>(
 )
 
 /**
- * The ordinal of the next change of relations in the tenant, a Lamport clock: larger than that of every change that is
- * committed or belongs to this transaction. The clocks of the hosts cannot order the changes. Read it before the change is
- * counted with `countPredicates`.
+ * Returns the ordinal of the next change of relations in the tenant. It is a Lamport clock: the ordinal is larger than that
+ * of every change that is committed or belongs to this transaction. The clocks of the hosts differ, so times cannot order
+ * the changes. Call it before `countPredicates` counts the change.
  */
 export async function nextChangeOrdinal(tx: Transaction): Promise<number> {
   return (await tx.row(ordinalStatement))?.ordinal ?? 1
 }
 
-/** How often relations of these predicates were created or ended. While it is the same, their set has not changed. */
+/**
+ * Returns how often relations of these predicates were created or ended. While this number stays the same, the set of these
+ * relations has not changed.
+ */
 export async function changesOf(handle: Handle, predicates: readonly string[]): Promise<number> {
   return (await handle.row(changesStatement, predicates))?.changes ?? 0
 }

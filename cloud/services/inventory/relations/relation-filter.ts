@@ -20,7 +20,7 @@ type ColumnOptions = Pick<Scalar, 'nullable' | 'sortable'>
 const unsorted: ColumnOptions = { nullable: false, sortable: false }
 const sorted: ColumnOptions = { nullable: false }
 
-/** The properties that relations (`relations r`) can be filtered and sorted by. */
+/** The properties by which relations (`relations r`) can be filtered and sorted. */
 export const relationProperties = propertyTable({
   'subject.type': { kind: 'text', column: 'r.subject_type', ...unsorted },
   'subject.id': { kind: 'uuid', column: 'r.subject_id', ...unsorted },
@@ -42,13 +42,19 @@ export function parseRelationFilter(text: string, options: { caseInsensitive: bo
   return { expression, condition: compileFilter(expression, relationProperties, options), ...options }
 }
 
-/** The predicates of a filter that has no other condition; undefined otherwise. Totals by predicate are stored. */
+/**
+ * Returns the predicates of a filter that has no other condition, because totals by predicate are stored. Returns
+ * `undefined` for other filters.
+ */
 export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
   const alone = caseInsensitive ? undefined : valuesAlone(expression)
   return alone?.property === 'predicate' ? alone.values : undefined
 }
 
-/** Requires that each alternative of the filter names a subject, an object or a predicate, so that it cannot match all. */
+/**
+ * Requires that each alternative of the filter names a subject, an object or a predicate. A filter therefore cannot match
+ * all relations.
+ */
 export function requireNarrow({ expression }: RelationFilter): void {
   const narrowing = ['subject.id', 'object.id', 'predicate']
   if (isNarrow(expression, narrowing)) return
@@ -58,7 +64,10 @@ export function requireNarrow({ expression }: RelationFilter): void {
   )
 }
 
-/** The order of a list of relations. An id begins with the time of creation, so the index of ids sorts by that time. */
+/**
+ * Returns the order of a list of relations. An id begins with the time of creation, so the index on the id sorts by that
+ * time.
+ */
 export function orderOf(sort: string | undefined): SortKey[] {
   const keys = sort === undefined ? [] : parseSort(sort, relationProperties)
   const created = keys.findIndex(({ property }) => property === 'createdTimestamp')
@@ -69,17 +78,17 @@ export function orderOf(sort: string | undefined): SortKey[] {
 
 type RelatedAssetsOptions = {
   caseInsensitive?: boolean
-  /** The number of the first parameter: `$1` is the tenant. */
+  /** The number of the first parameter of the filter. `$1` is the tenant. */
   firstParameter?: number
-  /** The access groups that the caller can read. A relation to an asset in another group does not count. */
+  /** The access groups that the caller can read. A relation to an asset in another group is ignored. */
   groups?: Groups
 }
 
 const ends = ['subject.id', 'object.id']
 
 /**
- * The assets at the ends of the relations that match a filter. Each alternative of the filter selects its ends: the objects
- * if it names the subject, the subjects if it names the object, both ends otherwise. Nodes are not assets.
+ * Returns the assets at the ends of the relations that match a filter. Each alternative of the filter selects its own ends:
+ * the objects if it names the subject, the subjects if it names the object, both ends otherwise. Nodes are not assets.
  */
 export function assetsRelatedBy(
   text: string,

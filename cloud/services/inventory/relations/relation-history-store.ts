@@ -5,10 +5,13 @@ import { type Groups, wasReadableAt } from '../visibility.ts'
 import type { RelationChangeRow } from './relation.ts'
 import { columnsOf, type Listed, type Side } from './relation-store.ts'
 
-/** The changes of relations that have the asset at one side. A relation that has ended has two: creation and deletion. */
+/**
+ * Returns the SQL for the changes of relations that have the asset at one side. An ended relation has two changes: its
+ * creation and its deletion.
+ */
 function changesAt(side: Side): string {
   const other = side === 'subject' ? 'object' : 'subject'
-  // A relation of an asset to itself is found at its subject.
+  // A relation of an asset to itself is selected only at its subject, so that it is listed once.
   const isOfAsset = (table: string) =>
     `${table}.tenant_id = $1 and ${table}.${side}_id = $2 and ${table}.${side}_type = 'asset'${
       side === 'object' ? ` and not (${table}.subject_id = $2 and ${table}.subject_type = 'asset')` : ''
@@ -25,15 +28,18 @@ function changesAt(side: Side): string {
     where ${isOfAsset('e')}`
 }
 
-/** Changes at times when the assets at both ends were readable. */
+/** Selects the changes at times when the assets at both ends were readable. */
 const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
   where ${wasReadableAt('$2', '$3', 'o.time')}
     and (o.type = 'node' or o.other = $2 or ${wasReadableAt('o.other', '$3', 'o.time')})`
 
-/** By the order in which the changes were committed: the times come from the clocks of several hosts. */
+/**
+ * Sorts changes by the order in which they were committed. Times alone cannot give this order, because they come from the
+ * clocks of several hosts.
+ */
 const latestFirst = 'order by o.ordinal desc, o.time desc, o.id desc, o.change desc'
 
-/** The name of the asset at one side; of a deleted asset, its last name. */
+/** Returns the SQL for the name of the asset at one side. For a deleted asset, this is its last name. */
 function nameAt(side: Side): string {
   return `case when o."${side}Type" = 'asset' then
     case when ${side}.id is null then
@@ -53,7 +59,7 @@ const pageStatement = statement<RelationChangeRow>(
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
 
-/** The changes of the relations of an asset, latest first. The other end is a node or was a readable asset. */
+/** Returns the changes of the relations of an asset, latest first. The other end is a node or was a readable asset. */
 export async function listRelationChanges(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },

@@ -4,10 +4,10 @@ import type { Relation } from '@millwright/api/inventory/inventory.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { asset, createAssets } from '../testing.ts'
 
-/** How far the clock of the second process is ahead. */
+/** The time by which the clock of the second process is ahead. */
 const aheadMs = 5_000
 
-/** Runs a request while the clock shows another time. */
+/** Runs a request while the clock is `aheadMs` ahead. */
 async function ahead<Result>(context: TestContext, run: () => Promise<Result>): Promise<Result> {
   context.mock.timers.enable({ apis: ['Date'], now: Date.now() + aheadMs })
   try {

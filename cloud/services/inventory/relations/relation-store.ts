@@ -23,15 +23,15 @@ export function columnsOf(table: string): string {
 }
 
 /**
- * The advisory lock of a tenant for writes of relations. Row locks are not fair: new writers of relations can pass a
- * deletion that waits for the lock of an asset, so that the deletion never gets it. Writers hold the advisory lock shared;
- * such a deletion takes it exclusively, which lets the current writers finish and makes new ones wait.
+ * The advisory lock of a tenant for writes of relations. Row locks are not fair: new writers of relations can get the lock
+ * of an asset before a deletion that waits for it, so that the deletion never gets the lock. Writers therefore hold this
+ * advisory lock shared. A deletion takes it exclusively, which lets the current writers finish and makes new writers wait.
  */
 const relationLock = `hashtextextended($1::text, 7245)`
 const sharedLockStatement = statement(`select pg_advisory_xact_lock_shared(${relationLock})`)
 const exclusiveLockStatement = statement(`select pg_advisory_xact_lock(${relationLock})`)
 
-/** Makes other writers of relations wait until the end of the transaction. Call it before assets are locked. */
+/** Makes other writers of relations wait until the end of the transaction. Call it before you lock assets. */
 export async function blockRelationWrites(tx: Transaction): Promise<void> {
   await tx.run(exclusiveLockStatement)
 }
@@ -44,7 +44,7 @@ const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
 
 /**
  * Locks the assets that exist and are readable, and returns their access groups by id. A transaction that deletes one of
- * them waits until the end of this transaction, and then finds the relations that this transaction created.
+ * these assets waits until the end of this transaction. It then finds the relations that this transaction created.
  */
 export async function lockAssets(
   tx: Transaction,
@@ -61,7 +61,10 @@ const lockFreeAssetsStatement = statement<{ id: string; accessGroupId: string }>
    where tenant_id = $1 and id = any($2::uuid[]) order by id for key share skip locked`,
 )
 
-/** The same for assets of all access groups. It skips assets that another transaction has locked, so it never waits. */
+/**
+ * Locks the assets that exist, in any access group, and returns their access groups by id. It skips assets that another
+ * transaction has locked, so it never waits.
+ */
 export async function lockFreeAssets(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const [, rows] = await Promise.all([tx.run(sharedLockStatement), tx.rows(lockFreeAssetsStatement, ids)])
@@ -72,10 +75,10 @@ function groupsById(rows: readonly { id: string; accessGroupId: string }[]): Map
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
-/** A relation with its author, if known, and the ordinal of its creation. */
+/** A relation with its author, if the author is known, and the ordinal of its creation. */
 type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null; createdOrdinal: number }
 
-/** The identity of a relation. */
+/** The columns that identify a relation. */
 const keyColumns = {
   subjectType: 'text',
   subjectId: 'uuid',
@@ -105,7 +108,7 @@ const equalStatement = statement<RelationRow>(
    order by e.id for update of e`,
 )
 
-/** Locks the stored relations that equal one of these, until the end of the transaction. */
+/** Locks the stored relations that equal one of the given relations, until the end of the transaction. */
 export async function lockEqualRelations(tx: Transaction, relations: readonly RelationInput[]): Promise<RelationRow[]> {
   return relations.length === 0 ? [] : tx.rows(equalStatement, ...keys.values(relations.map(keyIn)))
 }
@@ -135,8 +138,8 @@ const putStatement = statement<RelationRow>(
 export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refreshed' }
 
 /**
- * Upserts relations with one SQL statement. A relation that exists keeps its id and its author, and is refreshed: its
- * timestamp and source change. The results are in the order of the input.
+ * Upserts relations with one SQL statement. An existing relation keeps its id and its author and is refreshed: its
+ * timestamp and its source change. The results are in the order of the input.
  */
 export async function putRelations(
   tx: Transaction,
@@ -147,7 +150,7 @@ export async function putRelations(
   const unique = distinct(relations)
   const ids = idsAt(Date.parse(now), unique.size)
   const createdOrdinal = await nextChangeOrdinal(tx)
-  // Sorted by key, so that two transactions that write the same relations do not deadlock.
+  // The rows are sorted by key, so that two transactions that write the same relations do not deadlock.
   const rows = [...unique]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, relation], index) => ({
@@ -172,8 +175,8 @@ export async function putRelations(
     const key = keyOf(input)
     const row = byKey.get(key)
     if (row === undefined) throw new TypeError(`The upsert did not return the relation ${key}`)
-    // The second of two equal relations in the input refreshes the first. Each result has the source value as it was after
-    // its own write, because concurrent requests of different callers are written together.
+    // If the input contains two equal relations, the second one refreshes the first one. Each result has the source value
+    // that was current after its own write, because one call writes concurrent requests of different callers.
     const outcome = newIds.delete(row.id) ? 'created' : 'refreshed'
     const sourceValue = input.source.value ?? (outcome === 'created' ? null : row.sourceValue)
     const result = sourceValue === row.sourceValue ? row : { ...row, sourceValue }
@@ -182,7 +185,10 @@ export async function putRelations(
   })
 }
 
-/** Each relation once, by key. The author is the first one; the source is the last one that has a value. */
+/**
+ * Returns each relation once, by key. The author is that of the first equal relation. The source is that of the last equal
+ * relation that has a value.
+ */
 function distinct(relations: readonly AuthoredRelation[]): Map<string, AuthoredRelation> {
   const unique = new Map<string, AuthoredRelation>()
   for (const { author, ...input } of relations) {
@@ -220,7 +226,7 @@ const deleteByIdStatement = statement<CreatedRow>(
   `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${endedColumns}`,
 )
 
-/** Ends relations by id and returns those that existed. */
+/** Ends relations by id and returns the relations that existed. */
 export async function endRelations(tx: Transaction, ids: readonly string[], end: RelationEnd): Promise<RelationRow[]> {
   const ended = ids.length === 0 ? [] : await tx.rows(deleteByIdStatement, ids)
   await insertEnded(tx, ended, end)
@@ -228,8 +234,8 @@ export async function endRelations(tx: Transaction, ids: readonly string[], end:
 }
 
 /**
- * Selects at most `$3` relations of assets and locks them until the end of the transaction. A relation that another
- * transaction ends meanwhile is left out. Each branch of the union reads its index only up to the limit.
+ * Returns SQL that selects at most `$3` relations of assets and locks them until the end of the transaction. It leaves out
+ * a relation that another transaction ends meanwhile. Each branch of the union reads its index only up to the limit.
  */
 function lockedRelationsOf(columns: (table: string) => string): string {
   return `select * from (
@@ -245,7 +251,10 @@ function lockedRelationsOf(columns: (table: string) => string): string {
 
 const lockOfAssetsStatement = statement<RelationRow>(lockedRelationsOf(columnsOf))
 
-/** Locks at most `limit` relations of an asset. Lock the asset before: then no other transaction can add relations. */
+/**
+ * Locks at most `limit` relations of an asset. Lock the asset before the call, so that no other transaction can add
+ * relations.
+ */
 export function lockRelationsOf(tx: Transaction, assetId: string, limit: number): Promise<RelationRow[]> {
   return tx.rows(lockOfAssetsStatement, [assetId], limit)
 }
@@ -256,9 +265,9 @@ const deleteOfAssetsStatement = statement<CreatedRow>(
 )
 
 /**
- * Ends relations of assets, including those from nodes, and returns them: all, or at most `limit`. Fewer than `limit` means
- * that none is left. Lock or delete the assets before, in the same transaction, which waits for transactions that are
- * just writing relations of them.
+ * Ends relations of assets, including relations from nodes, and returns them. Without `limit` it ends all relations. If it
+ * returns fewer than `limit`, no relation is left. Lock or delete the assets before the call in the same transaction: this
+ * waits for transactions that write relations of these assets.
  */
 export async function endRelationsOf(
   tx: Transaction,
@@ -270,7 +279,10 @@ export async function endRelationsOf(
   return ended
 }
 
-/** The host that ends a relation may have a slower clock than the host that created it: no relation ends before it began. */
+/**
+ * Inserts ended relations. The host that ends a relation may have a slower clock than the host that created it, so the
+ * statement never stores an end before the creation.
+ */
 const insertEndedStatement = statement(
   `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
                                 source_value, created_at, modified_at, created_by_id, created_by_name, ended_at,
@@ -296,7 +308,7 @@ export type ListedRelation = RelationRow & { place: (string | null)[] }
 
 type Page = Paging & { ranges: Ranges; order: readonly SortKey[] }
 
-/** A page of the tenant's relations that match a condition. */
+/** Returns a page of the tenant's relations that match a condition. */
 export function listRelations(
   handle: Handle,
   { sql, values }: Condition,
@@ -328,7 +340,7 @@ export async function countRelations(handle: Handle, { sql, values }: Condition)
   return (await handle.row(counting, ...values))?.total ?? 0
 }
 
-/** Locks the oldest relations that match a condition and returns their ids. Ids are in the order of creation. */
+/** Locks the oldest relations that match a condition and returns their ids. The order of ids is the order of creation. */
 export async function lockOldest(tx: Transaction, { sql, values }: Condition, limit: number): Promise<string[]> {
   const oldest = dynamicStatement<{ id: string }>(
     `select r.id from relations r where r.tenant_id = $1 and (${sql}) order by r.id limit $${values.length + 2} for update`,
@@ -352,7 +364,7 @@ const ofAssetStatement = statement<RelationRow>(
 )
 const countOfAssetStatement = statement<{ total: number }>(`select count(*) as total from ${relationsOfAsset}`)
 
-/** The incoming and outgoing relations of an asset whose other end is a node or a readable asset. */
+/** Returns the incoming and outgoing relations of an asset whose other end is a node or a readable asset. */
 export async function listRelationsOf(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },
@@ -367,7 +379,7 @@ const readableStatement = statement<{ id: string }>(
   `select a.id from assets a where a.tenant_id = $1 and a.id = $2 and ${isReadableRow('a', '$3')}`,
 )
 
-/** Whether an asset exists and is readable with these access groups. */
+/** Returns whether an asset exists and is readable with these access groups. */
 export async function isReadable(handle: Handle, { id, groups }: { id: string; groups: Groups }): Promise<boolean> {
   return (await handle.row(readableStatement, id, groups)) !== undefined
 }
@@ -379,8 +391,8 @@ export type Side = 'subject' | 'object'
 export type Ends = { side: Side; sql: string }
 
 /**
- * The set of assets at these ends: see `AssetSet`. With groups, a relation whose other end is an asset in another access
- * group does not count.
+ * Returns the set of assets at these ends (see `AssetSet`). With a groups parameter, it ignores relations whose other end
+ * is an asset in another access group.
  */
 export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined): AssetSet {
   const wheres = ends.map(({ side, sql }) => {
@@ -393,7 +405,7 @@ export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | un
     return { id: `r.${side}_id`, where }
   })
   const selected = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)
-  // `limit` keeps the planner from reading all matching relations first.
+  // `limit` prevents the planner from reading all matching relations first.
   const probes = wheres.map(({ id, where }) => `(select true from relations r where ${id} = a.id and ${where} limit 1)`)
   const once = selected.length === 1 ? `select distinct s.id from (${selected[0]}) as s` : selected.join(' union ')
   return { ids: selected.join(' union all '), once, has: `(${probes.join(' or ')})` }

@@ -29,7 +29,7 @@ let operator: TestCaller
 
 describe('RelationWriter', () => {
   before(async () => {
-    // Its own hub: one test makes the database refuse a predicate.
+    // This file uses its own hub, because one test makes the database refuse a predicate.
     hub = await testHub({ own: true })
     operator = await hub.as('operator')
   })

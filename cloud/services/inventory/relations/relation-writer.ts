@@ -14,10 +14,10 @@ import { readableGroups } from '../visibility.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
 
-/** A relation to write, its author, and its JSON pointer in the request body. */
+/** A relation to write, with its author and its JSON pointer in the request body. */
 type RelationRequest = { caller: Caller; relation: RelationStatement; pointer: string }
 
-/** The relations that were written, or the reason why none was. */
+/** The relations that were written, or the problem if no relation was written. */
 type Outcome = readonly PutRelation[] | Problem
 
 const limits = { perTransaction: 256, waiting: 10_000 } as const
@@ -40,7 +40,7 @@ export class RelationWriter {
     })
   }
 
-  /** Writes one relation. A bidirectional relation is written with its reverse: both or neither. */
+  /** Writes one relation. A bidirectional relation is written together with its reverse: both are written or neither. */
   write(caller: Caller, relation: RelationStatement): Promise<readonly PutRelation[]> {
     const request = { caller, relation, pointer: '/data' }
     return caller.transaction === undefined
@@ -49,8 +49,8 @@ export class RelationWriter {
   }
 
   /**
-   * Writes many relations in one transaction, with one entry on the audit trail. A relation that cannot be written, or
-   * that is malformed, fails without the others.
+   * Writes many relations in one transaction, with one audit entry. If a relation is malformed or cannot be written, the
+   * other relations are still written.
    */
   writeMany(
     caller: Caller,
@@ -78,7 +78,7 @@ export class RelationWriter {
   /**
    * Writes the relations of several requests in one transaction. It skips assets that another transaction has locked. A
    * request whose asset was skipped or not found is repeated in its own transaction. If the transaction fails because of
-   * one of the requests, each of them is repeated alone. So no request waits or fails because of another one.
+   * one request, each request is repeated alone. No request therefore waits or fails because of another request.
    */
   async #writeTogether(
     tenantId: string,
@@ -91,7 +91,7 @@ export class RelationWriter {
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
-      // In an outage the requests are not repeated: each would wait for a connection again, and fail.
+      // In an outage the requests are not repeated, because each of them would wait for a connection again and then fail.
       if (coalesced.length === 1 || (isTransient(error) && !isContention(error))) throw error
       return []
     })
@@ -119,7 +119,7 @@ export class RelationWriter {
 /** The access group of each locked asset, by id. */
 type Groups = ReadonlyMap<string, string>
 
-/** Writes the relations of all requests that are allowed with one SQL statement. */
+/** Writes the relations of all allowed requests with one SQL statement. */
 async function writeAll(
   tx: Transaction,
   requests: readonly RelationRequest[],
@@ -168,7 +168,7 @@ function refusalOf(request: RelationRequest, groups: Groups): Problem | MissingP
   return accessGroupId === undefined ? undefined : { permission, accessGroupId }
 }
 
-/** Missing and hidden assets return the same error. */
+/** Returns an error for each asset that is missing or hidden. Both cases give the same error. */
 function missingAssets({ caller, relation, pointer }: RelationRequest, groups: Groups): FieldError[] {
   return (['subject', 'object'] as const).flatMap((side) => {
     const { type, id } = relation[side]
@@ -184,7 +184,7 @@ function resultOf(outcome: Outcome): StatementResult {
   return { outcome: isNew ? 'created' : 'refreshed', ids: outcome.map(({ relation }) => relation.id) }
 }
 
-/** Records one audit entry for each relation, in the name of the caller that wrote it. */
+/** Records one audit entry for each relation, in the name of the caller who wrote it. */
 async function recordEach(
   tx: Transaction,
   requests: readonly RelationRequest[],

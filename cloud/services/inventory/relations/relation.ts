@@ -2,10 +2,10 @@ import type { Entity, Relation, RelationChange, SourceType } from '@millwright/a
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 
-/** Subject, predicate and object, read from the subject to the object. */
+/** A statement about two entities, read from the subject to the object. */
 export type Triple = { subject: Entity; predicate: string; object: Entity }
 
-/** A relation to write. Its identity is the triple and the type of its source. */
+/** A relation to write. The triple and the type of the source identify it. */
 export type RelationInput = Triple & { source: { type: SourceType; value?: string | undefined } }
 
 /** A stored relation. */
@@ -29,20 +29,23 @@ export function authorOf({ principal }: Caller): Author {
   return { principalId: principal.id, principalName: principal.name }
 }
 
-/** A relation to write with its author. An existing relation keeps the author that it has. */
+/** A relation to write, with its author. An existing relation keeps its stored author. */
 export type AuthoredRelation = RelationInput & { author: Author }
 
-/** The principal that ends relations, and the time of the end (by default now). */
+/** The principal that ends relations, and the time of the end. The default time is now. */
 export type RelationEnd = Author & { at?: string }
 
-/** Only system events write these predicates. Users may write `is_installed_on`, for software on its host. */
+/** The predicates that only system events write. Users may write `is_installed_on`, which relates software to its host. */
 const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_asset_link', 'is_running_on'])
 
 export function isReserved(predicate: string): boolean {
   return reserved.has(predicate)
 }
 
-/** The triples of a relation: a bidirectional one has a reverse too, unless it relates an entity to itself. */
+/**
+ * Returns the triples of a relation. A bidirectional relation also has the reverse triple, unless it relates an entity to
+ * itself.
+ */
 export function triplesOf({
   subject,
   predicate,
@@ -58,7 +61,10 @@ export function sameEntity(one: Entity, other: Entity): boolean {
   return one.id === other.id && one.type === other.type
 }
 
-/** The assets that a triple refers to. Nodes are pointers into another service: never resolved, never checked. */
+/**
+ * Returns the assets that a triple refers to. Nodes refer to entities of another service, so they are never resolved or
+ * checked.
+ */
 export function assetsOf({ subject, object }: Triple): string[] {
   return [...new Set([subject, object].filter(({ type }) => type === 'asset').map(({ id }) => id))]
 }
@@ -75,13 +81,13 @@ export function showRelation(row: RelationRow): Relation {
   }
 }
 
-/** The detail of an audit entry about a relation. */
+/** Returns the detail of an audit entry about a relation. */
 export function relationDetail(row: RelationRow) {
   const { subject, predicate, object, source } = showRelation(row)
   return { subject, predicate, object, source }
 }
 
-/** The creation or the end of a relation. The principal is null for relations from before the author was stored. */
+/** The creation or the end of a relation. The principal is null for old relations that were stored without an author. */
 export type RelationChangeRow = RelationRow & {
   time: string
   change: 'created' | 'deleted'
@@ -97,7 +103,7 @@ export function showRelationChange(row: RelationChangeRow): RelationChange {
   return { time, change, principal, principalName, source: relation.source, relation, subjectName, objectName }
 }
 
-/** The events of relations that were created or deleted. A refresh of the timestamp has no event. */
+/** Returns the events of relations that were created or deleted. A refresh of the timestamp has no event. */
 export function relationEvents(change: 'created' | 'deleted', rows: readonly RelationRow[]): EventRecord[] {
   return rows.map((row) => ({
     type: `inventory.relation.${change}`,

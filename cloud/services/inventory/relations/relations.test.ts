@@ -151,7 +151,7 @@ describe('relations', () => {
       const hidden = await ask(object.id)
       assert.deepEqual(hidden, await ask(v7()))
       assert.equal(hidden.status, 422)
-      // Once while skipping locked assets, once while waiting for them.
+      // The service reads the asset twice: once while it skips locked assets, and once while it waits for locks.
       assert.equal(hidden.texts.length, 2)
     })
 
@@ -898,7 +898,7 @@ describe('relations', () => {
       put.map(({ outcome }) => outcome),
       ['created', 'refreshed', 'refreshed', 'created'],
     )
-    // Each result has the state after its own write.
+    // Each result has the state after its own write, not after later writes.
     assert.deepEqual(
       put.map(({ relation }) => relation.sourceValue),
       [null, 'link', 'link', null],

@@ -21,7 +21,7 @@ type Names =
   | 'locateAssets'
   | 'findGone'
 
-/** The source of the relations of an asset link when its event does not name one. */
+/** The source of the relations of an asset link if its event does not name a source. */
 export const linkEventSource = 'millwright.cdm.gateway.assetlinkdiscovery'
 
 /** The id of an asset and its JSON pointer in the request body. */
@@ -64,7 +64,9 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     recordLinkRunning: ({ body: { data } }, caller) =>
       recordLink(caller, { data, predicate: 'is_running_on', operation: 'recordLinkRunning' }),
 
-    /** Succeeds for deleted assets too: their relations have already ended. */
+    /**
+     * Records that an asset link stopped. It also succeeds for deleted assets, because their relations have already ended.
+     */
     async recordLinkStopped({ body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const running = await findRunning(tx, data)
@@ -95,7 +97,10 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
       }
     },
 
-    /** Returns the deleted assets, not the existing ones: an incomplete answer then makes the caller clean up less, not more. */
+    /**
+     * Returns the deleted assets, not the existing ones. If the answer is incomplete, the caller therefore removes too
+     * little, never too much.
+     */
     async findGone({ body: { data } }, caller) {
       return database.read(caller, async (handle) => {
         const existing = await findGroups(handle, data.assets)
@@ -137,7 +142,7 @@ async function requireAssets(tx: Transaction, references: readonly AssetReferenc
 
 type SystemEvent = { relations: readonly RelationInput[]; operation: Names; target: string }
 
-/** Writes the relations of an event with one audit entry, however many assets the event names. */
+/** Writes the relations of an event with one audit entry, whatever the number of assets in the event. */
 async function writeRelations(tx: Transaction, caller: Caller, { relations, operation, target }: SystemEvent) {
   const author = authorOf(caller)
   const put = await putRelations(

@@ -23,7 +23,10 @@ const linkRelationsStatement = statement<LinkRelation>(
      and object_id = $2 and source_type = 'assetlinkdiscovery' and subject_type = 'asset' and object_type = 'asset'`,
 )
 
-/** The relations between asset links and a gateway that system events created; relations that users created do not count. */
+/**
+ * Returns the relations between asset links and a gateway that system events created. It leaves out relations that users
+ * created.
+ */
 export function findLinkRelations(
   handle: Handle,
   { gateway, assetLinks }: { gateway: string; assetLinks: readonly string[] },
@@ -39,7 +42,10 @@ export const locateStatement = statement<{ address: string; assetId: string }>(
    order by a.asset_id`,
 )
 
-/** The assets that a gateway found at these addresses. The addresses are in the normalised form of the inventory. */
+/**
+ * Returns the assets that a gateway found at these addresses. The addresses must be in the normalised form of the
+ * inventory.
+ */
 export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
   return handle.rows(locateStatement, gateway, addresses)
 }
@@ -50,7 +56,10 @@ const mergedStatement = statement<{ assetId: string; mergedInto: string | null }
    order by asset_id, version desc`,
 )
 
-/** The assets that deleted assets were merged into, by id of the deleted asset. Assets deleted without a merge are missing. */
+/**
+ * Returns, by the id of the deleted asset, the assets into which deleted assets were merged. Assets that were deleted
+ * without a merge are not in the map.
+ */
 export async function findMergedInto(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = ids.length === 0 ? [] : await handle.rows(mergedStatement, ids)
   return new Map(rows.flatMap(({ assetId, mergedInto }) => (mergedInto === null ? [] : [[assetId, mergedInto]])))

@@ -6,7 +6,7 @@ import { v7 } from 'uuid'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { insertSchema } from './schema-store.ts'
 
-/** Each level applies the next one twice: the expanded size doubles with every level. */
+/** Returns a schema in which each level applies the next level twice. The expanded size doubles with every level. */
 function doublingSchema(levels: number) {
   const definitions = Array.from({ length: levels }, (_, level) => {
     const next = { $ref: `#/$defs/level${level + 1}` }

@@ -24,7 +24,7 @@ const insertStatement = statement<{ url: string }>(
   `insert into asset_schemas (tenant_id, url, title, schema) values ($1, $2, $3, $4::jsonb) on conflict do nothing returning url`,
 )
 
-/** Returns false when the tenant already has a schema with this URL. */
+/** Inserts a schema. Returns false if the tenant already has a schema with this URL. */
 export async function insertSchema(tx: Transaction, { url, title, schema }: SchemaRow): Promise<boolean> {
   return (await tx.row(insertStatement, url, title, jsonText(schema))) !== undefined
 }

@@ -275,7 +275,8 @@ describe('schema of a tenant', () => {
       $defs: { ...Object.fromEntries(levels), L30: { type: 'string' } },
     }
     await assert.rejects(checkSchema('ours', slow), /expanded size of more than 250000 subschemas/)
-    // Stored by an earlier version: validated in the worker, which does not block the event loop, and with a time limit.
+    // An earlier version stored this schema. The worker validates it with a time limit, so that it does not block the event
+    // loop.
     let turns = 0
     const timer = setInterval(() => turns++, 1)
     const wrong = await faults(device({ functional_object_schema_url: own, x: 1 }), { [own]: slow })

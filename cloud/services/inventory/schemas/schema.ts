@@ -19,7 +19,9 @@ import { fieldErrors } from '../../../platform/validation.ts'
 import { writeShape } from '../assets/asset.ts'
 import type { PlainObject } from '../assets/document.ts'
 
-/** The public URLs of the base schema that existing links send: both hosts, every released version, any class. */
+/**
+ * Matches the public URLs of the base schema that existing links send: both hosts, every released version and any class.
+ */
 const baseSchemaUrls =
   /^https:\/\/(?:schema\.)?industrial-assets\.io\/(?:schemas\/iah\/base-schema\/released|base)\/v\d+(?:\.\d+){0,2}(?:\/(?:iah-)?[A-Za-z]+(?:\.schema)?(?:\.json)?)?\/?#?$/
 
@@ -27,21 +29,27 @@ export function isBuiltInUrl(url: string): boolean {
   return url === baseSchemaId || baseSchemaUrls.test(url)
 }
 
-/** The schemas that every tenant has. */
+/** The schemas that are available to every tenant. */
 export const builtInSchemas: readonly { url: string; title: string; schema: JsonSchema }[] = [
   { url: baseSchemaUrl, title: String(assetSchema.title), schema: assetSchema },
 ]
 
-/** How many compiled schemas of tenants are cached. */
+/** The maximum number of compiled tenant schemas in the cache. */
 const maxCached = 64
 
-/** The base schema with additional fields allowed. It has no `$schema`: its meaning is the same in both supported drafts. */
+/**
+ * The base schema with additional fields allowed. It has no `$schema`, because its meaning is the same in both supported
+ * drafts.
+ */
 const openSchema = opened(assetSchema)
 
-/** The schema that schemas of tenants may refer to. */
+/** The schema to which schemas of tenants may refer. */
 const base: BaseSchema = { id: baseSchemaId, schema: openSchema, urls: baseSchemaUrls }
 
-/** Compiled on first use: compiling is slow, and not every process validates assets. */
+/**
+ * Returns the compiled base schema. It is compiled on first use, because compiling is slow and not every process validates
+ * assets.
+ */
 const closedBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
 const openBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(openSchema))
 
@@ -54,9 +62,9 @@ function opened({ $schema: _, ...schema }: JsonSchema): JsonSchema {
 type SchemaLoader<Handle> = (handle: Handle, url: string) => Promise<{ schema: JsonSchema } | undefined>
 
 /**
- * `SchemaRegistry` validates assets against the base schema and the schemas of tenants, which it compiles on first use. An
- * asset that names a schema of its tenant must fit both; the base schema then ignores fields that it does not define.
- * Stored schemas never change, so compiled ones are cached.
+ * `SchemaRegistry` validates assets against the base schema and the schemas of tenants. An asset that names a schema of its
+ * tenant must fit both schemas; the base schema then ignores fields that it does not define. The registry compiles schemas
+ * on first use. It caches them, because stored schemas never change.
  */
 export class SchemaRegistry<Handle extends { readonly tenantId: string } = DatabaseHandle> {
   readonly #load: SchemaLoader<Handle>
@@ -67,14 +75,14 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 
   /**
-   * The faults of a sent asset. An update may send only some fields of an existing asset, so required fields of a tenant's
-   * schema are not checked here but in the resulting asset (`faultsOf`).
+   * Returns the faults of a sent asset. It does not check the required fields of a tenant's schema, because an update may
+   * send only some fields of an existing asset. `faultsOf` checks them in the resulting asset.
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
     return (await this.faultsOfWrites(handle, [asset]))[0] ?? []
   }
 
-  /** The faults of each asset of a batch. Assets with the same schema are validated together. */
+  /** Returns the faults of each asset of a batch. Assets with the same schema are validated together. */
   async faultsOfWrites(handle: Handle, assets: readonly PlainObject[]): Promise<FieldError[][]> {
     const faults: FieldError[][] = []
     const bySchema = new Map<UploadedSchema, number[]>()
@@ -97,8 +105,8 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 
   /**
-   * The faults of an asset as it would be stored. Its identifiers were validated when they were sent. If the asset is stored
-   * as it was sent (`asSent`), only the required fields of a tenant's schema are left to check.
+   * Returns the faults of an asset as it would be stored. Its identifiers were already validated when they were sent. If
+   * the asset is stored as it was sent (`asSent`), only the required fields of a tenant's schema are checked.
    */
   async faultsOf(handle: Handle, stored: PlainObject, { asSent = false } = {}): Promise<FieldError[]> {
     const own = await this.#own(handle, stored)
@@ -117,7 +125,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     handle: Handle,
     { functional_object_schema_url: url }: PlainObject,
   ): Promise<UploadedSchema | 'base' | undefined> {
-    // The base schema refuses a value that is not a string.
+    // A URL that is not a string is checked against the base schema, which refuses it.
     if (typeof url !== 'string' || isBuiltInUrl(url)) return 'base'
     const key = `${handle.tenantId} ${url}`
     const schema = this.#compiled.get(key) ?? (await this.#find(handle, url))
@@ -133,7 +141,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 }
 
-/** Errors with the pointer of an error about the schema itself set to the field that names the schema. */
+/** Returns the errors. The pointer of an error about the schema itself becomes the field that names the schema. */
 function withSchemaPointer(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.map((error) => (error.keyword === tooLong ? tooLongError : error))
 }
@@ -148,7 +156,10 @@ const schemaNotFound: FieldError = {
   detail: 'names a schema that is not registered. Schemas are not fetched: register it with POST /schemas',
 }
 
-/** A valid placeholder for the identifiers, which are stored elsewhere: without it, each validation would build an error. */
+/**
+ * A valid placeholder for the identifiers, which are not part of the stored document. Without it, each validation would
+ * report them as missing.
+ */
 const anyIdentifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'any', value: 'any' }]
 
 function isAboutIdentifiers({ instancePath, params }: ErrorObject): boolean {
@@ -174,7 +185,7 @@ export function checkSchema(tenantId: string, schema: JsonSchema): Promise<void>
   return requireUsableSchema(tenantId, schema, { base, trial })
 }
 
-/** The functional object type in its stored form, or the fault of an unknown type. The case of letters does not matter. */
+/** Returns the functional object type in its stored form, or a fault if the type is unknown. Letter case is ignored. */
 export function normaliseType(value: unknown): AssetType | FieldError {
   const detail = `must be one of ${assetTypes.join(', ')}`
   return assetTypeOf(value) ?? { pointer: '/functional_object_type', code: 'enum', detail }

@@ -24,7 +24,7 @@ type FacetValues = Pick<AssetColumns, FacetColumn> & { access_group_id: string }
 
 type FacetCount = { facet: string; value: string | null; group: string; assets: number }
 
-/** The number of these assets with each value, by access group. */
+/** Returns the number of these assets with each value, by access group. */
 export function facetsOf(assets: Iterable<FacetValues>): FacetCount[] {
   const facets: FacetCount[] = []
   for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {
@@ -54,8 +54,8 @@ const recountStatement = statement(
 )
 
 /**
- * Updates the counts before assets are written or deleted. `stored` are the ids of existing assets that are replaced or
- * deleted; `written` are the new states.
+ * Updates the counts before assets are written or deleted. `stored` contains the ids of existing assets that are replaced
+ * or deleted. `written` contains the new states.
  */
 export async function recountFacets(
   tx: Transaction,
@@ -74,7 +74,7 @@ const valuesStatement = statement<{ value: string | null; count: number }>(
 
 type FacetQuery = { facet: FacetColumn; groups: readonly string[] | null }
 
-/** The values of a column with the stored number of assets that have each. */
+/** Returns the values of a column, each with the stored number of assets that have it. */
 export function listFacet(handle: Handle, { facet, groups, limit }: FacetQuery & { limit: number }) {
   return handle.rows(valuesStatement, facet, groups, limit)
 }
@@ -83,7 +83,7 @@ const totalStatement = statement<{ total: number }>(
   `select coalesce(sum(assets), 0)::bigint as total from asset_facets where ${where} and value = any($4::text[])`,
 )
 
-/** The stored number of assets with one of these values. */
+/** Returns the stored number of assets with one of these values. */
 export async function totalWith(handle: Handle, { facet, groups, values }: FacetQuery & { values: readonly string[] }) {
   return (await handle.row(totalStatement, facet, groups, values))?.total ?? 0
 }

@@ -48,7 +48,7 @@ test('counts a total once, and again after relations were created or ended', asy
   assert.equal(counted, 8)
   assert.deepEqual([await totals(['feeds']), await totals(['feeds', 'drives']), counted], [[3, 3], [3, 3], 8])
 
-  // The same number of relations, but other ones: one transaction ends a relation and creates one.
+  // One transaction ends a relation and creates another one, so the number of relations stays the same.
   await database.transaction(hub.tenant, async (tx) => {
     await endRelations(tx, [first?.relation.id ?? ''], { principalId: null, principalName: 'somebody' })
     await putRelations(tx, withTestAuthor([{ ...feeds, subject: asset(c), object: asset(a) }]))

@@ -6,8 +6,9 @@ const largeSetMs = 60_000
 const maxHints = 1_000
 
 /**
- * `QueryHints` caches what earlier list queries learned. "This query selects a large set" may be outdated: then finding the
- * page takes longer, but the result is the same. A total is used only while the counted relations have not changed.
+ * `QueryHints` caches facts that earlier list queries found. The fact that a query selects a large set may be outdated.
+ * Finding the page then takes longer, but the result is the same. A cached total is used only while the counted relations
+ * have not changed.
  */
 export class QueryHints {
   readonly #largeSets = new LruMap<true>(maxHints, largeSetMs)
@@ -21,10 +22,14 @@ export class QueryHints {
     this.#largeSets.set(query, true)
   }
 
-  /** The number of assets that have relations of these predicates. It is counted again when the relations have changed. */
+  /**
+   * Returns the number of assets that have relations of these predicates. They are counted again when the relations have
+   * changed.
+   */
   async totalRelated(handle: Handle, predicates: readonly string[], count: () => Promise<number>): Promise<number> {
     const key = JSON.stringify([handle.tenantId, predicates])
-    // Read before counting: a concurrent change makes the total look older than it is, never newer.
+    // The number of changes is read before counting. If relations change in between, the cached total gets an old number of
+    // changes and is counted again next time.
     const changes = await changesOf(handle, predicates)
     const cached = this.#totals.get(key)
     if (cached?.changes === changes) return cached.total

@@ -5,14 +5,15 @@ import type { AssetSet } from '../assets/listing.ts'
 import { tokensIn } from './search-tokens.ts'
 
 /**
- * The prefix of all tokens of a tenant, so that an index look-up does not read the entries of other tenants. Two tenants
- * with the same prefix only lose a little time: each query also filters by tenant.
+ * Returns the prefix of all tokens of a tenant, so that an index look-up does not read the entries of other tenants. Two
+ * tenants may have the same prefix. Their searches are slightly slower but correct, because each query also filters by
+ * tenant.
  */
 function prefixOf(tenantId: string): string {
   return tenantId.slice(-4)
 }
 
-/** The `tsquery` of a search: each of these tokens must be the beginning of a token of the asset. */
+/** Returns the `tsquery` of a search. Each of these tokens must be the beginning of a token of the asset. */
 export function tokenQuery(tenantId: string, tokens: readonly string[]): string {
   const quoted = (token: string) => token.replaceAll('\\', '\\\\').replaceAll("'", "''")
   return tokens.map((token) => `'${prefixOf(tenantId)}${quoted(token)}':*`).join(' & ')
@@ -25,7 +26,10 @@ const putStatement = statement(
    on conflict (tenant_id, asset_id) do update set words = excluded.words where w.words <> excluded.words`,
 )
 
-/** Stores the search tokens of assets. A row is written only if its tokens differ, which few changes of an asset cause. */
+/**
+ * Stores the search tokens of assets. It writes a row only if the tokens differ. Most changes of an asset do not change its
+ * tokens.
+ */
 export async function putTokens(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
   const prefix = prefixOf(tx.tenantId)
   const rows = texts.map(({ id, text }) => ({ id, words: { prefix, lexemes: [...tokensIn(text)] } }))
@@ -39,9 +43,9 @@ export async function deleteTokens(tx: Transaction, assetIds: readonly string[])
 }
 
 /**
- * The set of assets that match a token query: see `AssetSet`. `parameter` holds the query. For frequent tokens the planner
- * sees the query, because the best plan depends on how frequent they are. For rare tokens the query is hidden in a
- * sub-select: planning for each value would take several times as long as the search.
+ * Returns the set of assets that match a token query (see `AssetSet`). `parameter` holds the query. For frequent tokens,
+ * the planner sees the query, because the best plan depends on their frequency. For rare tokens, a sub-select hides the
+ * query from the planner, because planning for each value would take several times as long as the search.
  */
 export function assetsWithTokens(parameter: string, { areRare }: { areRare: boolean }): AssetSet {
   const where = (query: string) => `w.tenant_id = $1 and w.words @@ ${query}`

@@ -6,11 +6,12 @@ import { type Identifier, nameOf, valueTextOf } from '../identity/identifier.ts'
 /**
  * Search tokens: how the text of an asset is split for the full-text index, and how a search text is split for the query.
  *
- * Text is split at blanks into chunks, and a chunk into words of letters and digits. A token is a word with the two words
- * that follow it in its chunk, including the characters between them. The index finds tokens by their beginning.
+ * Text is split at blanks into chunks. A chunk is split into words of letters and digits. A token consists of a word and
+ * the two words that follow it in its chunk, including the characters between them. The index finds tokens by their
+ * beginning.
  */
 
-/** How much text of an asset is indexed. */
+/** The number of bytes of an asset's text that are indexed. */
 export const searchBytes = 8 * 1024
 
 const limits = { tokensPerAsset: 1_000, wordsPerToken: 3, tokenLength: 48 } as const
@@ -27,14 +28,14 @@ const notIndexed = new Set([
   'management_state',
   'reachability_state',
   'trust_state',
-  // The keys are ids; the values are indexed separately.
+  // The keys of this field are ids. The values are indexed separately.
   'custom_properties',
 ])
 
-/** The fields that users search for most come first, so that they are not cut off. */
+/** The fields that are indexed first. Users search for them most, so they must not be cut off. */
 const firstFields = ['product_instance_information', 'description', 'instance_annotations']
 
-/** The indexed text of an asset in lower case, each distinct value on its own line. */
+/** Returns the indexed text of an asset in lower case, with each distinct value on its own line. */
 export function searchText(document: PlainObject, identifiers: readonly Identifier[]): string {
   const pieces: string[] = []
   if (typeof document.name === 'string') pieces.push(document.name)
@@ -55,15 +56,21 @@ function collect(name: string, value: unknown, into: string[]): void {
 }
 
 const blanks = /\s+/u
-/** Letters and digits without other characters between them. In scripts without blanks each character begins a word. */
+/**
+ * Matches a word: consecutive letters and digits. In scripts that do not separate words by blanks, each character begins a
+ * word.
+ */
 const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
-/** The same for ASCII text, which is the most frequent case and several times as fast. */
+/**
+ * Matches a word in ASCII text. ASCII text is the most frequent case, and this pattern is several times as fast as
+ * `anyWord`.
+ */
 const asciiWord = /[a-z0-9]+/g
 const isAscii = /^[\0-\x7f]*$/
 
 /**
- * The tokens of an indexed text. `02:1b:00:7f`, for example, is found by `02:1b`, by `1b:00:7f` and by `7f`, each with one
- * index look-up. Names with the same structure share most of their tokens.
+ * Returns the tokens of an indexed text. For example, the searches `02:1b`, `1b:00:7f` and `7f` all find `02:1b:00:7f`,
+ * each with one index look-up. Names with the same structure share most of their tokens.
  */
 export function tokensIn(text: string): Set<string> {
   const tokens = new Set<string>()
@@ -73,7 +80,10 @@ export function tokensIn(text: string): Set<string> {
   return tokens
 }
 
-/** Caches the tokens of recent lines: the assets of a plant share most of their lines. */
+/**
+ * The limits of the cache for the tokens of recent lines. The cache is useful because the assets of a plant share most of
+ * their lines.
+ */
 const cacheLimits = { lines: 4_000, lineLength: 100 } as const
 const tokenCache = new LruMap<readonly string[]>(cacheLimits.lines)
 
@@ -86,8 +96,8 @@ function tokensOfLine(line: string): readonly string[] {
 }
 
 /**
- * The tokens of a search text: an asset matches if one of its tokens begins with each of them. A chunk of more than three
- * words gives every three consecutive words.
+ * Returns the tokens of a search text. An asset matches if, for each of these tokens, one of its own tokens begins with it.
+ * A chunk of more than three words gives a token for every three consecutive words.
  */
 export function queryTokens(text: string): string[] {
   const unique = new Set<string>()
@@ -98,12 +108,15 @@ export function queryTokens(text: string): string[] {
   return [...unique]
 }
 
-/** Whether few assets are expected to have the token. A long one with digits is most likely a serial number or an address. */
+/**
+ * Returns whether few assets are expected to have the token. A long token with digits is most likely a serial number or an
+ * address.
+ */
 export function isRare(token: string): boolean {
   return token.length >= 6 && /\d/.test(token)
 }
 
-/** One token for each word of the chunk. */
+/** Returns one token for each word of the chunk. */
 function tokensOfChunk(chunk: string): string[] {
   const words = [...chunk.matchAll(isAscii.test(chunk) ? asciiWord : anyWord)]
   return words.map(({ index: start }, position) => {

@@ -11,7 +11,7 @@ import type { PayloadCache } from '../../../platform/payload-cache.ts'
 import { insertWrites, type QueueSize, queueSize } from './queue-store.ts'
 import { itemsIn, type Write } from './write.ts'
 
-/** A write with its entry on the audit trail. */
+/** A write with the action and the target of its audit entry. */
 export type WriteRequest = Write & { action: string; target?: string }
 
 type PendingWrite = WriteRequest & QueueSize & { id: string; caller: Caller; printed: string }
@@ -19,18 +19,24 @@ type PendingWrite = WriteRequest & QueueSize & { id: string; caller: Caller; pri
 const mebibyte = 1024 * 1024
 
 const limits = {
-  /** Writes and bytes of one transaction. */
+  /** The maximum number of writes in one transaction, and the maximum of their bytes. */
   batch: 256,
   batchBytes: 2 * mebibyte,
-  /** Bytes of one tenant that wait in this process for their transaction. */
+  /** The bytes of one tenant that may wait in this process for their transaction. */
   waitingBytes: 16 * mebibyte,
-  /** How long the size of a queue is used before it is read again. Writes of this process are added meanwhile. */
+  /**
+   * The time for which the size of a queue is used before it is read again. During this time, writes of this process are
+   * added to the size.
+   */
   sizeFreshMs: 250,
-  /** The tenants whose queue size is known. */
+  /** The number of tenants whose queue size is cached. */
   tenants: 10_000,
 } as const
 
-/** The largest queue of one tenant. It is enough for the largest plants, and a full queue is applied within a minute. */
+/**
+ * The largest queue of one tenant. It is enough for the largest plants. The applier needs less than a minute for a full
+ * queue.
+ */
 export const queueLimit: QueueSize = { items: 50_000, bytes: 128 * mebibyte }
 
 /** The topic that wakes the applier. */
@@ -48,7 +54,10 @@ export class WriteAcceptor {
   readonly #payloads: PayloadCache<unknown>
   readonly #limit: QueueSize
   readonly #coalescer: WriteCoalescer<PendingWrite, void>
-  /** The size of each tenant's queue: as it was read, plus the writes that this process accepted since. */
+  /**
+   * The size of each tenant's queue: the size that was read from the database, plus the writes that this process has
+   * accepted since.
+   */
   readonly #sizes = new LruMap<{ size: QueueSize; readAt: number; isFull: boolean }>(limits.tenants)
 
   constructor({ database, payloads, queue = queueLimit }: WriteAcceptorOptions) {
@@ -66,13 +75,13 @@ export class WriteAcceptor {
     })
   }
 
-  /** Refuses a write whose queue was full a moment ago, before its body is read. */
+  /** Refuses a write before its body is read, if the queue of the tenant was full a moment ago. */
   requireRoom({ tenantId }: Pick<Caller, 'tenantId'>): void {
     const known = this.#sizes.get(tenantId)
     if (known?.isFull && performance.now() - known.readAt <= limits.sizeFreshMs) throw this.#queueFull()
   }
 
-  /** Returns the id of the status. */
+  /** Stores a write and returns the id of its status. */
   async accept(caller: Caller, request: WriteRequest): Promise<string> {
     const id = newId()
     const printed = await printPayload(request.payload)
@@ -85,7 +94,7 @@ export class WriteAcceptor {
     }
     if ((await this.#fitting(caller.transaction, [pending])) === 0) throw this.#queueFull()
     await store(caller.transaction, [pending])
-    // If the transaction is rolled back, the payload is never requested.
+    // The payload is cached before the commit. If the transaction is rolled back, no write requests the payload.
     this.#cache(pending)
     return id
   }
@@ -105,12 +114,15 @@ export class WriteAcceptor {
     }
   }
 
-  /** A payload with replaced characters is not cached: the stored text differs from the object. */
+  /**
+   * Caches the payload of a write. It does not cache a payload in which characters were replaced, because the stored text
+   * differs from the object.
+   */
   #cache({ id, payload, printed }: PendingWrite): void {
     if (!printed.includes('\ufffd')) this.#payloads.keep(id, { payload, weight: printed.length })
   }
 
-  /** How many of the writes, in their order, fit into the tenant's queue. They are counted as queued. */
+  /** Returns how many of the writes, in their order, fit into the tenant's queue. It counts these writes as queued. */
   async #fitting(tx: Transaction, writes: readonly QueueSize[]): Promise<number> {
     const known = this.#sizes.get(tx.tenantId)
     const isFresh = known !== undefined && performance.now() - known.readAt <= limits.sizeFreshMs
@@ -125,7 +137,7 @@ export class WriteAcceptor {
     return count
   }
 
-  /** An empty queue takes a write with any number of items. */
+  /** Returns how many writes fit. An empty queue takes a write with any number of items. */
   #fit(queued: QueueSize, writes: readonly QueueSize[]): { count: number; size: QueueSize } {
     let size = queued
     for (const [count, { items, bytes }] of writes.entries()) {
@@ -150,14 +162,14 @@ export class WriteAcceptor {
   }
 }
 
-/** The payload as JSON text. A large batch is printed in several turns of the event loop. */
+/** Prints the payload as JSON text. A large batch is printed in several turns of the event loop. */
 async function printPayload(payload: WriteRequest['payload']): Promise<string> {
   if (!('items' in payload)) return jsonText(payload)
   const { items, ...rest } = payload
   const yieldTurn = createYield()
   const printed: string[] = []
   for (const item of items) {
-    // Small writes are printed without a wait, so that they stay in the order of their requests.
+    // Small writes are printed without waiting, so that they stay in the order of their requests.
     const turn = yieldTurn()
     if (turn !== undefined) await turn
     printed.push(jsonText(item))

@@ -17,7 +17,7 @@ import { type ApplierOptions, applyQueued } from './apply.ts'
 import { lockQueue } from './queue-store.ts'
 import { StatusWaiters } from './status.ts'
 
-/** Small limits, so that a few dozen relations exceed them. */
+/** Small limits, which a few dozen relations exceed. */
 const relationsEnded = 10
 const relationsMerged = 25
 const portions = 'delete from relations'
@@ -216,7 +216,8 @@ describe('deleting an asset with more relations than may end in one transaction'
     let transactions = 0
     class FailingDatabase extends Database {
       override async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-        // The batch fails, and then its first write alone. Another process applies that write before its failure is stored.
+        // First the batch fails, and then its first write alone. Another process applies that write before the applier
+        // stores the failure.
         const turn = ++transactions
         if (turn === 3) await applyNext()
         const result = await super.transaction(scope, async (tx) => {
@@ -261,7 +262,8 @@ describe('deleting an asset with more relations than may end in one transaction'
     const moves = () =>
       Array.from({ length: inventoryLimits.bulk }, () => ({ asset_id: crypto.randomUUID(), access_group: 'default' }))
     const statuses: string[] = []
-    // One write more than the limit of a batch. Writes of missing assets are cheap.
+    // The test queues one write more than the limit of a batch. The assets of these writes do not exist, so the writes are
+    // cheap.
     for (let items = 0; items <= 1_000; items += inventoryLimits.bulk)
       statuses.push(await accepted('setAccessGroups', { body: { data: moves() } }, administrator))
     const queued = async () => {
@@ -305,14 +307,14 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual(await outcomesOf(moving), ['access_group_not_found', 'unchanged'])
   })
 
-  /** Queues batches that write the same assets repeatedly, more than one transaction takes. */
+  /** Queues batches that write the same assets repeatedly. One transaction cannot take all of them. */
   async function queueBatches(tag: string): Promise<string[]> {
     const statuses: string[] = []
     for (let round = 0; round < 5; round++) {
       const assets = Array.from({ length: 500 }, (_, index) => ({
         functional_object_type: 'Device',
         name: `${tag} ${index} round ${round}`,
-        // One more identifier in each round, which the next round may find.
+        // Each round adds one identifier, by which the next round may find the asset.
         asset_identifiers: [`${tag}-${index}`, `${tag}-${index}-round-${round}`].map((value) => ({
           asset_identifier_type: 'CustomIdentifier',
           name: 'tag',
@@ -324,7 +326,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     return statuses
   }
 
-  /** Every asset was created once and then updated in each round. */
+  /** Asserts that every asset was created once and then updated in each round. */
   async function assertRounds(statuses: readonly string[]): Promise<void> {
     const ids = new Set<string>()
     for (const [round, status] of statuses.entries()) {
@@ -380,7 +382,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertRounds(statuses)
   })
 
-  // The last test: the queue counts as full for a moment.
+  // This test is the last one, because the queue counts as full for a moment after it.
   test('refuses a batch with 503 before its body is read while the queue of the tenant is full', async () => {
     const id = v7()
     const asOwner = (statement: string, ...values: unknown[]) =>
@@ -397,8 +399,8 @@ describe('deleting an asset with more relations than may end in one transaction'
       return answer.status
     }
     const assets = [{ functional_object_type: 'Asset', asset_identifiers: [] }]
-    // The size of the queue is read again after a moment. A batch then finds out that the queue is full, and the body of the
-    // next one is not valid JSON, which is not noticed.
+    // The service reads the size of the queue again after a moment. The first request then finds that the queue is
+    // full. The body of the second request is not valid JSON, but it is refused before its body is read.
     const deadline = performance.now() + 20_000
     let statuses: number[] = []
     while (statuses[1] !== 503 && performance.now() < deadline)
@@ -407,7 +409,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await asOwner('delete from operations where tenant_id = $1 and id = $2')
   })
 
-  /** The number of rows of each statement that reads relations, when it is executed again. */
+  /** Executes each statement that reads relations again, and returns the number of rows of each. */
   function relationsReadBy(sent: readonly { text: string; values: readonly unknown[] }[]): Promise<number[]> {
     const reading = sent.filter(({ text }) => /^select/.test(text) && /(from|join) relations\b/.test(text))
     return hub.asOwner(async (owner) => {
@@ -419,7 +421,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     })
   }
 
-  /** Replaces the hub's applier: the test decides when accepted writes are applied. */
+  /** Replaces the hub's applier, so that the test decides when accepted writes are applied. */
   async function holdApplier(): Promise<void> {
     await hub.settle()
     await hub.asOwner((owner) =>
@@ -455,7 +457,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await apply({}, stopped.signal).finally(unobserve)
   }
 
-  /** Applies the first write as another process would. */
+  /** Applies the first write in the same way as another process. */
   async function applyNext(): Promise<void> {
     const stopped = new AbortController()
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
@@ -482,7 +484,9 @@ describe('deleting an asset with more relations than may end in one transaction'
     })
   }
 
-  /** Creates an asset with so many incoming and outgoing relations to assets and nodes, and one to itself. */
+  /**
+   * Creates an asset with this number of incoming and outgoing relations to assets and nodes, and one relation to itself.
+   */
   async function createRelated(count: number): Promise<{ id: string; relations: string[] }> {
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
     const links = Array.from({ length: count }, (_, index): Edge => {

@@ -33,28 +33,30 @@ import type { QueuedWrite, Sender } from './write.ts'
 import type { Writing } from './writing.ts'
 
 /**
- * The applier takes accepted writes from the queue of a tenant, in the order of their acceptance, and applies many of them
+ * The applier takes accepted writes from the queue of a tenant, in the order of their acceptance. It applies many of them
  * in one transaction.
  *
- * A batch goes through these steps: lock the oldest queued writes; load the rows that all of them need; decide each write in
- * memory, which adds its changes to the change set, or nothing if the write is refused; save the change set; set the final
- * states; emit the events.
+ * A batch goes through these steps: lock the oldest queued writes; load the rows that all of them need; decide each write
+ * in memory; save the change set; set the final states; emit the events. The decision about a write adds its changes to the
+ * change set, or nothing if the write is refused.
  *
- * States of a write: `queued`, then `finished` or `failed`. Guarantees: a write is applied once; a write that is refused or
- * that cannot be applied fails alone; a transient error of the database leaves all writes of the batch queued.
+ * States of a write: `queued`, then `finished` or `failed`. Guarantees: a write is applied once. A write that is refused or
+ * that cannot be applied fails alone. A transient error of the database leaves all writes of the batch queued.
  *
- * Two batches can be in flight: while the database saves one, the writes of the next one are decided on top of its changes.
- * The second batch is saved after the first one is committed, and is rolled back and taken again if the first one fails. Only
- * batches of puts and patches of people and programs overlap: other writes read rows that the previous batch may change.
+ * Two batches can be in flight: while the database saves the first batch, the applier decides the writes of the second
+ * batch on top of its changes. The second batch is saved after the first batch is committed. If the first batch fails, the
+ * second batch is rolled back and taken again. Only batches of puts and patches by people and programs overlap, because
+ * other writes read rows that the previous batch may change.
  *
- * Limits: `batchLimits` for one transaction; `relationsEnded` relations of deleted assets end in one transaction, so that
- * a deletion with many relations takes several, and stays at the head of the queue until the last one.
+ * Limits: `batchLimits` limits one transaction. At most `relationsEnded` relations of deleted assets end in one
+ * transaction. A deletion with more relations takes several transactions and stays at the head of the queue until the last
+ * one.
  */
 
 const batchLimits: BatchLimits = { writes: 500, items: 1_000, bytes: 4 * 1024 * 1024 }
 const oneWrite: BatchLimits = { writes: 1, items: 0, bytes: 0 }
 
-/** How often a single write may exceed the time limit of a statement before it fails. */
+/** The number of statement timeouts after which a single write fails. */
 const timeoutAttempts = 3
 
 export type ApplierOptions = {
@@ -65,19 +67,19 @@ export type ApplierOptions = {
   payloads: PayloadCache<unknown>
   tasks: Pick<Tasks, 'enqueue'>
   log: Log
-  /** The time after which a run stops although more writes are queued. By default it runs until the queue is empty. */
+  /** The time after which a run stops although more writes are queued. Without it, a run ends when the queue is empty. */
   sliceMs?: number
-  /** How many relations end in one transaction because their assets are deleted. */
+  /** The maximum number of relations that end in one transaction because their assets are deleted. */
   relationsEnded: number
-  /** How many relations an asset may have that is merged into another. */
+  /** The maximum number of relations of an asset that is merged into another asset. */
   relationsMerged: number
 }
 
 /** How the next batch is taken from the queue. */
 type BatchMode = {
-  /** Deletions are not mixed with other writes. */
+  /** Whether deletions have their own batch, without other writes. */
   deletionsApart: boolean
-  /** No other transaction of the tenant can write relations meanwhile. */
+  /** Whether the batch takes a lock that prevents other transactions of the tenant from writing relations. */
   relationsLocked: boolean
 }
 
@@ -85,14 +87,17 @@ const normal: BatchMode = { deletionsApart: false, relationsLocked: false }
 
 /** The result of one transaction. */
 type BatchResult =
-  /** The writes have their final states. There are none when the queue is empty. */
+  /** The writes have their final states. The list is empty when the queue is empty. */
   | { type: 'applied'; outcomes: WriteOutcome[] }
-  /** Nothing is final yet: the next batch is taken in this mode. */
+  /** No write has its final state yet. The next batch is taken in this mode. */
   | { type: 'retry'; mode: BatchMode }
-  /** An unexpected error that may come from one of the writes: they are applied one at a time to find it. */
+  /**
+   * An unexpected error occurred, which one of the writes may cause. The writes are applied one at a time to find that
+   * write.
+   */
   | { type: 'isolate'; first: QueueEntry; error: unknown }
 
-/** Applies queued writes until the queue is empty or the time of this run is over. Returns how many were applied. */
+/** Applies queued writes until the queue is empty or the time of this run is over. Returns the number of applied writes. */
 export async function applyQueued(options: ApplierOptions, tenantId: string, signal: AbortSignal): Promise<number> {
   let applied = 0
   let mode = normal
@@ -101,9 +106,9 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
   const isTimeOver = () => performance.now() - start > (options.sliceMs ?? Infinity)
   try {
     while (!signal.aborted || next !== undefined) {
-      // At least one batch is applied, however short the time is.
+      // Each run applies at least one batch, even if its time is very short.
       if (applied > 0 && isTimeOver() && mode === normal && next === undefined) {
-        // Other tenants get their turn; the signal wakes the applier of this tenant again.
+        // The run stops, so that other tenants are served. The signal wakes the applier of this tenant again.
         await options.database.transaction({ tenantId }, async (tx) => tx.signal(writesTopic))
         return applied
       }
@@ -130,7 +135,7 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
   }
 }
 
-/** Waits until a batch has ended that was started before the one before it failed. Usually it rolls itself back. */
+/** Waits until a batch has ended that was started on top of a failed batch. Usually this batch is rolled back too. */
 async function ended({ waiters }: ApplierOptions, run: BatchRun | undefined): Promise<undefined> {
   const result = await run?.result.catch(() => undefined)
   if (result?.type === 'applied') waiters.notify(result.outcomes.map(({ id }) => id))
@@ -138,7 +143,7 @@ async function ended({ waiters }: ApplierOptions, run: BatchRun | undefined): Pr
 
 type StepResult = Exclude<BatchResult, { type: 'isolate' }>
 
-/** Applies the writes of a batch that failed one at a time: only the write that causes the error fails. */
+/** Applies the writes of a failed batch one at a time, so that only the write that causes the error fails. */
 async function applyIndividually(
   options: ApplierOptions,
   tenantId: string,
@@ -148,7 +153,7 @@ async function applyIndividually(
   const outcomes: WriteOutcome[] = []
   for (let count = 0; count < batchLimits.writes; count++) {
     const step = await applyFirst(options, tenantId, mode)
-    // The writes so far are final: their waiters are notified before the mode changes.
+    // The previous writes have their final states. Their waiters are notified before the mode changes.
     if (step.type === 'retry') return outcomes.length === 0 ? step : { type: 'applied', outcomes }
     if (step.outcomes.length === 0) break
     outcomes.push(...step.outcomes)
@@ -157,8 +162,8 @@ async function applyIndividually(
 }
 
 /**
- * Applies the oldest write. Statement timeouts may come from a slow server, so the write is tried a few times; it is not
- * tried for ever, since that would block every write behind it.
+ * Applies the oldest write. Statement timeouts may come from a slow server, so the write is tried a few times. The number
+ * of attempts is limited, because the write blocks all later writes.
  */
 async function applyFirst(options: ApplierOptions, tenantId: string, mode: BatchMode): Promise<StepResult> {
   for (let attempt = 1; ; attempt++) {
@@ -186,7 +191,7 @@ async function reject(
 type BatchOptions = {
   limits: BatchLimits
   mode: BatchMode
-  /** The batch that is being saved: this one is decided on top of its changes. */
+  /** The previous batch, which is being saved. This batch is decided on top of its changes. */
   before?: BatchRun
 }
 
@@ -201,15 +206,18 @@ type DecidedBatch = {
 
 /** A batch in flight. */
 type BatchRun = {
-  /** Resolves when the writes are decided; with `undefined` if the transaction ends before. */
+  /** Resolves when the writes are decided. Resolves with `undefined` if the transaction ends before that. */
   decided: Promise<DecidedBatch | undefined>
   result: Promise<BatchResult>
-  /** The decisions of the last attempt: a transaction that loses a race against another one is repeated. */
+  /**
+   * The decisions of the last attempt. There are several attempts if the transaction conflicts with another one and is
+   * repeated.
+   */
   attempt?: DecidedBatch
   isEnded: boolean
 }
 
-/** Thrown to roll the transaction of a batch back; never leaves `startBatch`. */
+/** Rolls the transaction of a batch back when it is thrown. `startBatch` always catches it. */
 class RollBack extends Error {
   readonly result: BatchResult
 
@@ -229,7 +237,7 @@ function startBatch(options: ApplierOptions, tenantId: string, batchOptions: Bat
     run.isEnded = true
     decided.resolve(undefined)
   })
-  // The caller awaits the result later.
+  // This handler prevents an unhandled rejection. The caller awaits the result later.
   result.catch(() => undefined)
   const run: BatchRun = { decided: decided.promise, result, isEnded: false }
   return run
@@ -261,7 +269,8 @@ async function applyBatch(
     const deletedRelations = relationEvents('deleted', endedRelations)
     if (!isComplete) {
       const retry: BatchResult = { type: 'retry', mode: { deletionsApart: true, relationsLocked } }
-      // Writes before the deletion may still change what it deletes, so no relation ends yet.
+      // Writes before the deletion may still change the assets that it deletes. No relation ends before these writes are
+      // applied.
       if (!entries.every(isDeletion)) throw new RollBack(retry)
       await emitLast(tx, deletedRelations)
       return retry
@@ -283,18 +292,24 @@ async function applyBatch(
   }
 }
 
-/** Waits for the previous batch. Its decisions count only if the attempt that made them is the one that was committed. */
+/**
+ * Waits for the previous batch. Returns whether the attempt that made the decisions in `base` is the attempt that was
+ * committed.
+ */
 async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Promise<boolean> {
   const result = await before?.result.catch(() => undefined)
   return result?.type === 'applied' && before?.attempt === base
 }
 
-/** Whether a write reads only rows that the changes of the previous batch contain. */
+/**
+ * Returns whether a write may be decided on top of an uncommitted batch. Of the rows that the batch changes, such a write
+ * reads only rows that the batch's change set contains.
+ */
 function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
   return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
 }
 
-/** The writes at the head of the queue that may be decided before the previous batch is committed. */
+/** Returns the writes at the head of the queue that may be decided before the previous batch is committed. */
 function overlapping(queued: readonly QueueEntry[]): readonly QueueEntry[] {
   const end = queued.findIndex((entry) => !mayOverlap(entry))
   return end < 0 ? queued : queued.slice(0, end)
@@ -304,7 +319,7 @@ function isDeletion({ kind }: { kind: string }): boolean {
   return kind === 'delete'
 }
 
-/** The writes at the head of the queue that can share a transaction. */
+/** Returns the writes at the head of the queue that can share a transaction. */
 function compatible(queued: readonly QueueEntry[], { deletionsApart }: BatchMode): readonly QueueEntry[] {
   const startsWithDeletion = queued.slice(0, 1).some(isDeletion)
   const end = queued.findIndex(
@@ -313,7 +328,7 @@ function compatible(queued: readonly QueueEntry[], { deletionsApart }: BatchMode
   return end < 0 ? queued : queued.slice(0, Math.max(end, 1))
 }
 
-/** Decides each write in turn: later writes see the changes of earlier ones. */
+/** Decides the writes in order. Later writes see the changes of earlier writes. */
 async function decideAll(
   { access, schemas, relationsMerged }: ApplierOptions,
   tx: Transaction,
@@ -349,8 +364,8 @@ function gatewayRevoked(): Problem {
 }
 
 /**
- * The rights of the sender now, limited to the roles and access groups that its token had. A gateway has its grants and the
- * access group of its asset; without its asset it has no rights.
+ * Returns the current rights of the sender, limited to the roles and access groups of its token. A gateway has its grants
+ * and the access group of its asset. A gateway without an asset has no rights.
  */
 async function rightsOf(
   access: AccessCache,

@@ -6,7 +6,7 @@ import { type GatewayScope, isOfGateway } from './gateway-scope.ts'
 import { loadGatewayScope } from './gateway-scope-store.ts'
 import type { Needs, Sender } from './write.ts'
 
-/** The asset that an identifier belongs to. */
+/** The asset to which an identifier belongs. */
 type Owner = { assetId: string; createdAt: string }
 
 type LoadedRows = {
@@ -17,15 +17,15 @@ type LoadedRows = {
 }
 
 /**
- * `Batch` is the state that the writes of one transaction read: the rows that were loaded for all of them, with the changes
- * of the writes before. `add` takes the changes of a write that succeeded.
+ * `Batch` is the state that the writes of one transaction read. It contains the rows that were loaded for all of these
+ * writes, with the changes of the earlier writes. `add` adds the changes of a write that succeeded.
  */
 export class Batch {
   readonly #assets: Map<string, WorkingAsset | undefined>
   readonly #owners: Map<string, Owner | undefined>
   /** The assets that exist in the database. */
   readonly stored: ReadonlySet<string>
-  /** The access groups that writes name and that still exist. */
+  /** The access groups that the writes name and that still exist. */
   readonly accessGroups: ReadonlySet<string>
   readonly gatewayScope: GatewayScope
   readonly changes: ChangeSet = emptyChangeSet()
@@ -42,7 +42,10 @@ export class Batch {
     return this.#assets.get(id)
   }
 
-  /** Identifiers that move between assets keep their owner here: such writes are applied alone. */
+  /**
+   * Returns the owner of an identifier. An identifier that moves between assets keeps its old owner here. No other write
+   * reads that owner, because a write that moves identifiers is applied alone.
+   */
   ownerOf(key: string): Owner | undefined {
     return this.#owners.get(key)
   }
@@ -71,19 +74,22 @@ export class Batch {
   }
 }
 
-/** A write, or its sender, with the rows that it reads. */
+/** The sender of a write and the rows that the write reads. */
 type Loaded = { sender: Sender; needs: Needs }
 
 type LoadOptions = {
-  /** Whether no other transaction of the tenant can write relations. Then no asset is skipped when assets are locked. */
+  /**
+   * Whether a lock prevents other transactions of the tenant from writing relations. If it does, no asset is skipped when
+   * assets are locked.
+   */
   relationsLocked: boolean
   /** The changes of the previous batch, which is not committed yet. */
   uncommitted?: ChangeSet | undefined
 }
 
 /**
- * Loads and locks what the writes need. Returns `undefined` when a write needs all relations of an asset, and another
- * transaction is just writing some: the caller then locks the relations of the tenant and loads again.
+ * Loads and locks the rows that the writes need. Returns `undefined` if a write needs all relations of an asset while
+ * another transaction writes relations of it. The caller then locks the relations of the tenant and loads again.
  */
 export async function loadBatch(
   tx: Transaction,
@@ -103,7 +109,7 @@ export async function loadBatch(
   const named = needs.flatMap(({ assetIds }) => assetIds)
   const neededIds = [...new Set([...matched, ...named, ...gatewayIds])]
   const isUncommitted = (id: string) => uncommitted?.assets.has(id) ?? false
-  // The previous batch has locked its assets, and is committed before this one is saved.
+  // The previous batch has locked its own assets. It is committed before this batch is saved.
   const assets = await store.lockAssets(
     tx,
     neededIds.filter((id) => !isUncommitted(id)),
@@ -118,7 +124,7 @@ export async function loadBatch(
   return new Batch({ assets: [...working, ...changed], keys, accessGroups, gatewayScope })
 }
 
-/** The owners of the identifiers that the previous batch adds. */
+/** Returns the owners of the identifiers that the previous batch adds. */
 function uncommittedOwners(changes: ChangeSet | undefined): store.IdentifierOwner[] {
   return (changes?.identifiers ?? []).map(({ key, assetId, createdAt }) => ({
     key,
@@ -127,7 +133,7 @@ function uncommittedOwners(changes: ChangeSet | undefined): store.IdentifierOwne
   }))
 }
 
-/** The assets whose relations must not change until the batch is saved. */
+/** Returns the assets whose relations must not change until the batch is saved. */
 function assetsToHold(needs: readonly Needs[], keys: readonly store.IdentifierOwner[]): ReadonlySet<string> {
   const held = needs.filter(({ allRelations }) => allRelations)
   const heldKeys = new Set(held.flatMap((need) => need.keys))

@@ -19,18 +19,18 @@ import { putTokens } from '../search/search-index-store.ts'
 import { searchText } from '../search/search-tokens.ts'
 import type { StoredIdentifier } from './write.ts'
 
-/** How many assets share a transaction. */
+/** The number of assets in one transaction. */
 const batch = 5_000
 const allGroups = 1_000_000
 
 export type BulkAsset = {
-  /** Its position in the load, from 0. */
+  /** The position of the asset in the load, starting at 0. */
   place: number
-  /** The name; groups that do not exist are created. */
+  /** The name of the access group. Groups that do not exist are created. */
   accessGroup: string
   /** The asset in the write shape, without its access group and relations. */
   asset: AssetDocument
-  /** With the asset as subject. Other assets are named by their position. */
+  /** The relations that have the asset as subject. Other assets are named by their position. */
   relations: readonly ({ predicate: string } & ({ place: number } | { node: Entity & { type: 'node' } }))[]
   managementState: 'regarded' | 'ignored' | 'unknown'
   /** The value of the load's custom property. */
@@ -49,7 +49,7 @@ type BulkLoad = {
 
 /**
  * Copies many new assets into the tables, with counts, search index and history, in the form that the applier writes. It
- * uses neither the write queue nor events. It throws when the first asset already exists.
+ * uses neither the write queue nor events. It throws if the first asset already exists.
  */
 export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promise<void> {
   const { owner, tenantId, onProgress } = load
@@ -92,7 +92,10 @@ async function prepare(
   return { tenantId, groups, propertyKey, source, idOf: (place) => idAt(startedAt, suffix, place) }
 }
 
-/** Ids ascend with the position and are known before the assets are written, because relations may go to any of them. */
+/**
+ * Returns the id of the asset at a position. Ids ascend with the position. They are known before the assets are written,
+ * because relations may refer to any asset.
+ */
 function idAt(startedAt: number, suffix: number, place: number): string {
   const random = new Uint8Array(16)
   const view = new DataView(random.buffer)
@@ -103,7 +106,7 @@ function idAt(startedAt: number, suffix: number, place: number): string {
 
 type LoadContext = {
   tenantId: string
-  /** Ids by name; those of new ones are added. */
+  /** The ids of the access groups by name. The load adds the ids of groups that it creates. */
   groups: Map<string, string>
   propertyKey: string
   source: string
@@ -120,7 +123,7 @@ type NewAsset = {
 
 type Rows = Parameters<typeof copyRows>[2]
 
-/** The content of a batch: the rows of each table in the order of their foreign keys, search texts and counts. */
+/** The content of a batch: the rows of each table in the order of their foreign keys, the search texts and the counts. */
 type BatchRows = {
   tables: [name: string, rows: Rows][]
   columns: (AssetColumns & { access_group_id: string })[]
@@ -215,7 +218,7 @@ function assetRows(
   ]
 }
 
-/** The rows of identifiers, addresses and property values. */
+/** Returns the rows of identifiers, addresses and property values. */
 function partRows(created: readonly NewAsset[], { tenantId, time }: Omit<Creation, 'source'>): [string, Rows][] {
   const identifiers = {
     columns: ['tenant_id', 'asset_id', 'key', 'uncertainty', 'type', 'name', 'value', 'identifier', 'created_at'],

@@ -6,7 +6,7 @@ import type { ConflictKey, IdentityConflict } from '../identity/identity-conflic
 import type { MergeRow } from '../identity/merge-store.ts'
 import type { AuthoredRelation } from '../relations/relation.ts'
 
-/** An asset while a batch is applied. */
+/** The state of an asset while a batch is applied. */
 export type WorkingAsset = {
   id: string
   accessGroupId: string
@@ -26,10 +26,10 @@ export type Cause = {
   matchedBy?: readonly Record<string, unknown>[]
 }
 
-/** An identifier and the asset that it belongs to from now on. */
+/** An identifier and its new owner. */
 export type IdentifierMove = { key: string; identifier: Record<string, unknown>; to: string }
 
-/** A relation to write. `report` gets the outcome. Relations with a `time` are created at that time. */
+/** A relation to write. `report` gets the outcome. `time` is the time of creation; the default is now. */
 export type RelationChange = { relation: AuthoredRelation; report?: { outcome: string }; time?: string }
 
 /** One change that a write decides on. */
@@ -46,7 +46,7 @@ export type Change =
   | { type: 'merge'; merge: MergeRow }
   | { type: 'undo merge'; id: string; time: string }
 
-/** The result of a write or of one item, and what it changes. A write that fails changes nothing. */
+/** The result of a write or of one item, and its changes. A write that fails changes nothing. */
 export type Decision<Result> = { result: Result; changes: readonly Change[] }
 
 /** Everything that a batch of writes changes, by table. `save` writes it. */
@@ -54,7 +54,7 @@ export type ChangeSet = {
   /** The last state of each asset that was created or changed. */
   readonly assets: Map<string, WorkingAsset>
   readonly deleted: Map<string, Cause>
-  /** The change of the number of assets by access group. */
+  /** The change in the number of assets, by access group. */
   readonly counts: Map<string, number>
   readonly identifiers: IdentifierRow[]
   readonly identifierMoves: IdentifierMove[]
@@ -88,7 +88,7 @@ export function emptyChangeSet(): ChangeSet {
   }
 }
 
-/** Adds a change to the set. `before` is the asset as the batch knows it so far. */
+/** Adds a change to the set. `before` is the state of the asset in the batch before this change. */
 export function addChange(set: ChangeSet, change: Change, before: WorkingAsset | undefined): void {
   switch (change.type) {
     case 'put asset':
@@ -141,7 +141,7 @@ function putAsset(set: ChangeSet, { asset, before, cause }: PutAsset): void {
   if (before !== undefined) count(set, before.accessGroupId, -1)
   recordChange(set, { asset, change: before === undefined ? 'created' : 'updated', cause })
   if (before === undefined || before.accessGroupId === asset.accessGroupId) return
-  // Callers who can read the old access group only learn that the asset left it, and nothing else.
+  // Callers who can read only the old access group learn that the asset left it, and nothing else.
   const data = { id: asset.id, accessGroupId: before.accessGroupId, version: asset.version }
   set.events.push({ type: 'inventory.asset.left', subject: `asset/${asset.id}`, data })
 }
@@ -152,7 +152,7 @@ function count({ counts }: ChangeSet, accessGroupId: string, change: number): vo
 
 type Recorded = { asset: WorkingAsset; change: 'created' | 'updated' | 'deleted'; cause: Cause }
 
-/** One version in the history and one event. */
+/** Adds one version to the history and one event. */
 function recordChange({ history, events }: ChangeSet, { asset, change, cause }: Recorded): void {
   const { actor, source, time, matchedBy } = cause
   history.push({

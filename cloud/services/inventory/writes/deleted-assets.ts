@@ -8,7 +8,10 @@ const kind = 'inventory.report-deleted'
 
 type Payload = { assets: string[] }
 
-/** Queues the report of deleted assets in the transaction that deletes them, so that it is neither lost nor sent early. */
+/**
+ * Queues the report of deleted assets in the transaction that deletes them. The report is therefore neither lost nor sent
+ * before the commit.
+ */
 export async function reportDeleted(tx: Transaction, tasks: Pick<Tasks, 'enqueue'>, assets: string[]): Promise<void> {
   for (let from = 0; from < assets.length; from += onboardingLimits.deletedAssets) {
     const payload: Payload = { assets: assets.slice(from, from + onboardingLimits.deletedAssets) }

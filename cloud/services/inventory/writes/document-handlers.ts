@@ -10,7 +10,7 @@ import type { DocumentRest } from './write.ts'
 
 type Names = 'putWholeAsset'
 
-/** Writes a complete v1 document: all of it or nothing. */
+/** Handlers that write a complete v1 document. Either the whole document is written or nothing. */
 export function documentWriteHandlers(own: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
   const { database, acceptor } = own
   return {

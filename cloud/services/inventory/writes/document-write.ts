@@ -7,7 +7,7 @@ import type { Change, WorkingAsset } from './change-set.ts'
 import type { DocumentRest } from './write.ts'
 import { mayRead, mayWrite, type Writing, writeDenied } from './writing.ts'
 
-/** The document with its states, responsible person and property values. */
+/** Returns the document with its states, responsible person and property values. */
 export function withRest(document: Record<string, unknown>, rest: DocumentRest, now: string): Record<string, unknown> {
   const changed = rest.states.filter(({ state, value }) => stateValueOf(document, state) !== value)
   const stated = changed.reduce((before, { state, value }) => setState(before, { state, value, now }), document)
@@ -17,7 +17,10 @@ export function withRest(document: Record<string, unknown>, rest: DocumentRest, 
 
 type PartOf = NonNullable<DocumentRest['partOf']>
 
-/** Moves an asset below one parent, or below none. The first of the predicates is used for a new parent. */
+/**
+ * Moves an asset below one parent, or below no parent. A new relation gets the predicate of the previous one, else the
+ * first predicate.
+ */
 export async function moveBelow(
   writing: Writing,
   assetId: string,
@@ -47,7 +50,10 @@ export async function moveBelow(
   return [end, { type: 'write relation', relation, time: cause.time }]
 }
 
-/** Required even if nothing would change: otherwise a caller could find out the parts of a parent that it cannot read. */
+/**
+ * Returns the parent, which the caller must be able to read. This is required even if nothing would change. Otherwise a
+ * caller could find out the parts of a hidden parent.
+ */
 function visibleParent({ batch, rights }: Writing, id: string): WorkingAsset {
   const parent = batch.asset(id)
   if (parent !== undefined && mayRead(rights, parent.accessGroupId)) return parent

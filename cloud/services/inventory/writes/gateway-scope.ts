@@ -30,7 +30,7 @@ export class GatewayScope {
     return this.#managed.has(assetId)
   }
 
-  /** Whether an identity conflict between the two is recorded. */
+  /** Returns whether an identity conflict between the asset and the gateway is stored. */
   isInConflict(assetId: string, gatewayId: string): boolean {
     return this.#conflicts.has(pairKey({ assetId, gatewayId }))
   }

@@ -52,12 +52,12 @@ type Writes = Pick<
 
 type Headers = Record<string, string | undefined>
 
-/** The `If-Match` header of a write, which is compared when the write is applied. */
+/** Returns the `If-Match` header of a write. The applier compares it when it applies the write. */
 export function matching({ 'if-match': ifMatch }: Headers): { ifMatch?: string } {
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
-/** Handlers of writes to assets. A write is checked as far as possible before it is accepted. */
+/** Handlers of writes to assets. They check a write as far as possible before they accept it. */
 export function writeHandlers(own: InventoryContext): Writes {
   const { context, acceptor } = own
   const read = <Result>(caller: Caller, work: (handle: Handle) => Promise<Result>) =>
@@ -101,7 +101,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
-  /** A change of the asset in the path, which must exist and be writable. */
+  /** Queues a change of the asset in the path, which must exist and be writable. */
   const patchOne = async (
     caller: Caller,
     { params, change, ...wanted }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
@@ -246,14 +246,14 @@ type PutOptions = {
   assets: AssetDocument[]
   meta: WriteMeta | undefined
   strict: boolean
-  /** Whether the first fault fails the request. In a batch, faults become results of their items. */
+  /** Whether the first fault fails the request. In a batch, each fault becomes the result of its item. */
   single: boolean
   itemErrors?: ItemErrors | undefined
 }
 
 /**
- * Checks and normalises the assets of a request. The applier checks only what may have changed since. A large batch is
- * prepared in several turns of the event loop.
+ * Checks and normalises the assets of a request. The applier checks again only those conditions that may have changed since
+ * then. A large batch is prepared in several turns of the event loop.
  */
 export async function putPayload(
   own: InventoryContext,
@@ -288,7 +288,7 @@ export async function putPayload(
   return { items, source, strict, mayRelate, defaultGroupId, ...run }
 }
 
-/** A handle that takes a connection for each statement, so that none is held between the statements. */
+/** Returns a handle that takes a connection for each statement, so that no connection is held between the statements. */
 export function connectionPerStatement(database: Database, caller: Caller): Handle {
   return {
     tenantId: caller.tenantId,
@@ -298,7 +298,10 @@ export function connectionPerStatement(database: Database, caller: Caller): Hand
   }
 }
 
-/** The default group can be neither renamed nor deleted, so its id is cached once it exists. Empty while it does not. */
+/**
+ * Returns the id of the default access group. It is cached, because the default group can be neither renamed nor deleted.
+ * Returns an empty text while the group does not exist.
+ */
 async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handle): Promise<string> {
   const cachedId = defaultGroups.get(handle.tenantId)
   if (cachedId !== undefined) return cachedId
@@ -356,7 +359,10 @@ async function putItem(
   }
 }
 
-/** A discovered device with a reserved identifier would take the place of a gateway or an asset link. */
+/**
+ * Returns a fault for each reserved identifier. A discovered device with such an identifier would replace a gateway or an
+ * asset link.
+ */
 function reservedIdentifiers({ asset_identifiers: identifiers }: Record<string, unknown>): FieldError[] {
   return objectsOf(identifiers).flatMap((identifier, index) =>
     isReservedIdentifier(identifier)
@@ -378,8 +384,8 @@ function noDefaultGroup(pointer: string): Problem {
 }
 
 /**
- * Whether a write without an access group is accepted. An existing asset stays in its group, so the permission to write in
- * any group is enough; the applier checks the group of the asset.
+ * Returns whether a write without an access group is accepted. An existing asset stays in its group, so the permission to
+ * write in any group is enough. The applier later checks the group of the asset.
  */
 function mayWriteAnywhere(caller: Caller, defaultGroupId: string): boolean {
   return (
@@ -392,7 +398,7 @@ function unique(identifiers: StoredIdentifier[]): StoredIdentifier[] {
   return [...new Map(identifiers.map((identifier) => [identifier.key, identifier])).values()]
 }
 
-/** The source of a write. A string, or an object without a type, means discovery; no source means manual. */
+/** Returns the source of a write. A string, or an object without a type, means discovery. No source means manual. */
 function sourceOf(source: Source | undefined): WriteSource {
   if (source === undefined) return { type: 'manual' }
   if (typeof source === 'string') return { type: 'discovery', value: source }
@@ -422,7 +428,7 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
   return named ?? (isId ? await findAccessGroup(handle, group.toLowerCase()) : undefined)
 }
 
-/** Requires the asset in the path. A missing asset and a hidden one return the same error. */
+/** Requires that the caller can write the asset in the path. Missing and hidden assets return the same error. */
 export async function requireWritable(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = (await findGroups(handle, [id])).get(id)
   if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return

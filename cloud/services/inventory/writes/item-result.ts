@@ -1,14 +1,17 @@
 import { type FieldError, Problem, type ProblemCode, type ProblemDocument } from '@millwright/api/problem.ts'
 import { isTransient } from '../../../platform/database/transient.ts'
 
-/** An item of a bulk write that was refused when the write was accepted. Its result in the status is this problem. */
+/**
+ * An item of a bulk write that was refused when the write was accepted. The status contains this problem as the result of
+ * the item.
+ */
 export type RefusedItem = { refused: { code: ProblemCode; detail: string; errors?: readonly FieldError[] } }
 
 export function isRefused(item: object): item is RefusedItem {
   return 'refused' in item
 }
 
-/** The items that are applied. */
+/** Returns the items that were not refused. */
 export function acceptedItems<Item extends object>(items: readonly (Item | RefusedItem)[]): Item[] {
   return items.filter((item): item is Item => !isRefused(item))
 }
@@ -23,8 +26,8 @@ export async function itemOrRefusal<Item>(check: () => Item | Promise<Item>): Pr
 }
 
 /**
- * The reason why a write, or one of its items, is refused. Other errors are rethrown: a transient error does not concern the
- * write, which stays queued.
+ * Returns the reason why a write, or one of its items, is refused. It rethrows other errors. A transient error is not
+ * caused by the write, so the write stays queued.
  */
 export function refusalOf(error: unknown): Problem {
   if (!(error instanceof Problem) || isTransient(error)) throw error
@@ -40,7 +43,7 @@ export function refusedResult({ refused }: RefusedItem, traceId: string): Proble
   return new Problem(code, detail, errors === undefined ? {} : { errors: [...errors] }).toDocument({ traceId })
 }
 
-/** Whether a result is a problem document. */
+/** Returns whether a result is a problem document. */
 export function isFailure(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
 }

@@ -97,7 +97,7 @@ function mayRead(caller: Caller, group: string | undefined): boolean {
   )
 }
 
-/** Missing and hidden assets return the same error. */
+/** Requires that the caller can read an asset of this group. Missing and hidden assets return the same error. */
 function requireReadable(caller: Caller, group: string | undefined): void {
   if (!mayRead(caller, group)) throw new Problem('not_found', 'There is no such asset')
 }

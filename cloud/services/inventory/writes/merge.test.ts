@@ -52,7 +52,7 @@ describe('merge, undo and split', () => {
       .toSorted()
   }
 
-  /** All readable data of an asset except its timestamps. */
+  /** Returns all readable data of an asset except its timestamps. */
   async function allOf(id: string) {
     const { last_modified_timestamp: _, ...document } = await read(id)
     return { document, identifiers: await identifiersOf(id), relations: await relationsOf(id) }

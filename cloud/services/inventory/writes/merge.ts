@@ -17,21 +17,21 @@ import type { Actor, Cause, Change, Decision, WorkingAsset } from './change-set.
 import type { MergePayload, UndoMergePayload } from './write.ts'
 import { type KindRules, mayWrite, type Writing, writeDenied } from './writing.ts'
 
-/** Merges the other asset into this one and deletes it. */
+/** Merges the other asset into this asset and deletes the other asset. */
 export const merge: KindRules<MergePayload> = {
   isAlone: true,
   needs: ({ assetId, otherId }) => aloneNeeds(assetId, otherId),
   apply: async (writing, payload) => applied(writing, await mergeAssets(writing, payload)),
 }
 
-/** Restores the asset that was merged, with the identifiers and relations that this asset still has from it. */
+/** Restores the merged asset with those of its identifiers and relations that this asset still has. */
 export const undoMerge: KindRules<UndoMergePayload> = {
   isAlone: true,
   needs: ({ assetId }) => aloneNeeds(assetId),
   apply: async (writing, payload) => applied(writing, await undo(writing, payload)),
 }
 
-/** The rows that a write needs that moves identifiers and relations between assets. */
+/** Returns the rows that a write needs if it moves identifiers and relations between assets. */
 export function aloneNeeds(...assetIds: readonly string[]) {
   return { keys: [], assetIds, accessGroupIds: [], allRelations: true }
 }
@@ -54,7 +54,8 @@ async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Dec
   const current = await lockEqualRelations(tx, redirectedRelations(relations, ends))
   const { create, united } = relationsAfterMerge({ ...ends, relations, current })
   const time = new Date().toISOString()
-  // The id contains the time of the merge: retention deletes the merge together with the relations that ended then.
+  // The id contains the time of the merge. Retention uses it to delete the merge together with the relations that ended at
+  // that time.
   const [mergeId = ''] = idsAt(Date.parse(time), 1)
   const row = {
     id: mergeId,
@@ -98,7 +99,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   const identifiers = own.filter(({ key }) => merged.keys.includes(key))
   if (merged.keys.length > 0 && identifiers.length === 0) throw noIdentifierToRestore()
   if (identifiers.length > 0 && identifiers.length === own.length) throw noIdentifierLeft()
-  // The access group may have been deleted since the merge, because the merged asset was no longer in it.
+  // The access group may have been deleted since the merge, because it no longer contained the merged asset.
   const [group = asset.accessGroupId] = await lockAccessGroups(tx, [merged.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw await writeDenied(writing, group)
   const document = revertedDocument(asset.document, { before: merged.documentBefore, after: merged.documentAfter })
@@ -114,7 +115,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   const restored = {
     id: otherId,
     accessGroupId: group,
-    // One version after the deletion, which was a version too.
+    // The deletion used the first version after `otherVersion`, so the restored asset has the second one.
     version: merged.otherVersion + 2,
     createdAt: merged.otherCreatedAt,
     document: { ...merged.otherDocument, last_modified_timestamp: time },
@@ -143,7 +144,7 @@ export function requireWritable({ batch, rights }: Writing, id: string): Working
   throw new Problem('asset_not_found', `There is no asset ${id}`)
 }
 
-/** All relations of the merged asset: they move together, so that the merge can be undone as a whole. */
+/** Returns all relations of the merged asset. They move together, so that the merge can be undone completely. */
 async function movableRelations({ tx, relationsMerged }: Writing, { id }: WorkingAsset) {
   const relations = await lockRelationsOf(tx, id, relationsMerged + 1)
   if (relations.length <= relationsMerged) return relations

@@ -8,7 +8,7 @@ function assetNamed(name: string) {
   return { functional_object_type: 'Asset', name, asset_identifiers }
 }
 
-/** SQLSTATE codes with which PostgreSQL refuses to write for a while. The same write succeeds later. */
+/** SQLSTATE codes that PostgreSQL returns when it temporarily cannot write. The same write succeeds later. */
 const states = ['53100', '53200', '53000', '53300', '53400', '58030', '25006', '57P02', '55P03', '40001']
 
 describe('while the database cannot write', () => {
@@ -18,7 +18,7 @@ describe('while the database cannot write', () => {
   before(async () => {
     hub = await testHub({ own: true })
     operator = await hub.as('operator')
-    // The database itself raises the errors, as it would on a full disk.
+    // The database itself raises the errors, in the same way as on a full disk.
     await hub.asOwner((owner) =>
       owner.query(`
         create table injected (place text primary key, code text not null);
@@ -36,7 +36,9 @@ describe('while the database cannot write', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  /** Replaces the injected error in one statement: the background applier never finds a working database in between. */
+  /**
+   * Replaces the injected error in one statement, so that the background applier never finds a working database in between.
+   */
   const inject = (place: string, code: string) =>
     hub.asOwner((owner) =>
       owner.query(
@@ -66,7 +68,7 @@ describe('while the database cannot write', () => {
   test('keeps accepted writes queued while the database cannot write, and applies them afterwards', async () => {
     const accepted: string[] = []
     for (const [index, code] of states.entries()) {
-      // Where the assets are written, and where the outcome is stored.
+      // The error occurs either where the assets are written or where the outcome is stored.
       await inject(index % 2 === 0 ? 'assets INSERT' : 'operations UPDATE', code)
       accepted.push((await create(`asset-${index}`)).data.statusId)
       await apply()

@@ -22,7 +22,7 @@ import {
   writeDenied,
 } from './writing.ts'
 
-/** Changes of single fields of assets. */
+/** The rules of writes that change single fields of assets. */
 export const patch: KindRules<PatchPayload> = {
   isAlone: false,
 
@@ -52,7 +52,7 @@ export const patch: KindRules<PatchPayload> = {
   },
 }
 
-/** `pointer` is the place of the item in the request. */
+/** `pointer` is the JSON pointer of the item in the request body. */
 type PatchOptions = { item: PatchItem; precondition: Precondition; pointer: string; single: boolean }
 type PatchResult = { assetId: string; outcome: 'updated' | 'unchanged' }
 

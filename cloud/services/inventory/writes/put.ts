@@ -35,7 +35,7 @@ export type PutResult = {
 
 export type RelationResult = { predicate: string; outcome: 'created' | 'refreshed' | 'skipped'; reason?: string }
 
-/** Assets that are created or updated by their identifiers. */
+/** The rules of writes that create or update assets by their identifiers. */
 export const putMany: KindRules<PutPayload> = {
   isAlone: false,
 
@@ -57,20 +57,22 @@ export const putMany: KindRules<PutPayload> = {
   apply: putAssets,
 }
 
-/** One asset: the result is an object. */
+/** The rules of a write of one asset. Its result is an object. */
 export const put: KindRules<PutPayload> = {
   ...putMany,
   apply: async (writing, payload) => (await putAssets(writing, payload))[0],
 }
 
-/** One complete document. Its parent is read from the stored relations, so it is applied alone. */
+/**
+ * The rules of a write of one complete document. It is applied alone, because its parent is read from the stored relations.
+ */
 export const putWhole: KindRules<PutPayload> = {
   ...put,
   isAlone: true,
   needs: (payload) => ({ ...putMany.needs(payload), allRelations: true }),
 }
 
-/** Writes all assets first and then their relations: a child may come before its parent. */
+/** Writes all assets first and then their relations, because a child may come before its parent in the list. */
 async function putAssets(writing: Writing, payload: PutPayload): Promise<(PutResult | ProblemDocument)[]> {
   const results: (PutResult | ProblemDocument)[] = []
   const precondition = new Precondition(payload.ifMatch)
@@ -91,7 +93,7 @@ async function putAssets(writing: Writing, payload: PutPayload): Promise<(PutRes
 
 type PutOptions = { item: PutItem; payload: PutPayload; precondition: Precondition }
 
-/** Adds the changes of one item to the batch. A refused item changes nothing but the list of identity conflicts. */
+/** Adds the changes of one item to the batch. A refused item adds no changes except identity conflicts. */
 async function putItem(writing: Writing, options: PutOptions): Promise<PutResult | ProblemDocument> {
   try {
     const { result, changes } = await putAsset(writing, options)
@@ -180,7 +182,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   return decision(asset.id, known === undefined ? 'created' : 'updated')
 }
 
-/** The assets that these identifiers belong to. */
+/** Returns the assets to which these identifiers belong. */
 function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncertainty: number }[]) {
   return identifiers.flatMap(({ key, uncertainty }) => {
     const owner = batch.ownerOf(key)
@@ -188,14 +190,17 @@ function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncer
   })
 }
 
-/** A write with `If-Match` never creates an asset. */
+/** Compares the version of the asset with `If-Match`. A write with `If-Match` never creates an asset. */
 function requireVersion(precondition: Precondition, known: WorkingAsset | undefined): void {
   if (known !== undefined) precondition.require(known)
   else if (precondition.isGiven)
     throw new Problem('precondition_failed', 'No asset has these identifiers, so there is no version to match')
 }
 
-/** The identifiers match an asset that the sender may not change. The problem document does not name the asset. */
+/**
+ * The problem of an item whose identifiers match an asset that the sender may not change. The problem document does not
+ * name the asset.
+ */
 class IdentityTaken extends Problem {
   readonly assetId: string
   readonly identifiers: readonly Record<string, unknown>[]
@@ -210,8 +215,8 @@ class IdentityTaken extends Problem {
 type PutInput = { item: PutItem; payload: PutPayload }
 
 /**
- * Whether a gateway reports one of its own links: all identifiers are link identifiers, and these begin with the id of the
- * gateway.
+ * Returns whether a gateway reports one of its own links. All identifiers must then be link identifiers that begin with the
+ * id of the gateway.
  */
 function isOwnLink({ sender }: Writing, { item, payload }: PutInput): boolean {
   if (!isOfGateway(sender) || payload.source.type !== 'assetlinkdiscovery') return false
@@ -224,8 +229,8 @@ function isOwnLink({ sender }: Writing, { item, payload }: PutInput): boolean {
 }
 
 /**
- * Only the platform and link reports give an asset an identifier that is reserved for the platform. Otherwise an asset could
- * take the place of a gateway or link that does not exist yet. An asset keeps the reserved identifiers that it has.
+ * Refuses new reserved identifiers, except in writes of the platform and in link reports. Otherwise an asset could take the
+ * place of a gateway or link that does not exist yet. An asset keeps the reserved identifiers that it already has.
  */
 function requireUnreserved(
   writing: Writing,
@@ -241,9 +246,9 @@ function requireUnreserved(
 }
 
 /**
- * Whether the sender may write an asset that its identifiers match. The only identifier of an asset link contains the id
- * of its gateway, so the gateway that reports the link owns the asset. A discovered device never changes an asset that the
- * platform manages.
+ * Returns whether the sender may write an asset that its identifiers match. An asset link has a single identifier, which
+ * contains the id of its gateway. The gateway that reports the link therefore owns the asset. A discovered device never
+ * changes an asset that the platform manages.
  */
 function mayOverwrite(writing: Writing, asset: WorkingAsset, input: PutInput): boolean {
   const isInWritableGroup = mayWrite(writing.rights, asset.accessGroupId)
@@ -255,7 +260,10 @@ function mayOverwrite(writing: Writing, asset: WorkingAsset, input: PutInput): b
 
 type Placement = PutInput & { known: WorkingAsset | undefined }
 
-/** A gateway puts new assets into its own access group and never moves an asset. */
+/**
+ * Returns the access group of the asset after the write. A gateway puts new assets into its own access group and never
+ * moves an asset.
+ */
 function groupAfter({ batch, sender }: Writing, { item, known, payload }: Placement): string {
   const gateway = isOfGateway(sender) ? batch.asset(sender.principalId) : undefined
   if (gateway !== undefined) return known?.accessGroupId ?? gateway.accessGroupId
@@ -263,8 +271,8 @@ function groupAfter({ batch, sender }: Writing, { item, known, payload }: Placem
 }
 
 /**
- * The identity conflict of a refused item. People who can read both the asset and the gateway see it: they can grant the
- * gateway access or correct a wrong identifier.
+ * Returns the identity conflict of a refused item. Users who can read both the asset and the gateway see the conflict. They
+ * can grant the gateway access or correct a wrong identifier.
  */
 function identityConflict(
   { sender }: Writing,
@@ -290,7 +298,7 @@ function identifiersWith({ identifiers }: PutItem, keys: readonly string[]): Rec
   return identifiers.filter(({ key }) => keys.includes(key)).map(({ identifier }) => identifier)
 }
 
-/** The conflicting assets that the sender can read. */
+/** Returns the conflicting assets that the sender can read. */
 function visibleConflicts({ batch, rights }: Writing, item: PutItem, { conflicts }: Identity): Conflict[] {
   return conflicts.flatMap(({ assetId, by }) => {
     const asset = batch.asset(assetId)

@@ -8,7 +8,7 @@ import type { Payloads, QueuedWrite } from './write.ts'
 
 const dayMs = 86_400_000
 
-/** A write as it is inserted. The payload is JSON text. */
+/** A write in the form in which it is inserted. The payload is JSON text. */
 export type NewWrite = Omit<QueuedWrite, 'payload'> & { payload: string; items: number; requestId: string }
 
 type WriteRow = Omit<NewWrite, 'roles' | 'grants'> & { place: number; roles: string; grants: string | null }
@@ -35,7 +35,7 @@ const insertStatement = statement(
    returning id`,
 )
 
-/** Inserts accepted writes. The order given is the order in which they are applied. */
+/** Inserts accepted writes. They are applied in the order of the array. */
 export async function insertWrites(tx: Transaction, writes: readonly NewWrite[]): Promise<void> {
   const rows = writes.map((write, place) => ({
     ...write,
@@ -63,7 +63,7 @@ const payloadsStatement = statement<{ id: string; payload: string }>(
 /** The limits of one batch. */
 export type BatchLimits = { writes: number; items: number; bytes: number }
 
-/** Writes at the head of a queue. */
+/** The writes at the head of a queue. */
 export type QueueHead = {
   entries: QueueEntry[]
   /** Whether the queue has more writes than fit into the limits. */
@@ -72,7 +72,8 @@ export type QueueHead = {
 
 /**
  * Locks the oldest queued writes until the end of the transaction, except those that another transaction of this process
- * has taken. A second applier waits and then finds them applied. A write that is larger than the limits is returned alone.
+ * has taken. A second applier waits for the lock and then finds that the writes are applied. A write that is larger than
+ * the limits is returned alone.
  */
 export async function lockQueue(
   tx: Transaction,
@@ -90,7 +91,7 @@ export async function lockQueue(
   return { entries, hasMore: waiting.length > fitting.length || waiting.length === limits.writes }
 }
 
-/** Adds the payloads: from the cache of this process, else from the database. */
+/** Adds the payloads to the writes. It takes them from the cache of this process, or else from the database. */
 export async function withPayloads(
   tx: Transaction,
   entries: readonly QueueEntry[],
@@ -107,7 +108,10 @@ export async function withPayloads(
   return entries.map((entry) => queuedWrite(entry, payloads.get(entry.id)))
 }
 
-/** The kind of a stored write determines the type of its payload: both were stored together. */
+/**
+ * Returns a queued write with its payload. The kind and the payload were stored together, so the kind determines the type
+ * of the payload.
+ */
 function queuedWrite(entry: QueueEntry, payload: unknown): QueuedWrite {
   return { ...entry, payload: payload as Payloads[typeof entry.kind] } as QueuedWrite
 }
@@ -116,7 +120,7 @@ export const anyQueued = statement(
   `select id from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit 1`,
 )
 
-/** The size of a tenant's queue: the assets that its writes name, and the bytes of their payloads. */
+/** The size of a tenant's queue: the number of items in its writes, and the bytes of their payloads. */
 export type QueueSize = { items: number; bytes: number }
 
 const sizeStatement = statement<QueueSize>(
@@ -125,7 +129,10 @@ const sizeStatement = statement<QueueSize>(
          from operations where tenant_id = $1 and state = 'queued' limit $2) as queued`,
 )
 
-/** The size of the queue. Each write has at least one item, so `limit` rows are enough to see that the queue is full. */
+/**
+ * Returns the size of the queue. Each write has at least one item, so reading `limit` rows is enough to know that the queue
+ * is full.
+ */
 export async function queueSize(handle: Handle, limit: number): Promise<QueueSize> {
   return (await handle.row(sizeStatement, limit)) ?? { items: 0, bytes: 0 }
 }
@@ -139,7 +146,10 @@ const finished = rowset<Omit<WriteOutcome, 'result'> & { result: string; endedAt
   result: 'printed',
   endedAt: 'timestamptz',
 })
-/** The clock of this process may be behind the clock of the database, so a write never ends before it was accepted. */
+/**
+ * Stores final states. The clock of this process may be behind the clock of the database, so the statement never stores an
+ * end before the acceptance.
+ */
 const finishStatement = statement(
   `update operations o set state = r.state, result = r.result, modified_at = greatest(r."endedAt", o.accepted_at)
    from ${finished.rows}
@@ -178,7 +188,7 @@ const pruneStatement = statement(
      select id from operations where tenant_id = $1 and id < $2 and state <> 'queued' order by id limit $3))`,
 )
 
-/** Deletes the status of old writes. Ids contain the time of acceptance, so no index of times is needed. */
+/** Deletes the status of old writes. Ids contain the time of acceptance, so no index on a time column is needed. */
 export function pruneWrites(handle: Handle, { days, limit }: { days: number; limit: number }): Promise<number> {
   return handle.run(pruneStatement, lowestIdAt(Date.now() - days * dayMs), limit)
 }

@@ -16,14 +16,14 @@ import type { Batch } from './batch.ts'
 import type { Cause, ChangeSet, RelationChange, WorkingAsset } from './change-set.ts'
 
 /**
- * Rows of one statement. While the database works on a statement, this process builds the next one, and between two
- * statements the event loop serves other requests: a statement of 1,000 assets would block them for 100 ms.
+ * The number of rows in one statement. While the database executes a statement, this process builds the next one. Between
+ * two statements the event loop serves other requests. A statement of 1,000 assets would block these requests for 100 ms.
  */
 const rowsPerStatement = 100
 
 type Step = () => Promise<unknown>
 
-/** Writes the changes of a batch, table by table. Events that result from saving are added to the change set. */
+/** Writes the changes of a batch, table by table. It adds the events that result from saving to the change set. */
 export async function save(tx: Transaction, batch: Batch): Promise<void> {
   const { changes } = batch
   await endChosenRelations(tx, changes)
@@ -32,8 +32,9 @@ export async function save(tx: Transaction, batch: Batch): Promise<void> {
 }
 
 /**
- * The statements of a batch in their order. Identifiers move between assets that are created and assets that are deleted:
- * the new owner must exist before, and the old owner is deleted with the identifiers that it still has.
+ * Returns the statements of a batch in their order. Identifiers can move to assets that are created and from assets that
+ * are deleted. The new owner must exist before the move. The old owner is deleted after the move, with its remaining
+ * identifiers.
  */
 async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch): Promise<Iterable<Step>> {
   const assets = [...changes.assets.values()]
@@ -91,7 +92,7 @@ function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {
   for (const group of groups) yield* group
 }
 
-/** One step for each part of the rows. Its statement is built when the step runs. */
+/** Returns one step for each portion of the rows. The statement of a step is built when the step runs. */
 function* portions<Row>(
   rows: readonly Row[],
   write: (some: readonly Row[], from: number, to: number) => Promise<unknown>,
@@ -102,7 +103,9 @@ function* portions<Row>(
   }
 }
 
-/** The row of an asset. The JSON text of its document is taken from its history entry, if it has one. */
+/**
+ * Returns the row of an asset. The JSON text of the document is taken from the history entry of the asset, if there is one.
+ */
 function rowOf(asset: WorkingAsset, printed: string | null | undefined): store.AssetRow {
   return {
     ...columnsOf(asset.document),
@@ -129,7 +132,7 @@ type Identifiers = {
   added: readonly store.IdentifierRow[]
 }
 
-/** The identifiers that an asset has when the batch is saved. */
+/** Returns the identifiers that an asset has when the batch is saved. */
 function identifiersAfter({ identifierMoves: moves }: ChangeSet, { before, added }: Identifiers) {
   const moved = new Set(moves.map(({ key }) => key))
   const arriving = Map.groupBy(
@@ -148,7 +151,8 @@ async function writeRelations(tx: Transaction, { relations, deleted, events }: C
   const isEnded = ({ relation: { subject, object } }: RelationChange) =>
     deleted.has(subject.id) || deleted.has(object.id)
   const { ended = [], current = [] } = Object.groupBy(relations, (one) => (isEnded(one) ? 'ended' : 'current'))
-  // A later write of the batch deleted one of the assets, and the relation with it.
+  // A later write of the batch deleted one of the assets together with the relation. The write of the relation still
+  // reports it as created.
   for (const { report } of ended) if (report !== undefined) report.outcome = 'created'
   for (const [time, some] of Map.groupBy(current, (change) => change.time)) {
     const written = await putRelations(
@@ -167,22 +171,22 @@ async function writeRelations(tx: Transaction, { relations, deleted, events }: C
   }
 }
 
-/** Ends the relations that the writes selected. */
+/** Ends the relations that writes of the batch have selected. */
 async function endChosenRelations(tx: Transaction, { endedRelations, events }: ChangeSet): Promise<void> {
   for (const { ids, cause } of endedRelations) {
     addEvents(events, relationEvents('deleted', await endRelations(tx, ids, endedBy(cause))))
   }
 }
 
-/** There may be more events than a call takes arguments. */
+/** Adds events in portions, because there may be more events than a function call accepts as arguments. */
 function addEvents(events: ChangeSet['events'], added: ChangeSet['events']): void {
   for (const event of added) events.push(event)
 }
 
 /**
- * Ends at most `limit` relations of the assets that are deleted, and returns them and whether none is left. The rows of the
- * assets are locked, so no relation can be added meanwhile. A merge ends all relations at its own time: undoing the merge
- * finds them by that time.
+ * Ends at most `limit` relations of the deleted assets. Returns these relations and whether no relation is left. The rows
+ * of the assets are locked, so no relation can be added meanwhile. A merge ends all relations at its own time, because
+ * undoing the merge finds them by that time.
  */
 export async function endRelationsOfDeleted(
   tx: Transaction,

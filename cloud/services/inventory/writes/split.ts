@@ -41,8 +41,8 @@ async function splitAsset(writing: Writing, payload: SplitPayload): Promise<Deci
 type NewDocument = { asset: WorkingAsset; name: string | undefined; time: string }
 
 /**
- * The document of the new asset: type, schema and name. Which other fields belong to it is not known, so they are copied
- * only if the schema requires them.
+ * Returns the document of the new asset: type, schema and name. It is not known which other fields belong to the new asset,
+ * so a field is copied only if the schema requires it.
  */
 async function newDocument({ schemas, tx, sender }: Writing, { asset, name, time }: NewDocument) {
   const copy = writeShape(asset.document)

@@ -9,7 +9,7 @@ import { type Answer, answer, type Context, type Handlers } from '../../../platf
 import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
-/** How often the status is read while the write may be applied in another process, which cannot notify this one. */
+/** The interval at which the status is read. Another process may apply the write and cannot notify this process. */
 const poll = { firstMs: 20, longestMs: 250 } as const
 
 /** `StatusWaiters` holds the requests that wait for writes. The applier of this process notifies them at once. */
@@ -22,7 +22,7 @@ export class StatusWaiters {
     stopping.addEventListener('abort', () => this.notify([...this.#waiting.keys()]), { once: true })
   }
 
-  /** Whether the process stops, so that no request may wait any longer. */
+  /** Whether the process is stopping. Requests must then no longer wait. */
   get isStopping(): boolean {
     return this.#stopping.aborted
   }
@@ -50,7 +50,7 @@ export class StatusWaiters {
 
 export type StatusContext = Pick<Context, 'database'> & { waiters: StatusWaiters }
 
-/** The final status of a write, or its current status when the time is over. */
+/** Returns the final status of a write, or its current status when the time is over. */
 export async function awaitStatus(
   own: StatusContext,
   scope: Scope,
@@ -70,7 +70,10 @@ function read(database: Database, { tenantId }: Scope, id: string): Promise<Stat
   return database.read({ tenantId }, (handle) => findStatus(handle, id))
 }
 
-/** The milliseconds of `Prefer: wait=n` (RFC 7240), limited. The header may contain other preferences, in any case. */
+/**
+ * Returns the milliseconds of `Prefer: wait=n` (RFC 7240), limited to a maximum. The header may contain other preferences,
+ * in upper or lower case.
+ */
 export function preferredWaitMs(header = ''): number {
   const [seconds = 0] = header.split(',').flatMap((preference) => {
     const [, wait] = /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference) ?? []
@@ -79,7 +82,9 @@ export function preferredWaitMs(header = ''): number {
   return Math.min(seconds, inventoryLimits.statusWaitSeconds) * 1000
 }
 
-/** The 202 response of an accepted write. If the caller waits for it, the response contains the final state. */
+/**
+ * Returns the 202 response of an accepted write. If the caller waits for the write, the response contains the final state.
+ */
 export async function acceptedAnswer(
   own: StatusContext,
   caller: Caller,
@@ -133,7 +138,7 @@ function missing(): Problem {
   )
 }
 
-/** The status is visible to the principal that sent the write and to administrators of the tenant. */
+/** Returns whether the caller can see a status: the principal that sent the write and administrators of the tenant can. */
 function isVisible({ principalId }: StatusRow, caller: Caller): boolean {
   return principalId === caller.principal.id || may(caller, 'glb_access_manage')
 }

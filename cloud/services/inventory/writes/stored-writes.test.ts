@@ -6,7 +6,7 @@ import { findAccessGroupByName } from '../../../platform/access/store.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { writesTopic } from './accept.ts'
 
-/** The queue survives an upgrade: these payloads have the form in which version 1.0.0-alpha.1 stored them. */
+/** The queue must survive an upgrade. These payloads have the form in which version 1.0.0-alpha.1 stored them. */
 describe('writes that version 1.0.0-alpha.1 queued', () => {
   let hub: TestHub
   let operator: TestCaller

@@ -14,19 +14,19 @@ export type StoredIdentifier = {
 /** A relation that is written together with an asset. */
 export type AssetRelationInput = {
   predicate: string
-  /** Keys of the identifiers of the other asset. */
+  /** The keys of the identifiers of the other asset. */
   related: { key: string; uncertainty: number }[]
   role: 'subject' | 'object'
   bidirectional: boolean
 }
 
 export type PutItem = {
-  /** The write shape without identifiers, relations and access group. */
+  /** The asset in the write shape, without identifiers, relations and access group. */
   asset: Record<string, unknown>
   identifiers: StoredIdentifier[]
   relations: AssetRelationInput[]
   accessGroupId?: string
-  /** The asset to write; without it, the identifiers decide. */
+  /** The id of the asset to write. If it is absent, the identifiers select the asset. */
   assetId?: string
   rest?: DocumentRest
 }
@@ -48,7 +48,7 @@ export type PutPayload = {
   mayRelate: boolean
   defaultGroupId: string
   ifMatch?: string
-  /** The discovery run that a gateway reported the assets in. */
+  /** The discovery run in which a gateway reported the assets. */
   discovery?: { jobId: string; runId: string }
 }
 
@@ -70,7 +70,7 @@ export type PatchItem = { assetId: string } & PatchChange
 
 export type PatchPayload = {
   items: (PatchItem | RefusedItem)[]
-  /** The write changes the asset in the path: its result is an object, not an array. */
+  /** Whether the write changes the asset in the path. Its result is then an object, not an array. */
   single: boolean
   ifMatch?: string
 }
@@ -83,11 +83,11 @@ export type SplitPayload = { assetId: string; keys: string[]; name?: string; ifM
 
 /** The payload of each kind of write, as it is stored between acceptance and application. */
 export type Payloads = {
-  /** One asset, by its identifiers. */
+  /** Writes one asset, which its identifiers select. */
   put: PutPayload
-  /** A batch of assets. */
+  /** Writes a batch of assets. */
   'put-many': PutPayload
-  /** One asset with its states, properties and parent, all or nothing. */
+  /** Writes one asset with its states, properties and parent. Either everything is written or nothing. */
   'put-whole': PutPayload
   patch: PatchPayload
   delete: DeletePayload
@@ -115,16 +115,18 @@ export type QueuedWrite = Write & Sender & { id: string }
 
 /** The rows that a write reads. A batch loads the rows of all its writes together. */
 export type Needs = {
-  /** Identifier keys whose assets are looked up. */
+  /** The identifier keys whose assets are looked up. */
   keys: readonly string[]
   assetIds: readonly string[]
-  /** Access groups that assets are moved or created in. */
+  /** The access groups in which assets are created or to which they are moved. */
   accessGroupIds: readonly string[]
-  /** Whether the write reads or ends the relations of its assets: no other transaction may add one meanwhile. */
+  /**
+   * Whether the write reads or ends the relations of its assets. Other transactions must then not add relations meanwhile.
+   */
   allRelations: boolean
 }
 
-/** How many items a write counts for in the limits of the queue. */
+/** Returns the number of items that a write counts as in the limits of the queue. */
 export function itemsIn({ kind, payload }: Write): number {
   switch (kind) {
     case 'put':

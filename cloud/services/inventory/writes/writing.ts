@@ -10,7 +10,7 @@ import { isOfGateway } from './gateway-scope.ts'
 import { refusalOf } from './item-result.ts'
 import type { Needs, Sender } from './write.ts'
 
-/** What a write reads while it is applied. */
+/** The state that a write reads while it is applied. */
 export type Writing = {
   tx: Transaction
   batch: Batch
@@ -19,9 +19,9 @@ export type Writing = {
   sender: Sender
   rights: Rights
   schemas: SchemaRegistry
-  /** How many relations an asset may have that is merged into another. */
+  /** The maximum number of relations of an asset that is merged into another asset. */
   relationsMerged: number
-  /** Called between items: lets the event loop serve other requests during a large batch. */
+  /** Lets the event loop serve other requests during a large batch. It is called between items. */
   yieldTurn: ReturnType<typeof createYield>
 }
 
@@ -34,7 +34,7 @@ export type KindRules<Payload> = {
    */
   isAlone: boolean
   needs(payload: Payload): Needs
-  /** The result of the write: an object, or an array with one result for each item. */
+  /** Applies the write and returns its result: an object, or an array with one result for each item. */
   apply(writing: Writing, payload: Payload): Promise<unknown>
 }
 
@@ -52,15 +52,15 @@ export async function applyItem<Result>(
   }
 }
 
-/** Requires the access group: it may have been deleted since the write was accepted. */
+/** Requires that the access group exists, because it may have been deleted since the write was accepted. */
 export function requireGroup({ batch }: Pick<Writing, 'batch'>, accessGroupId: string): void {
   if (batch.accessGroups.has(accessGroupId)) return
   throw new Problem('access_group_not_found', `The access group ${accessGroupId} no longer exists`)
 }
 
 /**
- * Returns the asset, or throws the problem of an item that names it. A missing asset and an asset that the caller cannot
- * read give the same error. `pointer` is the place of the id in a bulk request.
+ * Returns the asset, or throws the problem for the item that names it. Missing and hidden assets give the same error.
+ * `pointer` is the JSON pointer of the id in a bulk request.
  */
 export async function requireAsset(
   { tx, batch, rights }: Pick<Writing, 'tx' | 'batch' | 'rights'>,
@@ -92,7 +92,10 @@ export function mayWrite(rights: Rights, accessGroupId: string): boolean {
   return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
 }
 
-/** Whether the sender is a gateway that found the asset before: it may change it in any access group. */
+/**
+ * Returns whether the sender is a gateway that has found the asset before. Such a gateway may change the asset in any
+ * access group.
+ */
 export function isFoundBySender({ batch, sender }: Writing, { id }: WorkingAsset): boolean {
   return isOfGateway(sender) && batch.gatewayScope.isFoundBy(id, sender.principalId)
 }
