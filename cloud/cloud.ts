@@ -35,12 +35,12 @@ import { services } from './services/services.ts'
 
 export type CloudOptions = {
   database: Database
-  /** The pool's address, for the connection that listens for changes of access. Undefined behind a pooler. */
+  /** The address of the pool. The connection that listens for changes of access uses it. Undefined behind a pooler. */
   listenAt: Address | undefined
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
-  /** Names of the services to run in this process. Empty runs all. */
+  /** The names of the services to run in this process. An empty list means all services. */
   local: readonly string[]
   /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>
@@ -51,22 +51,22 @@ export type CloudOptions = {
   corsOrigins: string[]
   trustedProxies: string[]
   metricsToken: string | undefined
-  /** Whether /metrics needs no token from this machine. False if a proxy may run here. */
+  /** True if requests to /metrics from this machine need no token. Must be false if a proxy may run on this machine. */
   metricsFromLoopback: boolean
   tracing: Tracing | undefined
-  /** Validates every response against its contract. On in tests. */
+  /** Validates every response against its contract. True in tests. */
   strict: boolean
 }
 
 export type Cloud = {
   context: Context
-  /** The origin that clients use. Set later if it is unknown before listening. */
+  /** Sets the origin that clients use, if it is not known before the server listens. */
   setBaseUrl(url: string): void
   /** Sets the reason why `/readyz` returns 503 although the services work; undefined removes it. */
   setNotReady(reason: string | undefined): void
   listen(at: { host: string; port: number }): Promise<number>
   inject: Awaited<ReturnType<typeof createServer>>['inject']
-  /** Finishes accepted requests, then stops. */
+  /** Finishes the accepted requests, then stops the platform. */
   close(): Promise<void>
 }
 
@@ -175,7 +175,10 @@ function localServices({ local, remote }: CloudOptions): Service[] {
   return services.filter(({ contract }) => local.includes(contract.name))
 }
 
-/** Routes to services in other processes. This process authorizes the requests, and the other one handles them. */
+/**
+ * Creates the routes to services in other processes. This process authorizes the requests, and the other process
+ * handles them.
+ */
 function forwards(
   { remote }: CloudOptions,
   here: readonly Service[],
@@ -199,7 +202,7 @@ function logAnswer(
   log.info({ requestId, method, route, status, ms: Math.round(ms * 10) / 10, ...who }, 'answered')
 }
 
-/** Secure defaults. A page that needs more sets its own headers. */
+/** Returns secure default headers. A page with other needs sets its own headers. */
 function securityHeaders(baseUrl: string): Record<string, string> {
   return {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -9,7 +9,7 @@ import { createTenant, findTenant } from './platform/tenants/tenants.ts'
 import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts/accounts.ts'
 import { findSecret } from './services/identity/store.ts'
 
-/** The access that is written to `first-run.json`. */
+/** The first accounts, as they are written to `first-run.json`. */
 export type Access = {
   baseUrl: string
   clientId: string
@@ -19,7 +19,8 @@ export type Access = {
 }
 
 export type FirstRun = {
-  file: string /** Defined while the file exists. */
+  file: string
+  /** The content of the file. Undefined if the file does not exist. */
   access: Access | undefined
   isNew: boolean
 }
@@ -29,7 +30,7 @@ type Options = { cloud: Cloud; owner: Address; home: string; baseUrl: string; is
 const tenantName = 'default'
 const adminUser = 'admin'
 
-/** Creates a tenant, an administrator and a client for programs on a platform without users. */
+/** Creates a tenant, an administrator and a client for programs, if the platform has no users. */
 export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
   const file = join(home, 'first-run.json')
   if (!isIdentityHere) return { file, access: await refreshAccess(file, baseUrl), isNew: false }
@@ -38,10 +39,10 @@ export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: 
 }
 
 /**
- * Creates the first accounts. Returns undefined if the tenant has users already. The credentials are written to a draft
- * file before the commit. The draft gets its final name after the commit, so the file never contains credentials that
- * do not work. After a crash in between, the next start finds the draft. If two processes start at the same time, one
- * of them creates the accounts.
+ * Creates the first accounts. Returns undefined if the tenant already has users. The credentials are written to a draft
+ * file before the commit, and the draft gets its final name after the commit. So the file never contains credentials
+ * that do not work. After a crash between these steps, the next start finds the draft. If two processes start at the
+ * same time, one of them creates the accounts.
  */
 export async function ensureAdministrator(
   database: Database,
@@ -68,7 +69,8 @@ export async function ensureAdministrator(
 }
 
 /**
- * A crash after the commit leaves the draft: it becomes the file. A draft whose transaction was rolled back is deleted.
+ * Handles a draft that a crash left. If the accounts were committed, the draft becomes the file. If the transaction was
+ * rolled back, the draft is deleted.
  */
 async function recoverDraft(database: Database, scope: Scope, file: string): Promise<void> {
   const draft = await readAccess(draftOf(file))
@@ -83,7 +85,7 @@ async function hasUsers(database: Database, scope: Scope): Promise<boolean> {
   return users.total > 0
 }
 
-/** The first user of a tenant is its administrator. */
+/** Creates the first user of a tenant, which is its administrator. */
 export async function createAdministrator(database: Database, tenant: Scope, password = newPassword()) {
   const user = { name: adminUser, displayName: 'Administrator', password, role: 'administrator' }
   await createUser({ database }, tenant, user)
@@ -99,7 +101,7 @@ async function ensureTenant(address: Address): Promise<Scope> {
   try {
     const found = await findTenant(owner, tenantName)
     if (found !== undefined) return { tenantId: found.id }
-    // A concurrent start may create the tenant, which has the same result.
+    // A concurrent start may have created the tenant. The result is the same.
     const created = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
       const other = await findTenant(owner, tenantName)
       if (other === undefined) throw error
@@ -111,7 +113,7 @@ async function ensureTenant(address: Address): Promise<Scope> {
   }
 }
 
-/** The operator may delete the file. While it exists, its URL is updated. */
+/** Updates the URL in the file. Returns undefined if the operator has deleted the file. */
 async function refreshAccess(file: string, baseUrl: string): Promise<Access | undefined> {
   const access = await readAccess(file)
   if (access === undefined) return undefined
@@ -130,7 +132,7 @@ async function readAccess(file: string): Promise<Access | undefined> {
   }
 }
 
-/** Renames the draft to the file. Another process of the same home may have done it already. */
+/** Renames the draft to the final file. Another process of the same home may have renamed it already. */
 async function publish(file: string): Promise<void> {
   await rename(draftOf(file), file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -141,7 +143,7 @@ function draftOf(file: string): string {
   return `${file}.draft`
 }
 
-/** The draft is on disk when it returns, before the accounts are committed. */
+/** Writes the draft and flushes it to disk. The accounts are committed afterwards. */
 async function writeDraft(file: string, access: Access): Promise<void> {
   await rm(draftOf(file), { force: true })
   await writeFile(draftOf(file), `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600, flush: true })

@@ -14,9 +14,9 @@ import { tenantTables } from './platform/testing/statements.ts'
 import { requestToken } from './services/identity/testing.ts'
 
 /**
- * With row-level security only leakproof operators can use an index, so a statement that is fast for the owner may read
- * the whole table for the application. Here every statement of the hot paths is explained as the application, under its
- * policy, on tables with many rows.
+ * With row-level security, only leakproof operators can use an index. So a statement that is fast for the owner may
+ * read the whole table for the application. These tests explain every statement of the hot paths as the application,
+ * under its policy, on tables with many rows.
  */
 
 type Plan = {
@@ -28,7 +28,7 @@ type Plan = {
 }
 
 const many = 20_000
-/** More discarded rows than this mean that an index was not used as intended. */
+/** The maximum number of discarded rows. A plan that discards more rows does not use an index as intended. */
 const wasted = 500
 
 describe('uses an index for every hot statement', () => {
@@ -37,7 +37,7 @@ describe('uses an index for every hot statement', () => {
   let ids: Awaited<ReturnType<typeof fill>>
 
   before(async () => {
-    // Plans depend on all rows of a table, including those of other tenants.
+    // Plans depend on all rows of a table, including the rows of other tenants.
     hub = await testHub({ own: true })
     admin = await hub.as('administrator')
     ids = await fill()
@@ -254,7 +254,7 @@ describe('uses an index for every hot statement', () => {
     })
   }
 
-  /** A write that is accepted and applied. */
+  /** Sends a write and waits until it is accepted and applied. */
   async function write(operation: string, input: object): Promise<{ mergeId: string }> {
     const { body } = await admin.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
     const { data } = body as { data?: { state: string; detail: { result: { mergeId: string } } } }
@@ -273,7 +273,7 @@ describe('uses an index for every hot statement', () => {
       const { rows } = await client.query(`explain (analyze, format json) ${text}`, [...values])
       return faults(rows[0]['QUERY PLAN'][0].Plan as Plan, tables)
     } catch (error) {
-      // A write cannot be sent again unchanged. Its plan was recorded when it was explained first.
+      // The same write cannot be sent twice. Its plan was already recorded when it was explained first.
       if (/^23/.test((error as { code?: string }).code ?? '')) return []
       throw error
     } finally {
@@ -357,7 +357,7 @@ describe('uses an index for every hot statement', () => {
   }
 })
 
-/** Many assets with one identifier each, all found by one of a hundred gateways. */
+/** Inserts many assets with one identifier each. Each asset was found by one of a hundred gateways. */
 async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,
@@ -424,7 +424,10 @@ function platform(hub: TestHub) {
   return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
 }
 
-/** Many instances of ten versions of a link. Half apply to one shared network, half to a separate one each. */
+/**
+ * Inserts many credential instances for ten versions of a link. Half of them apply to one shared network. Each other
+ * instance applies to its own network.
+ */
 async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
   await owner.query('analyze assets')
   await owner.query(
@@ -432,7 +435,8 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
      select $1, gen_random_uuid(), $2, n::text, 'u', '{}', 'x' from generate_series(1, 10) n`,
     [tenantId, product.identifier],
   )
-  // Not really sealed: they apply where no secret is needed, and the others are never opened.
+  // The values are not really sealed. Instances that the tests use need no secret, and the other instances are never
+  // opened.
   await owner.query(
     `insert into credential_instances (tenant_id, id, schema_id, name, shown, sealed, ip_ranges, created_by, modified_by,
                                        modified_at, asset_id, copied_from)
@@ -467,7 +471,7 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
   )
 }
 
-/** Many jobs of a hundred clients, one in seven open. One tag of each is rare, the other is frequent. */
+/** Inserts many jobs of a hundred clients. One job in seven is open. Each job has one rare tag and one frequent tag. */
 async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,

@@ -14,7 +14,7 @@ import { inputValidator } from './platform/validation.ts'
 
 /**
  * Generated tests: the secret of a credential must not appear in the response of any operation of any contract, for any
- * built-in role, nor in events, documents or pages.
+ * built-in role. It must not appear in events, documents or pages either.
  */
 
 type Row = { contract: Contract; name: string; operation: Operation }
@@ -27,7 +27,7 @@ const changes = operations.filter(({ operation }) => writes(operation) && operat
 const deletions = operations.filter(({ operation }) => operation.method === 'DELETE')
 const roles = Object.keys(builtInRoles) as BuiltInRoleName[]
 
-/** The secret as it is, and in common encodings. */
+/** The secret as plain text and in common encodings. */
 const disguises = [
   plantedWord,
   encodeURIComponent(plantedCredential),
@@ -39,7 +39,7 @@ describe('secret of a credential', () => {
   let hub: TestHub
   let callers: Map<BuiltInRoleName, TestCaller>
   let ids: Awaited<ReturnType<typeof plant>>
-  /** Paths of resources that exist. */
+  /** The paths of resources that exist. */
   let there: string[]
 
   before(async () => {
@@ -51,7 +51,7 @@ describe('secret of a credential', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  /** The resources that `useEverything` created, by the names of their path parameters. */
+  /** Returns the ids of resources that `useEverything` created, by the names of their path parameters. */
   async function plant() {
     const admin = await hub.as('administrator')
     const [instance] = (await admin.credentials.listInstances({ query: { assigned: false } })).data
@@ -108,7 +108,7 @@ describe('secret of a credential', () => {
     await hub.settle()
     const base = await listening(hub)
     const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
-    // The events of an administrator include those of all other roles.
+    // The events that an administrator can read include the events of all other roles.
     const told = await streamed(`${base}/events/v1/stream?after=0`, {
       token: admin().token,
       until: meta.newestPosition,
@@ -150,7 +150,7 @@ describe('secret of a credential', () => {
     })
   }
 
-  /** The path of an existing resource, if there is one. */
+  /** Returns the path of an operation. It contains the ids of existing resources, if there are any. */
   function pathFor(contract: Contract, operation: Operation): string {
     const [template = ''] = pathsOf(contract, operation)
     if (contract.name === 'credentials')
@@ -159,7 +159,7 @@ describe('secret of a credential', () => {
     return there.find((path) => pattern.test(path)) ?? template.replace(/\{(\w+)\}/g, () => ids.assetId)
   }
 
-  /** A valid body for the credentials, and an invalid body for all other operations. */
+  /** Returns a valid body for operations on credentials, and an invalid body for all other operations. */
   function bodyOf(contract: string, name: string, operation: Operation): string | undefined {
     if (operation.body === undefined) return undefined
     const own: Record<string, object> = {
@@ -177,7 +177,7 @@ describe('secret of a credential', () => {
   }
 })
 
-/** Bodies that no operation accepts, each with the secret in it. */
+/** Bodies that no operation accepts. Each contains the secret. */
 const refusable = [
   `{"data":{"values":{"password":"${plantedCredential}"`,
   JSON.stringify({ data: plantedCredential }),

@@ -19,13 +19,13 @@ export type RunningCloud = {
   /** The accounts that the first start created, and the file that contains them. */
   firstRun: FirstRun
   /**
-   * Whether the caller must start a local gateway: it is configured, and all services that enrol it run in this
-   * process.
+   * True if the caller must start a local gateway. A local gateway must be configured, and all services that enrol it
+   * must run in this process.
    */
   hasLocalGateway: boolean
-  /** Makes `/readyz` return 200. The caller calls it once the local gateway is enrolled, if there is one. */
+  /** Makes `/readyz` return 200. If there is a local gateway, the caller waits for its enrolment first. */
   setReady(): void
-  /** Resolves with the reason if the platform can no longer run. */
+  /** Resolves with the reason when the platform can no longer run. */
   failed: Promise<string>
   stop(): Promise<void>
 }
@@ -34,7 +34,7 @@ type Environment = Record<string, string | undefined>
 type Progress = (step: string) => void
 type StartOptions = {
   onProgress?: Progress
-  /** The caller starts the local gateway, if one is configured. */
+  /** True if the caller starts the local gateway when one is configured. */
   withGateway?: boolean
 }
 
@@ -81,7 +81,8 @@ export async function startCloud(
       strict: false,
     })
     try {
-      // The first run needs the URL, so it comes after listening. The platform is not ready before it is committed.
+      // The first run needs the URL, so it starts after the server listens. The platform is not ready before the first
+      // run is committed.
       cloud.setNotReady('The first run is not finished')
       const port = await cloud.listen(configuration)
       const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port)
@@ -125,7 +126,7 @@ export async function createHome(given: string): Promise<string> {
 
 type Engine = { owner: Address; failed: Promise<string>; stop(): Promise<void> }
 
-/** The database server: the configured one, or an embedded one in the home. */
+/** Opens the configured database server, or an embedded one in the home. */
 async function openEngine(
   configuration: CloudConfiguration,
   { home, log, onProgress }: { home: string; log: Log; onProgress: Progress },
@@ -150,7 +151,7 @@ export async function ensureDatabase(connection: Address): Promise<void> {
   }
 }
 
-/** The address of the product's database on the embedded server of a home. */
+/** Returns the address of the product's database on the embedded server of a home. */
 export function embeddedOwner(connection: Exclude<Address, { url: string }>): Address {
   return { ...connection, database: embeddedDatabase }
 }

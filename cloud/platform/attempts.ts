@@ -1,23 +1,23 @@
 import { LruMap } from 'toad-cache'
 
 /**
- * Slows down guessing of passwords, by subject and address, and by address alone. The counts are in the memory of each
- * process, because the limit must work while the database is under attack.
+ * Slows down password guessing. Failures are counted by subject and address, and by address alone. The counts are in
+ * the memory of each process, because the limit must also work while the database is overloaded.
  */
 
 export type Rule = {
-  /** The number of failures without a wait, because users mistype. */
+  /** The number of failures before the first wait, because users mistype. */
   free: number
-  /** The wait after the first failure above it. Each further failure doubles it. */
+  /** The wait after the first failure above `free`. Each further failure doubles it. */
   firstWaitSeconds: number
   longestWaitSeconds: number
-  /** Failures are forgotten after this time without a new one. */
+  /** Failures are forgotten if no new failure occurs for this time. */
   forgetSeconds: number
 }
 
-/** For one name or client id from one address. */
+/** The rule for one sign-in name or client id from one address. */
 const perSubject: Rule = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 900, forgetSeconds: 3_600 }
-/** For one address with any subject. It is higher, because a whole office may share an address. */
+/** The rule for one address with any subject. Its limit is higher, because a whole office may share an address. */
 const perAddress: Rule = { free: 50, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 600 }
 
 const mostRemembered = 20_000
@@ -44,19 +44,22 @@ export class Attempts {
     return this.#entries.size
   }
 
-  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
+  /** Returns the seconds until the next attempt is allowed, or 0 if it is allowed now. */
   waitFor(attempt: Attempt): number {
     const { subject, address } = keysOf(attempt)
     return Math.max(this.#waitOf(subject, perSubject), this.#waitOf(address, perAddress))
   }
 
-  /** Counts a failure. Returns the number of failures. */
+  /** Counts a failure. Returns the number of failures of the subject and of the address. */
   failed(attempt: Attempt): Failure {
     const { subject, address } = keysOf(attempt)
     return { ofSubject: this.#count(subject, perSubject), ofAddress: this.#count(address, perAddress) }
   }
 
-  /** Forgets the failures of this subject. With `counted`, also removes the failure that was counted in advance. */
+  /**
+   * Forgets the failures of the subject. If `counted` is true, this attempt was counted as a failure in advance, and
+   * that failure of the address is removed too.
+   */
   succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
     const { subject, address } = keysOf(attempt)
     this.#entries.delete(subject)
@@ -66,7 +69,7 @@ export class Attempts {
     if (entry.failures === 0) this.#entries.delete(address)
   }
 
-  /** Removes a counted failure, because the attempt did not happen. */
+  /** Removes the failure that was counted for an attempt, because the attempt did not happen. */
   uncount(attempt: Attempt): void {
     for (const key of Object.values(keysOf(attempt))) {
       const entry = this.#entries.get(key)
@@ -96,7 +99,10 @@ export class Attempts {
   }
 }
 
-/** Seconds to wait after a number of failures: none up to the limit, then doubled for each. */
+/**
+ * Returns the seconds to wait after a number of failures. There is no wait up to `free` failures. Each further failure
+ * doubles the wait.
+ */
 export function waitAfter(rule: Rule, { failures, lastAt }: Entry, nowMs: number): number {
   if (failures <= rule.free) return 0
   const wait = Math.min(rule.firstWaitSeconds * 2 ** (failures - rule.free - 1), rule.longestWaitSeconds)
@@ -110,7 +116,9 @@ function keysOf({ subject, address }: Attempt): { subject: string; address: stri
   return { subject: `${place} ${subject.slice(0, longestSubject)}`, address: place }
 }
 
-/** An IPv6 user has at least 2^64 addresses, so the network is counted instead of the address. */
+/**
+ * Returns the network of an IPv6 address. An IPv6 user has at least 2^64 addresses, so failures are counted by network.
+ */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped?.[1] !== undefined) return mapped[1]

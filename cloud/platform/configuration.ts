@@ -6,7 +6,7 @@ export type Setting<Value> = {
   help: string
   default: Value
   parse: (text: string) => Value
-  /** Never printed. */
+  /** True for a value that must never be printed. */
   secret?: boolean
 }
 
@@ -66,7 +66,7 @@ export function url<D extends string | undefined>(
   }
 }
 
-/** An origin without a path: paths are appended to it. */
+/** A setting for an origin without a path. The platform appends paths to it. */
 export function origin<D extends string | undefined>(
   variable: string,
   description: Description<D>,
@@ -74,7 +74,10 @@ export function origin<D extends string | undefined>(
   return { variable, ...description, parse: (value) => originOf(value) ?? refuseOrigin(variable, value) }
 }
 
-/** Returns the origin of a text as browsers write it, or undefined if the text is not an origin or contains more. */
+/**
+ * Returns the origin of a text in the form that browsers use. Returns undefined if the text is not an origin or
+ * contains more than an origin.
+ */
 export function originOf(text: string): string | undefined {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return undefined
   const { origin, href } = new URL(text)
@@ -89,7 +92,7 @@ function refuseOrigin(variable: string, value: string): never {
 
 type Parts = Description<string[]> & { part?: (text: string) => string | undefined; like?: string }
 
-/** Values separated by commas. `part` parses each value and returns undefined for an invalid one. */
+/** A setting with values separated by commas. `part` parses each value and returns undefined for an invalid one. */
 export function list(variable: string, { part = (text) => text, like, ...description }: Parts): Setting<string[]> {
   return {
     variable,
@@ -129,8 +132,8 @@ export function json<Value>(
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the environment. An invalid value or an unknown name prevents the start, because it is probably a typing
- * mistake.
+ * Reads the settings from the environment. An invalid value or an unknown name prevents the start, because it is
+ * probably a typing mistake.
  */
 export function readConfiguration<S extends Settings>(
   schema: S,
@@ -154,7 +157,7 @@ export function requireKnownNames(environment: Environment, known: readonly stri
   }
 }
 
-/** The effective settings for display: name, value, source and help. Secrets are masked. */
+/** Describes the effective settings for display, with name, value, source and help. Secrets are masked. */
 export function describeConfiguration(schema: Settings, environment: Environment) {
   const effective: Record<string, unknown> = readConfiguration(schema, environment, Object.keys(environment))
   return Object.entries(schema).map(([name, setting]) => {
@@ -175,18 +178,18 @@ export function masked(text: string): string {
   return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
-/** The most similar name. */
+/** Returns the known name that is most similar. */
 export function closest(name: string, known: readonly string[]): string {
   return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }
 
-/** ` Did you mean …?`, if a name is similar enough. */
+/** Returns the text ` Did you mean …?` if a known name is similar enough. */
 export function suggestion(name: string, known: readonly string[]): string {
   const near = closest(name, known)
   return near !== '' && distance(name, near) <= Math.max(name.length, near.length) * 0.4 ? ` Did you mean ${near}?` : ''
 }
 
-/** The Levenshtein distance: how many characters to add, remove or change. */
+/** Returns the Levenshtein distance: how many characters must be added, removed or changed. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -10,7 +10,7 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
  */
 export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const left = new Set<ErrorObject>()
-  /** The errors below each union, by the schema path of the union. A union that fails takes its errors from the list. */
+  /** The errors below each union, by the schema path of the union. */
   const below = new Map<string, ErrorObject[]>()
   const add = (error: ErrorObject) => {
     left.add(error)
@@ -33,7 +33,7 @@ export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
     const taken = new Set(ofBranches)
     for (const each of taken) left.delete(each)
     for (const each of hasSeveralMatches(error) ? [error] : bestBranch(error, branches)) {
-      // An error of a branch is listed already for the unions around this one.
+      // An error of a branch is already listed for the outer unions, so it is not listed again.
       if (taken.has(each)) left.add(each)
       else add(each)
     }
@@ -41,17 +41,20 @@ export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   return withoutExplainedUnions([...left])
 }
 
-/** The schema paths of the unions that an error may be below. */
+/** Returns the schema paths of all unions that an error may belong to. */
 function unionPaths({ schemaPath }: ErrorObject): string[] {
   return [...schemaPath.matchAll(/\/(?:anyOf|oneOf)(?=\/)/g)].map(({ index }) =>
     schemaPath.slice(0, index + '/anyOf'.length),
   )
 }
 
-/** Omits a union if errors of its branches are listed, although their schema path does not show the branch. */
+/**
+ * Removes the error of a union if errors of its branches are also listed. Such errors are below a `$ref`, so their
+ * schema path does not show the branch.
+ */
 function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
   if (!errors.some(isUnion)) return errors
-  /** How many errors are at or below each value. */
+  /** The number of errors at or below each value. */
   const counts = new Map<string, number>()
   for (const { instancePath } of errors) {
     for (let end = instancePath.length; end >= 0; end = end === 0 ? -1 : instancePath.lastIndexOf('/', end - 1)) {
@@ -65,8 +68,8 @@ function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
 }
 
 /**
- * Returns true if a value matches more than one branch of a `oneOf`. Then the errors of the other branches do not
- * matter.
+ * Returns true if a value matches more than one branch of a `oneOf`. The errors of the other branches are then not
+ * relevant.
  */
 function hasSeveralMatches({ keyword, params }: ErrorObject): boolean {
   return keyword === 'oneOf' && Array.isArray(params.passingSchemas)
@@ -105,7 +108,7 @@ function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[
   return alternativesOf(union, ranked) ?? best
 }
 
-/** The values that a branch with only a constant or an enumeration allows. */
+/** Returns the allowed values of a branch that consists only of a constant or an enumeration. */
 function allowedValues(union: ErrorObject, errors: readonly ErrorObject[]): unknown[] | undefined {
   const [error] = errors
   if (errors.length !== 1 || error === undefined || error.instancePath !== union.instancePath) return undefined
@@ -113,7 +116,7 @@ function allowedValues(union: ErrorObject, errors: readonly ErrorObject[]): unkn
   return error.keyword === 'enum' ? (error.params.allowedValues as unknown[]) : undefined
 }
 
-/** Errors which show that the value belongs to another branch. */
+/** Returns the number of errors which show that the value belongs to another branch. */
 function structuralErrors({ instancePath }: ErrorObject, errors: readonly ErrorObject[]): number {
   const isStructural = (error: ErrorObject) =>
     error.instancePath === instancePath
@@ -122,7 +125,7 @@ function structuralErrors({ instancePath }: ErrorObject, errors: readonly ErrorO
   return errors.filter(isStructural).length
 }
 
-/** If each branch lacks only one field of the value, one error names all these fields. */
+/** Returns one error that names all missing fields, if the only error of each branch is one missing field. */
 function alternativesOf(union: ErrorObject, branches: readonly ErrorObject[][]): ErrorObject[] | undefined {
   const missing = branches.map((errors) =>
     errors.length === 1 && errors[0]?.keyword === 'required' && errors[0].instancePath === union.instancePath

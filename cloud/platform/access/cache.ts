@@ -165,8 +165,8 @@ export class AccessCache {
 
   #tick(): void {
     const now = performance.now()
-    // A poll that hangs on a dead connection must not block later polls. After `trustMs`, the next poll uses another
-    // connection.
+    // A poll on a dead connection may never end. It must not block later polls, so after `trustMs` the next poll uses
+    // another connection.
     if (this.#polling !== undefined && now - this.#polling.startedAtMs < trustMs) return
     const done = this.poll()
       .catch((error: unknown) => this.#log.warn({ error }, 'The poll for changes of access failed'))

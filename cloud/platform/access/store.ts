@@ -6,7 +6,7 @@ import { statement } from '../database/statement.ts'
 import type { Listed, Paging } from './paging.ts'
 import { type HeldRole, permissionsOf } from './rights.ts'
 
-// Grants are in a separate file only because of its length.
+// The functions for grants are in a separate file, because this file would be too long.
 export * from './grant-store.ts'
 export type { Listed, Paging } from './paging.ts'
 
@@ -47,8 +47,8 @@ const versions = statement<{ tenantId: string; version: number }>(
 )
 
 /**
- * The first step of every transaction that changes access. It serializes the changes of one tenant, so that rules over
- * all of them hold under any load, such as "there is always an administrator".
+ * Must be the first step of every transaction that changes access. It serializes the changes of one tenant. So a rule
+ * over all grants, such as "there is always an administrator", also holds with concurrent requests.
  */
 export async function changeAccess(tx: Transaction): Promise<void> {
   tx.signal('access')
@@ -115,7 +115,7 @@ export async function listPrincipals(
   return { rows, total: totalOf(await handle.row(countByKind, kind)) }
 }
 
-/** Returns undefined if the principal does not exist. */
+/** Updates a principal. Returns undefined if the principal does not exist. */
 export async function updatePrincipal(
   tx: Transaction,
   id: string,
@@ -129,7 +129,7 @@ export async function updatePrincipal(
   }
 }
 
-/** Deletes a principal with its grants. The caller removes its entries from the directory. */
+/** Deletes a principal with its grants. The caller must remove the entries of the principal from the directory. */
 export async function deletePrincipal(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run(lessPrincipal, id)) > 0
 }
@@ -152,7 +152,7 @@ type AccessRow = {
   revoked: string[]
 }
 
-/** Reads one snapshot: the held roles, and the version of the tenant's access. */
+/** Reads the roles that a principal holds and the version of the tenant's access, in one snapshot. */
 const accessById = statement<AccessRow>(
   `select (select v.version from access_versions v where v.tenant_id = $1) as version,
           p.id, p.kind, p.name, p.display_name as "displayName", p.disabled,
@@ -169,7 +169,7 @@ export type FoundAccess = {
   version: number
   principal: Pick<PrincipalRow, 'id' | 'kind' | 'name' | 'displayName' | 'disabled'>
   held: HeldRole[]
-  /** Ids of revoked tokens, token families and sessions. */
+  /** The ids of revoked tokens, token families and sessions. */
   revoked: ReadonlySet<string>
 }
 
@@ -208,7 +208,7 @@ const changedRole = statement<RoleRow>(
 )
 const lessRole = statement('delete from roles where tenant_id = $1 and name = $2')
 
-/** Returns undefined if the name is in use. */
+/** Inserts a role. Returns undefined if the name is in use. */
 export async function insertRole(
   tx: Transaction,
   role: { name: string; title: string; permissions: readonly string[] },
@@ -273,7 +273,7 @@ const renamedGroup = statement<AccessGroupRow>(
 )
 const lessGroup = statement('delete from access_groups where tenant_id = $1 and id = $2')
 
-/** Returns undefined if the name is in use. */
+/** Inserts an access group. Returns undefined if the name is in use. */
 export async function insertAccessGroup(tx: Transaction, name: string): Promise<AccessGroupRow | undefined> {
   return tx.row(newGroup, v7(), name)
 }
@@ -287,7 +287,8 @@ export async function lockAccessGroup(tx: Transaction, id: string): Promise<Acce
 }
 
 /**
- * Locks the given groups that exist, so that they are not deleted before the end of the transaction. Returns their ids.
+ * Locks those of the given groups that exist, so that they are not deleted before the end of the transaction. Returns
+ * their ids.
  */
 export async function lockAccessGroups(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
   return new Set(ids.length === 0 ? [] : (await tx.rows(keptGroups, ids)).map(({ id }) => id))
@@ -302,7 +303,7 @@ export async function listAccessGroups(handle: Handle, { limit, offset }: Paging
   return { rows, total: totalOf(await handle.row(countGroups)) }
 }
 
-/** The given groups that exist, ordered by name. */
+/** Returns those of the given groups that exist, ordered by name. */
 export async function listAccessGroupsAmong(handle: Handle, ids: readonly string[]): Promise<AccessGroupRow[]> {
   return handle.rows(groupsAmong, ids)
 }
@@ -321,8 +322,8 @@ export async function renameAccessGroup(
 }
 
 /**
- * The contents of a group reference it by a foreign key named `<what>_access_group`, so the delete fails while there
- * are any.
+ * Deletes an empty access group. The content of a group references it by a foreign key named `<what>_access_group`, so
+ * deleting a group with content fails.
  */
 export async function deleteAccessGroup(tx: Transaction, { id, name }: { id: string; name: string }): Promise<boolean> {
   try {

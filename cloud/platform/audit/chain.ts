@@ -27,9 +27,9 @@ export type Fault = { sequence: number; detail: string }
 export const emptyHead: Head = { sequence: 0, hash: '0'.repeat(64) }
 
 /**
- * Prints canonical JSON (RFC 8785): sorted keys, no spaces, numbers and strings as in JavaScript. The result is the
- * same after storage as `jsonb` (used for older entries), which preserves neither the order of keys nor the notation of
- * numbers.
+ * Prints canonical JSON (RFC 8785): sorted keys, no spaces, numbers and strings as in JavaScript. Older entries are
+ * stored as `jsonb`, which preserves neither the order of keys nor the notation of numbers. Their canonical JSON is
+ * still the same.
  */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -68,7 +68,7 @@ export function headMessage(tenantId: string, head: Head): string {
   return `${tenantId}\n${head.sequence}\n${head.hash}`
 }
 
-/** Returns the fault of an entry that follows `before` in a chain without gaps, or undefined. */
+/** Checks the entry that follows `before` in a chain without gaps. Returns its fault, or undefined if it is valid. */
 export function faultAfter(before: Head, entry: Omit<Link, 'previousHash'>): Fault | undefined {
   const expected = before.sequence + 1
   if (entry.sequence > expected)
@@ -78,7 +78,7 @@ export function faultAfter(before: Head, entry: Omit<Link, 'previousHash'>): Fau
   return { sequence: expected, detail: `Entry ${expected} was changed or replaced` }
 }
 
-/** Returns the fault at the end of a chain, given the last entry and the stored head. */
+/** Compares the last entry of a chain with the stored head. Returns the fault, or undefined if they match. */
 export function faultOfEnd(last: Head, head: Head): Fault | undefined {
   if (last.sequence < head.sequence) {
     return { sequence: last.sequence + 1, detail: `${missing(last.sequence + 1, head.sequence)} deleted` }
@@ -97,14 +97,14 @@ export type ExportCheck = {
   checked: number
   /** True if the export starts at the first entry and has no gaps. An export with filters is not complete. */
   complete: boolean
-  /** The last entry. Compare it with the head that the platform reports. */
+  /** The position and hash of the last entry. Compare them with the head that the platform reports. */
   head: Head | null
   firstFault: Fault | null
 }
 
 /**
- * Verifies an export without the platform: each entry against its hash, and consecutive entries against each other.
- * Entries missing at the end are only detected by a comparison with the head.
+ * Verifies an export without the platform. It checks each entry against its hash, and consecutive entries against each
+ * other. It cannot detect missing entries at the end. Compare the head to detect them.
  */
 export async function verifyExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportCheck> {
   let checked = 0

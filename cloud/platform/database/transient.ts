@@ -2,12 +2,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import { isTransientCode } from '@millwright/api/transient.ts'
 
 /**
- * Which errors of the database are transient: the statement is not at fault, and the same work succeeds later. There are
- * two kinds. In an *outage* the server cannot work for anyone: it is down, or out of disk space, memory or connections.
- * With *contention* it works, but this transaction lost against others or took too long.
+ * Classifies errors of the database as transient. A transient error is not caused by the statement, and the same work
+ * can succeed later. There are two kinds. In an *outage* the server does not work for any client: it is down, or out of
+ * disk space, memory or connections. With *contention* the server works, but the transaction conflicted with other
+ * transactions or took too long.
  */
 
-/** The server states of an outage, by SQLSTATE or its class, as they are shown to operators and callers. */
+/** The states of the server in an outage, by SQLSTATE or class of SQLSTATE. Operators and callers see these texts. */
 const outages: readonly (readonly [sqlState: string, state: string])[] = [
   ['53100', 'out of disk space'],
   ['53200', 'out of memory'],
@@ -22,7 +23,7 @@ const outages: readonly (readonly [sqlState: string, state: string])[] = [
   ['57P', 'not reachable'],
 ]
 
-/** Messages of the operating system, for which the server has no separate SQLSTATE. */
+/** Messages of the operating system. The server has no separate SQLSTATE for them. */
 const systemMessages: readonly (readonly [message: RegExp, state: string])[] = [
   [/No space left on device|Disk quota exceeded/, 'out of disk space'],
   [/Cannot allocate memory/, 'out of memory'],
@@ -31,10 +32,14 @@ const systemMessages: readonly (readonly [message: RegExp, state: string])[] = [
   [/Input\/output error/, 'failing to read or write its files'],
 ]
 
-/** The codes that the server uses with such a message: insufficient privilege, internal error. */
+/**
+ * The SQLSTATEs that the server sends with a message of the operating system: insufficient privilege, internal error.
+ */
 const systemMessageCodes = new Set(['42501', 'XX000'])
 
-/** Socket errors. The second set counts only while connecting, because file operations have the same codes. */
+/**
+ * Codes of socket errors. `failedConnect` applies only while connecting, because file operations use the same codes.
+ */
 const lostSocket = new Set(['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'])
 const failedConnect = new Set(['ENOENT', 'EACCES', 'EAGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
@@ -49,7 +54,8 @@ const lostRaces = new Set(['40001', '40P01'])
 type DriverError = Error & { code?: string; syscall?: string }
 
 /**
- * Returns the state of the server that an error shows, such as `out of disk space`, or undefined if it shows no outage.
+ * Returns the state of the server that an error shows, such as `out of disk space`. Returns undefined if the error
+ * shows no outage.
  */
 export function outageOf(error: unknown): string | undefined {
   const cause = sourceOf(error)
@@ -62,28 +68,32 @@ export function outageOf(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? outages.find(([state]) => code.startsWith(state))?.[1] : undefined
 }
 
-/** Returns true if the state of the connection is unknown, because it ended or did not respond. */
+/** Returns true if the connection ended or did not respond, so that its state is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   return outageOf(error) === 'not reachable'
 }
 
-/** A deadlock or a serialization failure: the transaction can be repeated at once. */
+/** Returns true for a deadlock or a serialization failure. The transaction can be repeated at once. */
 export function isLostRace(error: unknown): boolean {
   return lostRaces.has(codeOf(error))
 }
 
-/** A statement exceeded its time limit. It may do so each time, so repeat it a limited number of times. */
+/**
+ * Returns true if a statement exceeded its time limit. It may exceed the limit again, so the number of repetitions must
+ * be limited.
+ */
 export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error) === statementTimeout
 }
 
-/** The transaction failed because of other transactions or its own duration, while the server works. */
+/** Returns true if the server works, but the transaction failed because of other transactions or its own duration. */
 export function isContention(error: unknown): boolean {
   return isLostRace(error) || isStatementTimeout(error) || codeOf(error) === lockTimeout
 }
 
 /**
- * Returns true if the same work can succeed later without a change: an outage, contention, or an overloaded process.
+ * Returns true if the same work can succeed later without a change. The cause is an outage, contention, or an
+ * overloaded process.
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof Problem) return isTransientCode(error.code)
@@ -91,8 +101,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * Turns a transient error into the problem that callers receive, with a time to wait. Any other error is returned as it
- * is.
+ * Turns a transient error into the problem that callers receive, with a time to wait. Returns any other error
+ * unchanged.
  */
 export function asProblem(error: unknown): unknown {
   if (error instanceof Problem) return error
@@ -120,7 +130,7 @@ function codeOf(error: unknown): string {
   return (sourceOf(error) as { code?: string } | undefined)?.code ?? ''
 }
 
-/** Returns the driver's error behind a problem. */
+/** Returns the error of the driver that caused a problem. */
 function sourceOf(error: unknown): unknown {
   return error instanceof Problem ? error.cause : error
 }

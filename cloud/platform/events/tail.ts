@@ -5,18 +5,18 @@ import { eventsDeleted } from './position.ts'
 import { type EventRow, list } from './store.ts'
 
 /** An event with its size. All streams share the same object, so that each representation is computed once. */
-export type Message = EventRow & { /** How much there is to remember. */ characters: number }
+export type Message = EventRow & { /** The size of the event in memory. */ characters: number }
 
-/** How many events a stream reads and checks at a time. */
+/** The maximum number of events that a stream reads and checks at a time. */
 const pageSize = 100
-/** The limits for the newest events that the streams of a tenant share in memory. */
+/** The limits for the newest events that are kept in memory for all streams of a tenant. */
 const keptMessages = 2_000
 const keptCharacters = 4 * 1024 * 1024
 
 type Options = {
   database: Database
   log: Log
-  /** Limits the streams that read pages from the table. */
+  /** Limits how many streams read pages from the table at the same time. */
   reads: Semaphore
   tenantId: string
   /** The position after which the tail starts. */
@@ -24,13 +24,14 @@ type Options = {
 }
 
 /**
- * `Tail` holds the newest events of a tenant, which are read once for all its streams in this process. A stream that is
- * further behind reads pages from the table until it has caught up, so a slow stream uses no memory.
+ * `Tail` holds the newest events of a tenant in memory. They are read once for all streams of the tenant in this
+ * process. A stream at an older position reads pages from the table until it reaches the tail, so a slow stream uses no
+ * memory.
  */
 export class Tail {
   readonly #options: Options
   readonly #waiting = new Set<() => void>()
-  /** Without gaps; the last one is the newest. */
+  /** The newest events, oldest first, without gaps. */
   #messages: Message[] = []
   #newest: number
   #looking = false
@@ -41,7 +42,7 @@ export class Tail {
     this.#newest = options.newest
   }
 
-  /** Returns the events after a position, without gaps; empty if there are none. */
+  /** Returns the events after a position, without gaps. The list is empty if there are none. */
   async after(position: number): Promise<readonly Message[]> {
     const remembered = this.#cached(position)
     if (remembered !== undefined) return remembered
@@ -50,7 +51,7 @@ export class Tail {
     return messages
   }
 
-  /** Reads new events. Calls during a read cause one more read. */
+  /** Reads new events. Any number of calls during a read cause one further read. */
   async refresh(): Promise<void> {
     this.#again = true
     if (this.#looking) return
@@ -69,7 +70,7 @@ export class Tail {
     }
   }
 
-  /** Waits until there is an event after the position, the time is over, or the signal aborts. */
+  /** Waits until an event after the position exists, the time is over, or the signal aborts. */
   async wait(position: number, { signal, ms }: { signal: AbortSignal; ms: number }): Promise<void> {
     if (position < this.#newest || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -105,7 +106,7 @@ export class Tail {
   }
 }
 
-/** Positions have no gaps. A gap means that events were deleted. */
+/** Returns true if the messages directly follow the position. A gap means that events were deleted. */
 function follows(messages: readonly Message[], position: number): boolean {
   return messages.every((message, index) => message.position === position + 1 + index)
 }

@@ -1,4 +1,7 @@
-/** A filter as plain data. Names are separated by `/`; `at` is the column (from 1) in the text of the filter. */
+/**
+ * The types of a parsed filter. The parts of a name are separated by `/`. `at` is the column in the text of the filter,
+ * starting at 1.
+ */
 
 export const comparisons = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const
 export type Comparison = (typeof comparisons)[number]
@@ -6,14 +9,16 @@ export type Comparison = (typeof comparisons)[number]
 export const textFunctions = ['contains', 'startswith', 'endswith'] as const
 export type TextFunction = (typeof textFunctions)[number]
 
-/** Inside `any`, a name is relative to the element. An empty name is the element itself. */
+/** The name of a property. Inside `any`, a name is relative to the element, and an empty name is the element itself. */
 export type Path = { readonly name: string; readonly at: number }
 
 export type TextLiteral = { readonly kind: 'text'; readonly value: string; readonly at: number }
 
 export type Literal =
   | TextLiteral
-  /** As it was written, because a floating-point number would lose digits. The database parses it exactly. */
+  /**
+   * The number as it was written, because a floating-point number would lose digits. The database parses it exactly.
+   */
   | { readonly kind: 'number'; readonly value: string; readonly at: number }
   | { readonly kind: 'boolean'; readonly value: boolean; readonly at: number }
   | { readonly kind: 'null'; readonly at: number }
@@ -41,7 +46,10 @@ export type Condition =
     }
   | AnyElement
 
-/** At least one element of an array matches the condition. Without a condition, the array is not empty. */
+/**
+ * `AnyElement` is true if at least one element of an array matches the condition. Without a condition, it is true if
+ * the array is not empty.
+ */
 export type AnyElement = {
   readonly kind: 'any'
   readonly property: Path
@@ -49,22 +57,22 @@ export type AnyElement = {
 }
 
 export const filterLimits = {
-  /** Of the text, in UTF-8. */
+  /** The maximum bytes of the text of a filter, in UTF-8. */
   bytes: 4096,
-  /** Conditions in one filter. */
+  /** The maximum number of conditions in one filter. */
   terms: 64,
-  /** Parentheses, `not` and `any` inside each other. */
+  /** The maximum nesting of parentheses, `not` and `any`. */
   depth: 32,
-  /** Conditions after the filter was split into its alternatives. */
+  /** The maximum number of conditions after the filter was split into its branches. */
   branchTerms: 1024,
-  /** Characters of a number, and its exponent. */
+  /** The maximum number of characters of a number, and its largest exponent. */
   numberCharacters: 64,
   numberExponent: 300,
-  /** Properties to sort by. */
+  /** The maximum number of properties to sort by. */
   sortKeys: 8,
 } as const
 
-/** Both separators have the same meaning. */
+/** Returns a name with `/` as separator. `.` and `/` have the same meaning. */
 export function canonicalName(name: string): string {
   return name.replaceAll('.', '/')
 }
@@ -77,7 +85,7 @@ export function either(terms: readonly Expression[]): Expression {
   return joined('or', terms)
 }
 
-/** `a and (b and c)` is `a and b and c`. */
+/** Joins terms and flattens nested ones: `a and (b and c)` becomes `a and b and c`. */
 function joined(kind: 'and' | 'or', terms: readonly Expression[]): Expression {
   const [first, ...others] = terms.flatMap((term) => (term.kind === kind ? term.terms : [term]))
   if (first === undefined) throw new TypeError(`An "${kind}" has at least one term`)

@@ -26,16 +26,16 @@ export type ServerOptions = {
   forwards: Forward[]
   pages: Page[]
   authorize: Authorize
-  /** Applies the rate limit to a request without a route, by its address; returns the headers of the limit. */
+  /** Applies the rate limit of the client's address to a request without a route. Returns the headers of the limit. */
   limitUnrouted: (incoming: IncomingRequest) => Record<string, string>
-  /** Called for every completed request, for logs and metrics. */
+  /** Called for every completed request. Logs and metrics use it. */
   onAnswered: (answered: CompletedRequest) => void
   /** Defined if traces are exported. */
   tracing: Tracing | undefined
   log: Log
   trustedProxies: string[]
   corsOrigins: string[]
-  /** Added to every response. */
+  /** Headers that are added to every response. */
   headers: Record<string, string>
 }
 
@@ -104,7 +104,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request.routeOptions)
     const place = { requestId: request.id, route: request.routeOptions.url }
-    // A refusal by a limit is not an error, and there are many under load: one line without a stack.
+    // A refusal because of a limit is not an error, and there are many under load. So it is logged in one line without
+    // a stack trace.
     if (problem.code === 'overloaded') options.log.warn({ ...place, reason: problem.message }, 'refused: overloaded')
     else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
@@ -119,8 +120,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 /**
- * While the server stops, each response is the last one on its connection. A connection that stays open would delay the
- * stop.
+ * Closes each connection after its response while the server stops. A connection that stays open would delay the stop.
  */
 function closeAnsweredConnections(app: FastifyInstance): void {
   let stops = false
@@ -133,7 +133,7 @@ function closeAnsweredConnections(app: FastifyInstance): void {
   })
 }
 
-/** Every prefix is also served below `/v1`, as existing clients use it. */
+/** Removes the prefix `/v1` from a URL. Every path is also served below `/v1`, because existing clients use it. */
 function withoutAlias(url: string): string {
   return /^\/v1\/(?:[a-z-]+\/v\d|oauth\/token(?:$|\?))/.test(url) ? url.slice(3) : url
 }
@@ -192,14 +192,17 @@ function requireReasonableSize(request: FastifyRequest): void {
   }
   let bytes = 0
   for (const text of request.raw.rawHeaders) bytes += text.length
-  // A token that is too long is an invalid token: the front reports it.
+  // A token that is too long is an invalid token, and the front reports it.
   const token = request.headers.authorization?.length ?? 0
   if (bytes - token > limits.headerBytes) {
     throw new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
   }
 }
 
-/** Headers with one value. Node uses the first of several values; a proxy may have used another one. */
+/**
+ * Headers that a request may contain only once. Node uses the first of several values, but a proxy may have used
+ * another one.
+ */
 const singleHeaders = ['host', 'authorization', 'content-type']
 
 function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
@@ -282,12 +285,14 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
   return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
-/** Limits the buffer in bytes, because chunks can have any size. A slow reader pauses the source. */
+/**
+ * Creates a stream whose buffer is limited in bytes, because chunks can have any size. A slow reader pauses the source.
+ */
 function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: false, highWaterMark: limits.streamBytes })
 }
 
-/** Requests without a route are answered before their body is read, so its type and content do not matter. */
+/** Answers requests without a route. The body is not read, so its type and content do not matter. */
 function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: ServerOptions['limitUnrouted']): void {
   const refuse = (request: FastifyRequest, reply: FastifyReply): never => {
     reply.headers(limitUnrouted(incomingRequestOf(request)))
@@ -305,7 +310,7 @@ function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: S
   )
 }
 
-/** Responds to bytes that the HTTP parser refused, before there is a request. */
+/** Responds to bytes that the HTTP parser refused. No request exists at this point. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

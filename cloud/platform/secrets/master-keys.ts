@@ -7,27 +7,27 @@ import type { Transit } from './transit.ts'
 export type Place = 'Vault' | 'environment' | 'file'
 
 export type MasterKeyPlaces = {
-  /** A file with keys. It is created if no other place is set. */
+  /** The path of the key file. The file is created if the keys come neither from the environment nor from Vault. */
   file: string
-  /** Keys of the environment, the newest first. */
+  /** The keys from the environment, newest first. */
   given: readonly string[]
   transit: Transit | undefined
 }
 
-/** The row of a master key: its id and, with Vault, its ciphertext by the transit key. */
+/** The row of a master key: its id and, with Vault, the key encrypted with the transit key. */
 export type MasterKeyRow = { id: string; transitText: string | null }
 
 type HeldKey = { key: KeyObject; wrapping: KeyObject; place: Place }
 
 /**
- * `MasterKeys` are the master keys that this process holds. They only wrap other keys, so a rotation does not touch
- * sealed values. The id of a key is derived from it and does not reveal it.
+ * `MasterKeys` holds the master keys of this process. Master keys only wrap other keys, so a rotation does not change
+ * sealed values. The id of a key is derived from the key and does not reveal it.
  */
 export class MasterKeys {
   readonly place: Place
   readonly #places: MasterKeyPlaces
   readonly #held = new Map<string, HeldKey>()
-  /** The ids of the keys in the configured place, if that place can list them. */
+  /** The id of the newest key in the file or the environment. Undefined with Vault. */
   #newest: string | undefined
 
   private constructor(places: MasterKeyPlaces) {
@@ -35,7 +35,7 @@ export class MasterKeys {
     this.place = places.transit !== undefined ? 'Vault' : places.given.length > 0 ? 'environment' : 'file'
   }
 
-  /** Reads the existing keys. Creates none. */
+  /** Reads the existing keys and creates none. */
   static async open(places: MasterKeyPlaces): Promise<MasterKeys> {
     const keys = new MasterKeys(places)
     await keys.#read()
@@ -46,7 +46,9 @@ export class MasterKeys {
     return [...this.#held.keys()]
   }
 
-  /** The newest key of the file or the environment. For Vault, the database stores which one it is. */
+  /**
+   * The id of the newest key in the file or the environment. With Vault, the database stores which key is the newest.
+   */
   get newest(): string | undefined {
     return this.#newest
   }
@@ -67,7 +69,7 @@ export class MasterKeys {
     if (!this.#held.has(id)) throw new StartError(missingKeyMessage(id, row?.transitText != null))
   }
 
-  /** The key to start with. The first key is created, unless the operator sets it. */
+  /** Returns the key for the first start. The key is created, unless the operator has set one. */
   async first(): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()
     if (this.#newest === undefined) {
@@ -78,8 +80,8 @@ export class MasterKeys {
   }
 
   /**
-   * Returns a master key other than `present`. If the file has no newer key, a new key is added before all others. In
-   * the environment, the operator must set the new key. With Vault, a new key is created.
+   * Returns a master key other than `present`. If the file has no newer key, a new key is added at its start. In the
+   * environment, the operator must set the new key. With Vault, a new key is created.
    */
   async next(present: string | undefined): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()
@@ -130,7 +132,7 @@ export class MasterKeys {
     return keyOf(decrypt(this.#get(id).wrapping, wrapped, Buffer.from(`${id} ${belongsTo}`)))
   }
 
-  /** The key itself, as older installations used it before there were wrapped keys. */
+  /** Returns the unwrapped master key. Older installations used it directly, before there were wrapped keys. */
   bare(id: string): KeyObject {
     return this.#get(id).key
   }

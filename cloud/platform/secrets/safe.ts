@@ -15,14 +15,14 @@ const cachedKeys = 10_000
 type Parts = { database: Database; masterKeys: MasterKeys }
 
 /**
- * `Safe` seals the secrets of services: AES-256-GCM with a data key of the tenant, which is stored wrapped by the
- * master key. A value is bound to its tenant and its owner, so that it cannot be moved. It names its key, so that keys
- * can be rotated during operation.
+ * `Safe` seals the secrets of services with AES-256-GCM and a data key of the tenant. The database stores the data key
+ * wrapped by the master key. A sealed value is bound to its tenant and its owner, so that it cannot be moved to another
+ * row. It contains the id of its key, so that keys can be rotated during operation.
  */
 export class Safe {
   readonly #database: Database
   readonly #masterKeys: MasterKeys
-  /** By id. An id is never reused for another key, even if its transaction rolls back. */
+  /** The unwrapped keys by id. An id is never reused for another key, even if its transaction rolls back. */
   readonly #keys = new LruMap<KeyObject>(cachedKeys)
 
   constructor({ database, masterKeys }: Parts) {
@@ -30,14 +30,17 @@ export class Safe {
     this.#masterKeys = masterKeys
   }
 
-  /** Seals in the transaction that stores the value. The key cannot be retired before it ends. */
+  /** Seals a value in the transaction that stores it. The key cannot be retired before this transaction ends. */
   async seal(tx: Transaction, plain: Uint8Array | string, belongsTo: string): Promise<Buffer> {
     const row = (await store.holdNewestDataKey(tx)) ?? (await this.#make(tx, 1))
     const header = headerOf(row.id)
     return Buffer.concat([header, encrypt(await this.#unwrapped(tx, row), plain, associated(header, tx, belongsTo))])
   }
 
-  /** Overwrite the result after use. Inside a transaction, pass that transaction. */
+  /**
+   * Returns the plain value. The caller must overwrite it after use. Inside a transaction, `where` must be that
+   * transaction.
+   */
   async open(where: Scope | Handle, sealed: Uint8Array, belongsTo: string): Promise<Buffer> {
     const keyId = keyIdOf(sealed)
     if (keyId === undefined) throw new Error('Not a value that was sealed for a tenant')
@@ -46,7 +49,7 @@ export class Safe {
     return decrypt(key, sealed.subarray(1 + idBytes), associated(header, where, belongsTo))
   }
 
-  /** Reseals a value with the newest key. Returns undefined if it has that key already. */
+  /** Seals a value again with the newest key. Returns undefined if the newest key already seals it. */
   async sealAgain(tx: Transaction, sealed: Uint8Array, belongsTo: string): Promise<Buffer | undefined> {
     const newest = await store.holdNewestDataKey(tx)
     if (newest === undefined || newest.id === keyIdOf(sealed)) return undefined
@@ -58,12 +61,15 @@ export class Safe {
     }
   }
 
-  /** Creates a new data key, which seals from now on. */
+  /** Creates a new data key. New values are sealed with it from now on. */
   async renew(tx: Transaction): Promise<store.DataKeyRow> {
     return this.#make(tx, await store.nextDataKeyVersion(tx))
   }
 
-  /** If two processes create the same version at the same time, one succeeds and both use its key. */
+  /**
+   * Creates a version of the data key. If two processes create the same version at the same time, one succeeds and both
+   * use its key.
+   */
   async #make(tx: Transaction, version: number): Promise<store.DataKeyRow> {
     const masterKeyId = await store.holdCurrentMasterKey(tx)
     await this.#masterKeys.find(masterKeyId, () => store.listMasterKeys(tx.reference))
@@ -97,19 +103,19 @@ export class Safe {
   }
 }
 
-/** The associated data of a wrapped data key. */
+/** Returns the associated data of a wrapped data key. */
 export function wrappedFor(tenantId: string, keyId: string): string {
   return `data key ${tenantId} ${keyId}`
 }
 
-/** The id of the data key that sealed a value, or undefined if it is not a sealed value. */
+/** Returns the id of the data key that sealed a value, or undefined if the value is not sealed. */
 export function keyIdOf(sealed: Uint8Array): string | undefined {
   if (sealed[0] !== format || sealed.length < 1 + idBytes) return undefined
   const hex = Buffer.from(sealed.subarray(1, 1 + idBytes)).toString('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** The first bytes of every value that this key sealed. */
+/** Returns the first bytes of every value that this key sealed. */
 export function headerOf(keyId: string): Buffer {
   return Buffer.concat([Buffer.of(format), Buffer.from(keyId.replaceAll('-', ''), 'hex')])
 }

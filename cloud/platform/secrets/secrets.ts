@@ -11,20 +11,20 @@ const firstFormat = 1
 const format = 2
 const headerBytes = 5
 const pollMs = 5_000
-/** A shorter code would be too easy to guess. */
+/** The minimum length of a message authentication code, in bytes. A shorter code would be too easy to guess. */
 const shortestMac = 16
 
 type Version = { version: number; activeFromMs: number; key: KeyObject; purposes: Map<string, KeyObject> }
 
 /**
- * `Secrets` are the secrets of the platform itself, which belong to no tenant. They seal signing keys, and authenticate
- * calls between processes and the head of the audit chain. Its keys have versions. All processes know a new version for
- * a while before the first one uses it, and each accepts older versions.
+ * `Secrets` holds the keys of the platform itself, which belong to no tenant. They seal signing keys, and authenticate
+ * calls between processes and the head of the audit chain. The keys have versions. All processes receive a new version
+ * some time before the first process uses it. Every process accepts older versions.
  */
 export class Secrets {
   readonly #masterKeys: MasterKeys | undefined
   #database: Database | undefined
-  /** The oldest first. */
+  /** The versions of the platform key, oldest first. */
   #versions: Version[]
 
   constructor(versions: readonly { version: number; activeFrom: Date; key: KeyObject }[], masterKeys?: MasterKeys) {
@@ -32,7 +32,9 @@ export class Secrets {
     this.#masterKeys = masterKeys
   }
 
-  /** Seals with the newest key. A process that does not have it yet reads it from the database. */
+  /**
+   * Seals a value with the newest key. A process without this key reads it from the database when it opens the value.
+   */
   seal(plain: Uint8Array | string, belongsTo: string): Buffer {
     const { version, purposes, key } = this.#newest()
     const header = headerOf(version)
@@ -55,7 +57,10 @@ export class Secrets {
     return macOf(this.#current(), purpose, message)
   }
 
-  /** Returns true if a process of this installation created the code, or its prefix, with a valid key. */
+  /**
+   * Returns true if a process of this installation created the code with a valid key. The code can be truncated to a
+   * prefix.
+   */
   isMac(purpose: string, message: Uint8Array | string, given: Uint8Array): boolean {
     if (given.length < shortestMac) return false
     return this.#versions.some((version) => {
@@ -63,20 +68,23 @@ export class Secrets {
     })
   }
 
-  /** The key of a purpose, with its version. */
+  /** Returns the current key of a purpose, with its version. */
   keyFor(purpose: string): { version: number; key: KeyObject } {
     const current = this.#current()
     return { version: current.version, key: keyFor(current, purpose) }
   }
 
-  /** Only cached versions are used, so that an invented version does not cause a read. */
+  /**
+   * Returns the key of a purpose in one version. It uses only cached versions, so that a forged version number does not
+   * cause a read.
+   */
   keyOfVersion(purpose: string, version: number): KeyObject {
     const known = this.#versions.find((other) => other.version === version)
     if (known === undefined) throw new Error('The platform key does not exist')
     return keyFor(known, purpose)
   }
 
-  /** Polls the database for new keys. Returns a function that stops it. */
+  /** Polls the database for new keys until `stop` is called. */
   follow({ database, log }: { database: Database; log: Log }): { stop(): void; refresh(): void } {
     this.#database = database
     const refresh = () => {
@@ -112,7 +120,10 @@ export class Secrets {
     return found
   }
 
-  /** The newest active version by the local clock, or the oldest one if the clock is slow. */
+  /**
+   * Returns the newest version that is active by the local clock. If the clock is slow and no version is active, it
+   * returns the oldest one.
+   */
   #current(): Version {
     const now = Date.now()
     return this.#versions.findLast(({ activeFromMs }) => activeFromMs <= now) ?? this.#newest(0)
@@ -130,12 +141,12 @@ export function createSecrets(key: Buffer): Secrets {
   return new Secrets([{ version: 1, activeFrom: new Date(0), key: keyOf(Buffer.from(key)) }])
 }
 
-/** The associated data of a wrapped platform key. */
+/** Returns the associated data of a wrapped platform key. */
 export function wrappedFor(version: number): string {
   return `platform key ${version}`
 }
 
-/** The version of the platform key that sealed a value. */
+/** Returns the version of the platform key that sealed a value. */
 export function versionOfSealed(sealed: Uint8Array): number | undefined {
   if (sealed[0] === firstFormat) return 1
   if (sealed[0] !== format || sealed.length < headerBytes) return undefined

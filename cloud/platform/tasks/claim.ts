@@ -6,8 +6,8 @@ import * as store from './store.ts'
 import type { TaskKind } from './task.ts'
 
 /**
- * Periodic tasks are short, and other work waits for them. Ordinary tasks can take hours. Each lane has its own
- * capacity, so that neither delays the other.
+ * `Lane` separates short and long tasks. Periodic tasks are short, and other work waits for them. Ordinary tasks can
+ * take hours. Each lane has its own capacity, so that neither delays the other.
  */
 export type Lane = 'periodic' | 'ordinary'
 
@@ -24,19 +24,22 @@ type Search = {
   /** Periodic kinds to claim, whether they are due or not. */
   woken: readonly string[]
   capacity: Capacity
-  /** When a periodic kind last had no pending work. It is not checked again before its interval is over. */
+  /**
+   * The time at which each periodic kind last had no pending work. Such a kind is not checked again before its interval
+   * ends.
+   */
   idleSince: Map<string, number>
-  /** The time to use instead of the current one, so that tests can run future tasks. */
+  /** Replaces the current time, so that tests can run future tasks. */
   at: Date | null
 }
 
 export type ClaimedWork = {
   tasks: store.ClaimedTask[]
-  /** More tasks may be due, for which there was no capacity. */
+  /** True if more tasks may be due than the capacity allowed to claim. */
   hasMore: boolean
-  /** The time until the next task, lease or schedule is due, if it is known. */
+  /** The time until the next task or schedule is due, or the next lease expires. Undefined if it is not known. */
   nextInMs: number | undefined
-  /** Another process runs a periodic task of the tenant. */
+  /** True if another process runs a periodic task of the tenant. */
   periodicElsewhere: boolean
 }
 
@@ -44,7 +47,7 @@ export function laneOf(kind: TaskKind): Lane {
   return kind.periodic === undefined ? 'ordinary' : 'periodic'
 }
 
-/** Claims due tasks of one tenant, within the capacity. If nothing is due, it costs one read. */
+/** Claims due tasks of one tenant, up to the capacity. If no task is due, it sends one read only. */
 export async function claimWork(database: Database, search: Search): Promise<ClaimedWork> {
   const { tenantId, kinds, at } = search
   const upcoming = await database.read({ tenantId }, async (handle) =>
@@ -114,7 +117,8 @@ async function claimWoken(
 ) {
   const leaseMs = longestLeaseMs(woken, kinds)
   const claimed = await store.claimPeriodic(tx, { kinds: [...woken], key: periodicKey, leaseId, leaseMs })
-  // The other kinds run in another process at the moment. This makes them due, so that they run again afterwards.
+  // The kinds that could not be claimed run in another process at the moment. They become due now, so that they run
+  // again afterwards.
   const missed = woken.filter((kind) => !claimed.some((task) => task.kind === kind))
   if (missed.length > 0) {
     await store.forwardPeriodic(tx, { ids: missed.map(() => v7()), kinds: missed, key: periodicKey })
@@ -139,14 +143,17 @@ async function claimAbandoned(
   return { tasks, hasMore }
 }
 
-/** The lease for a claim of several kinds. The first renewal sets the lease of each kind. */
+/**
+ * Returns the longest lease of several kinds, because one claim has one lease. The first renewal sets the lease of each
+ * kind.
+ */
 function longestLeaseMs(names: readonly string[], kinds: Search['kinds']): number {
   return Math.max(0, ...names.map((name) => leaseMsOf(kinds.get(name) ?? {})))
 }
 
 /**
- * Creates a task for each schedule that is due, and moves the schedule to its next time, in one transaction. So each
- * time has one run, however many processes look. Several missed times have one run together.
+ * Creates a task for each due schedule and sets the next time of the schedule, in one transaction. So each time has one
+ * run, even if several processes check the schedules. Several missed times cause only one run.
  */
 async function fireSchedules(tx: Transaction, at: Date | null): Promise<string[]> {
   const due = await store.lockDueSchedules(tx, { at, limit: schedulesAtOnce })

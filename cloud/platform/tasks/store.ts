@@ -3,8 +3,8 @@ import { jsonText } from '../database/json.ts'
 import { statement } from '../database/statement.ts'
 
 /**
- * `runAt: null` is the current time of the database. The database truncates it to milliseconds instead of rounding, so
- * that the task is due at once.
+ * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
+ * milliseconds and not rounded, so that the task is due at once.
  */
 export type NewTask = { id: string; kind: string; key: string; payload: unknown; runAt: Date | null }
 
@@ -42,8 +42,8 @@ export type ScheduleRow = {
 }
 
 /**
- * The current time, unless a test passes another time. It is a sub-select, because with row-level security a bare
- * `coalesce` cannot use the index.
+ * Returns SQL for the current time, unless a test passes another time. It is a sub-select, because with row-level
+ * security a plain `coalesce` cannot use the index.
  */
 function timeOrNow(parameter: string): string {
   return `(select coalesce(${parameter}::timestamptz, now()))`
@@ -64,7 +64,10 @@ const putTasksStatement = statement<{ id: string }>(
    returning id`,
 )
 
-/** Inserts tasks. A waiting task with the same kind and key gets the earlier time and the new payload instead. */
+/**
+ * Inserts tasks. If a task with the same kind and key already waits, it gets the earlier time and the new payload
+ * instead.
+ */
 export async function putTasks(tx: Transaction, tasks: readonly NewTask[]): Promise<string[]> {
   const rows = await tx.rows(
     putTasksStatement,
@@ -115,8 +118,8 @@ const nextStatement = statement<Upcoming>(
 )
 
 /**
- * Returns the next events of a tenant, soonest first: the first task of each kind, the first lease to expire, the first
- * schedule.
+ * Returns the next due times of a tenant, soonest first: the first task of each kind, the first lease to expire, the
+ * first schedule.
  */
 export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
   return handle.rows(nextStatement, kinds, at)
@@ -136,7 +139,10 @@ const claimDueStatement = statement<ClaimedTask>(
    ${claimed}`,
 )
 
-/** The lease id is created here, because a distributed database accepts no random values in an update. */
+/**
+ * `Lease` is the lease of a claim. The application creates its id, because a distributed database accepts no random
+ * values in an update.
+ */
 export type Lease = { leaseId: string; leaseMs: number }
 
 type DueClaim = Lease & { kind: string; limit: number; at: Date | null }
@@ -158,7 +164,8 @@ const claimPeriodicStatement = statement<ClaimedTask>(
 )
 
 /**
- * Claims periodic tasks that were woken, whether they are due or not. One statement replaces two: make due, then claim.
+ * Claims woken periodic tasks, also before they are due. One statement replaces two, which would make them due and then
+ * claim them.
  */
 export function claimPeriodic(
   tx: Transaction,
@@ -196,7 +203,7 @@ const endStatement = statement(
   `delete from jobs where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
 )
 
-/** Deletes the task. Returns false if another worker holds the lease now. */
+/** Deletes a task that has ended. Returns false if another worker holds the lease now. */
 export async function end(tx: Handle, task: { id: string; leaseId: string }): Promise<boolean> {
   return (await tx.run(endStatement, task.id, task.leaseId)) === 1
 }
@@ -212,8 +219,8 @@ const waitStatement = statement(
 export type Wait = { attempts: number; lastError: string | null; at: Date | null; inMs: number }
 
 /**
- * Inserts a task again that was deleted by `end`. It is not an update, because a task with the same kind and key may
- * have been enqueued meanwhile. Then that task runs for both.
+ * Inserts a task again that `end` has deleted. An update is not possible, because a task with the same kind and key may
+ * have been enqueued meanwhile. In this case that task runs for both.
  */
 export async function wait(tx: Handle, task: ClaimedTask, { attempts, lastError, at, inMs }: Wait): Promise<void> {
   const { id, kind, key, payload, createdAt } = task
@@ -277,7 +284,7 @@ export function pruneRequests(handle: Handle, { olderThanMs, limit }: { olderTha
   return handle.run(pruneRequestsStatement, olderThanMs, limit)
 }
 
-/** Yields a row if there is anything to prune. */
+/** Returns a row if there are rows to prune. */
 export const pruneable = statement(
   `select 1 as one from (
      (select 1 from idempotent_requests

@@ -12,9 +12,9 @@ export type Task<Payload = unknown> = {
   /** Aborted when the lease is lost or the process stops. */
   readonly signal: AbortSignal
   /**
-   * Ends the task in the transaction of its effect, so that both are committed or neither. Throws `LeaseLost`, which
-   * rolls the effect back, if another worker holds the task now. If a handler does not call it, the task ends after
-   * `run`, and its effect may happen twice after a crash.
+   * Ends the task in the transaction of its effect, so that both are committed or neither. If another worker holds the
+   * task now, it throws `LeaseLost`, which rolls the effect back. If a handler does not call `complete`, the task ends
+   * after `run`, and its effect may happen twice after a crash.
    */
   complete(tx: Transaction, next?: RunAgain): Promise<void>
 }
@@ -23,33 +23,35 @@ export type Task<Payload = unknown> = {
 export type RunAgain = { runAgainAt: Date }
 
 /**
- * A task that every tenant always has. It runs when the topic is signalled in a committed transaction. It also runs at
- * an interval, in case a process died between commit and run.
+ * `Periodic` describes a task that every tenant always has. The task runs when the topic is signalled in a committed
+ * transaction. It also runs at an interval, in case a process died between commit and run.
  */
 export type Periodic = {
   everyMs: number
   /** The topic of `tx.signal` that makes the task due at once. */
   wakeOn?: string
-  /** The shortest time between two runs that a signal starts. A pause makes batches larger and cheaper. */
+  /** The shortest time between two runs that a signal starts. A longer pause makes batches larger and cheaper. */
   minPauseMs?: number
-  /** Yields a row when there is work. A tenant without work has no run. */
+  /** A statement that returns a row if the tenant has work. The task does not run for a tenant without work. */
   pending?: Statement
 }
 
 export type TaskKind<Payload = unknown> = {
   run(task: Task<Payload>): Promise<undefined | RunAgain> | Promise<void>
-  /** After this many attempts the task is `failed` and stays visible. Periodic tasks are always tried again. */
+  /**
+   * After this many failed attempts the task has the state `failed` and is kept. Periodic tasks are always tried again.
+   */
   maxAttempts?: number
-  /** How long a lease lasts without renewal, so how long the task of a dead worker waits. */
+  /** How long a lease lasts without renewal. If a worker dies, its task waits for this time. */
   leaseMs?: number
-  /** The pause after a failed attempt; by default exponential with jitter. */
+  /** Returns the pause after a failed attempt. The default is exponential with jitter. */
   retryMs?(attempt: number): number
   periodic?: Periodic
 }
 
 export type TaskKinds = Record<string, TaskKind>
 
-/** Another worker holds the task now, so the transaction of this worker must roll back. */
+/** `LeaseLost` means that another worker holds the task now. The transaction of this worker must roll back. */
 export class LeaseLost extends Error {
   constructor(taskId: string) {
     super(`The lease of task ${taskId} was lost to another worker`)

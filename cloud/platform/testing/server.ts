@@ -14,7 +14,10 @@ import { openSecrets } from '../secrets/opening.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { deleteTenant, findTenant } from '../tenants/tenants.ts'
 
-/** The same in all tests, so that databases cloned from one template can be opened. */
+/**
+ * The master key of all tests. It is always the same, so that a test can open any database that was cloned from the
+ * template.
+ */
 export const testMasterKey = createHash('sha256').update('master key of the test kit').digest('base64')
 
 const testMasterKeys = await MasterKeys.open({
@@ -23,7 +26,7 @@ const testMasterKeys = await MasterKeys.open({
   transit: undefined,
 })
 
-/** The parts of a process of an installation, with its master key in a file if one is given. */
+/** Opens the master keys and the secrets of a process. If `file` is given, the master key is read from this file. */
 export async function keysFor(owner: Address, file?: string): Promise<{ masterKeys: MasterKeys; secrets: Secrets }> {
   const masterKeys =
     file === undefined ? testMasterKeys : await MasterKeys.open({ file, given: [], transit: undefined })
@@ -35,7 +38,7 @@ export async function keysFor(owner: Address, file?: string): Promise<{ masterKe
   }
 }
 
-/** Settings of a server for tests. Its data need not survive, so it does not wait for the disk. */
+/** Settings of a server for tests. The server does not wait for the disk, because its data need not survive a crash. */
 const quick = {
   fsync: false,
   synchronous_commit: false,
@@ -53,7 +56,7 @@ export type TestDatabase = {
   server: Server
   /** True if other tests use the database too, with their own tenants. */
   shared: boolean
-  /** Removes what was created: the tenants, or the whole database. */
+  /** Removes the created tenants or the whole database. */
   leave(tenants: string[]): Promise<void>
 }
 
@@ -74,13 +77,13 @@ export async function startTestServer(): Promise<{ address: Parts; stop(): Promi
 
 let ownServer: ReturnType<typeof startTestServer> | undefined
 
-// A test file that runs alone stops its own server. Hooks run in the order of their registration: this one comes after
-// the hooks of the test file, which still need the server.
+// A test file that runs alone stops its own server. Hooks run in the order of their registration. This hook is
+// registered after the hooks of the test file, which still need the server.
 if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_SERVER === undefined) {
   setImmediate(() => after(async () => (await ownServer)?.stop()))
 }
 
-/** The server of this run, or a separate one if a test file runs alone. */
+/** Returns the address of the server of this test run. If a test file runs alone, it starts a separate server. */
 async function serverAddress(): Promise<Parts> {
   const given = process.env.MILLWRIGHT_TEST_SERVER
   if (given !== undefined) return JSON.parse(given)
@@ -91,8 +94,9 @@ async function serverAddress(): Promise<Parts> {
 const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }
 
 /**
- * A database for a hub. Cloning the migrated template takes longer than most tests, so the hubs of a process share one.
- * `own` is for tests that reach beyond their tenant. A given database is shared by all tests.
+ * Returns a database for a hub. Cloning the migrated template takes longer than most tests, so the hubs of a process
+ * share one database. `own` is for tests that use more than their own tenant. If the environment names a database, all
+ * tests share it.
  */
 export async function testDatabase({ own = false }: { own?: boolean } = {}): Promise<TestDatabase> {
   const url = process.env.MILLWRIGHT_TEST_DATABASE_URL
@@ -105,7 +109,10 @@ export async function testDatabase({ own = false }: { own?: boolean } = {}): Pro
 
 let processDatabase: Promise<TestDatabase> | undefined
 
-/** No background task runs for a suspended tenant. Its rows are deleted with the database. */
+/**
+ * A statement that suspends tenants, so that no background task runs for them. Their rows are deleted with the
+ * database.
+ */
 const suspend = `update tenants set state = 'suspended' where name = any($1)`
 
 async function cloneTemplate(): Promise<TestDatabase> {

@@ -4,8 +4,8 @@ import { escapedPointer, isObject, outOfBounds } from '../plain-object.ts'
 import { LinearPattern, PatternError } from './pattern.ts'
 
 /**
- * Limits for the schemas of tenants. `expandedSize` counts subschemas with references expanded, for documents of
- * `documentDepth` levels.
+ * Limits for the schemas of tenants. `expandedSize` limits the number of subschemas after references are expanded, for
+ * documents with `documentDepth` levels.
  */
 export const schemaLimits = {
   bytes: 256 * 1024,
@@ -22,7 +22,7 @@ const drafts: Readonly<Record<string, '2019-09' | '2020-12'>> = {
 
 /** A schema of the product that uploaded schemas can refer to. */
 export type BaseSchema = {
-  /** The name that references to it get. */
+  /** The name of the base schema in the references of a compiled schema. */
   id: string
   schema: JsonSchema
   /** Other ids of the schema. */
@@ -37,9 +37,9 @@ export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
 }
 
 /**
- * Checks an uploaded schema, which is not trusted: it may be huge, refer to the network, or be designed to take very
- * long. Returns the schema to compile, in which every reference stays inside it or goes to the base schema. Throws
- * `invalid_schema` with the reason otherwise. The compiler checks whether it is a valid schema.
+ * Checks an uploaded schema. The schema is not trusted: it may be huge, refer to the network, or be designed to take
+ * very long. Returns the schema to compile. Each of its references points to a part of the schema or to the base
+ * schema. Otherwise throws `invalid_schema` with the reason. The compiler checks later whether it is a valid schema.
  */
 export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   const large = outOfBounds(schema, {
@@ -84,7 +84,8 @@ const holdsSchemas = {
 } as const
 
 /**
- * All subschemas, starting with the schema itself. Other values (an example, a default) are data and are not checked.
+ * Returns all subschemas, starting with the schema itself. Other values, such as an example or a default, are data and
+ * are not checked.
  */
 export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[] {
   const at = (value: unknown, ...path: string[]): Place[] =>
@@ -104,7 +105,7 @@ export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[]
 }
 
 function checkPlace({ schema, pointer }: Place): void {
-  // An asynchronous validator returns a promise, which would count as valid.
+  // With `$async`, the validator returns a promise, which would count as valid.
   if ('$async' in schema) throw refused(`${pointer}/$async`, 'is not a keyword of JSON Schema')
   if ('$id' in schema) throw refused(`${pointer}/$id`, 'is only allowed at the top level')
   if ('$schema' in schema && pointer !== '') throw refused(`${pointer}/$schema`, 'is only allowed at the top level')
@@ -131,7 +132,10 @@ type SchemaPlaces = {
   pointers: ReadonlySet<string>
 }
 
-/** References to the base schema get its name here. All others must point to a schema inside. */
+/**
+ * Replaces references to the base schema with its name. All other references must point to a schema inside the uploaded
+ * schema.
+ */
 function keepInside({ schema, pointer }: Place, known: SchemaPlaces): void {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     if (!(keyword in schema)) continue
@@ -165,8 +169,8 @@ function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
 }
 
 /**
- * The JSON pointer of a fragment, in the form of `placesIn`. Like the compiler, it splits the fragment first and
- * decodes each part once: `a%2541` is the name `a%41`, and `a%2Fb` is the name `a/b`.
+ * Returns the JSON pointer of a fragment, in the form of `placesIn`. Like the compiler, it first splits the fragment
+ * and then decodes each part once. So `a%2541` is the name `a%41`, and `a%2Fb` is the name `a/b`.
  */
 export function pointerOf(fragment: string): string {
   return fragment

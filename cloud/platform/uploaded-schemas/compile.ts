@@ -16,7 +16,7 @@ const workerTime: SchemaTime = {
   check: { milliseconds: 250, patience: 16 },
 }
 
-/** The number of errors that are returned for one value. */
+/** The maximum number of errors that are returned for one value. */
 const returnedErrors = 200
 
 /** Returns the errors of a value. */
@@ -51,7 +51,10 @@ export const tooLongError: ErrorObject = {
   message: 'takes too long to validate with its schema',
 }
 
-/** Throws `invalid_schema` unless the schema can be used, and validates a trial value with it. */
+/**
+ * Throws `invalid_schema` if the schema cannot be used. To find out, it compiles the schema and validates a trial
+ * value.
+ */
 export function requireUsable(
   schema: JsonSchema,
   { base, trial }: { base?: BaseSchema | undefined; trial: unknown },
@@ -71,10 +74,13 @@ export function errorsIn(validate: ValidateFunction, value: unknown): readonly E
   return validate(value) ? [] : (validate.errors ?? [])
 }
 
-/** Created at first use, because it takes time and many installations have no uploaded schemas. */
+/**
+ * The validators of the meta-schemas. They are created at first use, because this takes time and many installations
+ * have no uploaded schemas.
+ */
 const metaSchemas = { '2019-09': once(() => metaSchema(Ajv2019)), '2020-12': once(() => metaSchema(Ajv2020)) } as const
 
-/** A validator of the meta-schema of a draft. */
+/** Creates a validator for the meta-schema of a draft. */
 function metaSchema(Compiler: typeof Ajv2019 | typeof Ajv2020): Ajv2019 | Ajv2020 {
   const ajv = schemaCompiler(Compiler)
   ajv.validateSchema({})
@@ -104,7 +110,7 @@ function compiledWithin(time: TimeLimit, compile: () => ValidateFunction): Valid
 
 type Beside = { meta: Ajv2019 | Ajv2020; base: BaseSchema | undefined }
 
-/** Each schema of a tenant has its own compiler, so that names in one schema do not affect another. */
+/** Compiles a schema of a tenant with its own compiler, so that names in one schema do not affect another schema. */
 function compileOwn(schema: JsonSchema, { meta, base }: Beside): ValidateFunction {
   if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: 'it' }))
   const Compiler = draftOf(schema) === '2019-09' ? Ajv2019 : Ajv2020
@@ -122,7 +128,7 @@ function compileOwn(schema: JsonSchema, { meta, base }: Beside): ValidateFunctio
 function linearPattern(source: string): LinearPattern {
   return new LinearPattern(source)
 }
-// Code that the compiler would write to a file. It is not used.
+// Ajv needs this property for code that it writes to a file. The product never writes such code.
 linearPattern.code = 'linearPattern'
 
 export function schemaCompiler(Compiler: typeof Ajv2019 | typeof Ajv2020, more: Options = {}): Ajv2019 | Ajv2020 {

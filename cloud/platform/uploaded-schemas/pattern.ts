@@ -1,8 +1,8 @@
 /**
  * Matches regular expressions of tenants in linear time. A backtracking engine takes exponential time for some
- * patterns, and no syntactic rule can find them without refusing safe ones. So a pattern is compiled to a
- * nondeterministic automaton that reads the text once, in all its states at the same time (Thompson 1968). Features
- * that such an automaton cannot support are refused: back references and lookaround.
+ * patterns, and no syntactic rule can detect them without refusing safe patterns. So a pattern is compiled to a
+ * nondeterministic automaton that reads the text once and follows all its states at the same time (Thompson 1968). Such
+ * an automaton does not support back references and lookaround, so they are refused.
  */
 
 export const patternLimits = { characters: 2048, instructions: 4000 } as const
@@ -30,7 +30,7 @@ export class LinearPattern {
   readonly #program: Instruction[]
   readonly #start: number
 
-  /** Throws `PatternError` if the text is not a pattern, is too large, or cannot be matched in linear time. */
+  /** Throws `PatternError` if the text is not a valid pattern, is too large, or cannot be matched in linear time. */
   constructor(source: string) {
     this.#source = source
     this.#program = [{ op: 'match' }]
@@ -67,7 +67,7 @@ export class LinearPattern {
     })
   }
 
-  /** The states that wait for a character, after all steps that consume none. */
+  /** Follows all steps that consume no character. Returns the states that wait for a character, or `match`. */
   #reach(states: number[], place: Place): number[] | 'match' {
     const seen = new Set<number>()
     const waiting: number[] = []
@@ -92,7 +92,7 @@ export class LinearPattern {
     return this.#program.push(instruction) - 1
   }
 
-  /** Builds from the end. Returns the state that matches the node and continues at `next`. */
+  /** Builds the automaton from its end. Returns the state that matches the node and continues at `next`. */
   #build(node: Node, next: number): number {
     switch (node.kind) {
       case 'character':
@@ -124,7 +124,7 @@ export class LinearPattern {
     for (let time = 0; time < minimum; time++) {
       const before = this.#program.length
       entry = this.#build(of, entry)
-      // A repeated empty match is an empty match.
+      // Repeating an empty match gives an empty match again, so the repetition can stop.
       if (this.#program.length === before) break
     }
     return entry
@@ -144,7 +144,7 @@ function isWord(codePoint: number | undefined): boolean {
   return codePoint !== undefined && /^\w$/u.test(String.fromCodePoint(codePoint))
 }
 
-/** The engine's parser checks first whether the text is a pattern. Here only valid patterns are parsed. */
+/** Parses a valid pattern. The parser of the JavaScript engine has already checked that the text is a pattern. */
 function parse(source: string): Node {
   if (source.length > patternLimits.characters) {
     throw new PatternError(`is longer than ${patternLimits.characters} characters`)
@@ -224,12 +224,15 @@ function parseGroup(cursor: Cursor): Node {
 
 const asciiCharacters = 128
 
-/** Tests one character or class with the engine, because it defines `\s` or `\p{Letter}`. */
+/**
+ * Creates a test for one character or class. The test uses the JavaScript engine, which defines classes such as `\s`
+ * and `\p{Letter}`.
+ */
 function characterTest(term: string): CharacterTest {
   const single = term.codePointAt(0)
   if (!'.[\\'.includes(term.charAt(0))) return (codePoint) => codePoint === single
   const expression = new RegExp(`^${term}$`, 'u')
-  // Computed at first use, because a pattern may have hundreds of classes.
+  // The results are computed at first use, because a pattern may have hundreds of classes.
   const ascii: boolean[] = []
   return (codePoint) => {
     if (codePoint >= asciiCharacters) return expression.test(String.fromCodePoint(codePoint))

@@ -49,7 +49,7 @@ const turns = new Semaphore({
 let worker: ChildProcess | undefined
 
 /**
- * Sends one request to the worker. If the worker is killed or does not respond, the request is sent once more to a new
+ * Sends one request to the worker. If the worker is killed or does not respond, the request is repeated once with a new
  * worker, because the values may not be the cause. If the worker runs out of memory, the values are the cause.
  */
 async function ask(request: WorkerRequest): Promise<WorkerResponse> {
