@@ -364,7 +364,7 @@ test('reads a device after a restart by the connection that the link reported be
     'connectivitysuite.drvinfo.v1': {
       // After the restart the link answers only when the gateway has the job.
       GetVersionInfo: async (_: Call, answer: Call) => {
-        await until(() => job === undefined || cloud.leases.has(job))
+        await until(() => job === undefined || cloud.leases.has(job) || cloud.endOf(job) !== undefined)
         answer(null, { version: { major: 3, minor: 7, patch: 4 } })
       },
     },

@@ -46,16 +46,20 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
 
 type Awaitable<Result> = Result | Promise<Result>
 
-/** Polls until the condition returns a result; the test runner ends a test whose condition never does. */
+const untilLimitMs = 120_000
+
+/** Polls until the condition returns a result. Fails after two minutes, also on a busy machine. */
 export async function until<Result>(
   condition: () => Awaitable<Result | undefined | false>,
   everyMs = 10,
 ): Promise<Result> {
-  for (;;) {
+  const deadline = performance.now() + untilLimitMs
+  while (performance.now() < deadline) {
     const result = await condition()
     if (result !== undefined && result !== false) return result
     await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
+  throw new Error(`The condition was not fulfilled within ${untilLimitMs / 1000} s: ${condition}`)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are checked against the contracts before they are used
