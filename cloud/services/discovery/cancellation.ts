@@ -10,10 +10,12 @@ import { findRun } from './store.ts'
 import { moveJob } from './workflow-job.ts'
 
 const cancelTimeoutKind = 'discovery.give-up'
-/** How long a gateway may take to confirm a cancellation. After this time the run is canceled without it. */
+/** The time that a gateway has to confirm a cancellation. After this time, the run is canceled without the confirmation. */
 const confirmationMs = 60_000
 
-/** Cancels an active run; returns false when none is active. Devices that were already found stay. */
+/**
+ * Cancels an active run. Returns false when the run is not active. Devices that were already found stay in the inventory.
+ */
 export async function cancelRun(context: Context, caller: Caller, runId: string): Promise<boolean> {
   const read = () => context.database.read(caller, (handle) => findRun(handle, runId))
   const run = await read()
@@ -23,7 +25,7 @@ export async function cancelRun(context: Context, caller: Caller, runId: string)
     endRun(context, system, { runId, ending: 'canceled', message: `Canceled by ${caller.principal.name}` })
   if (run.workflowJobId === null) {
     await end()
-    // The job may have been created at the same time.
+    // The run is read again, because its job may have been created in the meantime.
     const jobId = (await read())?.workflowJobId ?? null
     if (jobId !== null && !(await moveJob(context, system, { jobId, state: 'CANCELED' })))
       await requestCancellation(context, system, { runId, jobId })

@@ -6,12 +6,12 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import type { WriteResult } from './inventory-writes.ts'
 
-/** The credentials that a gateway used at devices, and the job that it used them in. */
+/** The credentials that a gateway used for devices, and the job in which it used them. */
 export type CredentialUses = { jobId: string; uses: CredentialUse[] }
 
 type UseReport = { gatewayId: string; tried: CredentialUses; written: readonly WriteResult[] }
 
-/** Reports which credentials opened which asset. The gateway gets these credentials first in the next run. */
+/** Reports which credentials gave access to which asset. In the next run, the gateway gets these credentials first. */
 export async function reportUses(
   context: Context,
   actor: Caller,
@@ -24,7 +24,7 @@ export async function reportUses(
     try {
       await client.recordUse({ body: { data: { gatewayId, jobId: tried.jobId, uses: some } } })
     } catch (error) {
-      // The found devices count even if the credentials have been deleted.
+      // The found devices stay recorded even if the credentials have been deleted, so the error is ignored.
       if (!(error instanceof Problem) || error.status >= 500) throw error
     }
   }

@@ -39,7 +39,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
   }
 
-  /** Calls the inventory, so it must run outside of transactions. */
+  /** Returns a discovery for a response. It calls the inventory, so it must run outside of transactions. */
   const show = async (caller: Caller, row: store.DiscoveryRow) => {
     const { latest, next } = await database.read(caller, async (handle) => ({
       latest: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
@@ -189,7 +189,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
   }
 }
 
-/** Hidden and missing discoveries return the same error. */
+/** Returns a discovery. Hidden and missing discoveries return the same error. */
 async function find(context: Context, caller: Caller, id: string): Promise<store.DiscoveryRow> {
   const row = await context.database.read(caller, (handle) => store.findDiscovery(handle, id))
   if (row === undefined || !(await isReadable(context, caller, row))) throw missing(id)
@@ -214,7 +214,7 @@ async function gatewayOf(context: Context, caller: Caller, id: string) {
   return (await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id } })).data
 }
 
-/** Checks that a gateway has enrolled and is not revoked. A gateway that is offline can get jobs. */
+/** Requires that a gateway has enrolled and is not revoked. The gateway may be offline, because it can get jobs later. */
 async function requireEnrolled(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
   await requireReadableGateway(context, caller, gatewayId)
   const gateway = await gatewayOf(context, caller, gatewayId)
@@ -227,7 +227,9 @@ async function requireEnrolled(context: Context, caller: Caller, gatewayId: stri
   )
 }
 
-/** Checks that the gateway has the link. `pointer` is the field of the request body that contains the link, if any. */
+/**
+ * A link that the gateway must have. `pointer` is the field of the request body that contains the link, if there is one.
+ */
 type LinkReference = { gateway: GatewayVersion; assetLinkId: string; pointer?: string }
 
 async function requireLink(

@@ -21,7 +21,7 @@ const insertUploadStatement = statement(
    on conflict (tenant_id, run_id, lease, sequence) do nothing`,
 )
 
-/** Inserts an upload as JSON text. Returns false when it was uploaded before. */
+/** Inserts an upload as JSON text. Returns false when the same upload was already inserted. */
 export async function insertUpload(
   tx: Transaction,
   { runId, lease, sequence }: UploadKey,
@@ -36,7 +36,7 @@ export const nextUploadStatement = statement<{ id: string; lease: string; sequen
 )
 const everything = '00000000-0000-0000-0000-000000000000'
 
-/** Returns the next upload to ingest, after another one or from the start. */
+/** Returns the next upload to ingest: the first one after a given upload, or the first one of all. */
 export async function nextUpload(
   handle: Handle,
   runId: string,
@@ -61,7 +61,7 @@ const ingestedStatement = statement(
    where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
 )
 
-/** Returns false when another process ingested the upload in the meantime. */
+/** Marks an upload as ingested. Returns false when another process has ingested it in the meantime. */
 export async function markIngested(tx: Transaction, { runId, lease, sequence }: UploadKey): Promise<boolean> {
   return (await tx.run(ingestedStatement, runId, lease, sequence)) > 0
 }
@@ -84,7 +84,7 @@ export async function putFindings(tx: Transaction, runId: string, findings: read
 
 const bySignificance: readonly Outcome[] = ['new', 'changed', 'unchanged', 'gone']
 
-/** Returns one finding per asset, the one with the most significant outcome. */
+/** Returns one finding for each asset: the finding with the most significant outcome. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   const best = new Map<string, Finding>()
   for (const finding of findings) {
@@ -125,8 +125,8 @@ export const previousRunStatement = statement<{ id: string }>(
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
 /**
- * Stores assets as gone that the last complete run found and this one did not. `answered` are assets whose devices
- * responded but were refused.
+ * Stores assets as gone that the last complete run found and this run did not find. `answered` contains assets whose
+ * devices responded but were refused. They are not gone.
  */
 export async function putGoneAssets(
   tx: Transaction,
@@ -155,7 +155,7 @@ type Paging = { limit: number; offset: number }
 type FindingSelection = {
   runId: string
   outcome: Outcome | undefined
-  /** Only these assets; undefined for all. */
+  /** Selects only these assets. `undefined` selects all assets. */
   among: readonly string[] | undefined
 }
 
@@ -174,7 +174,7 @@ const foundAssetsStatement = statement<{ assetId: string }>(
   `select distinct asset_id as "assetId" from discovery_findings where tenant_id = $1 and run_id = any($2::uuid[])`,
 )
 
-/** Returns the assets that these runs found or missed, without duplicates. */
+/** Returns the assets that these runs found or reported as gone, without duplicates. */
 export async function listFoundAssets(handle: Handle, runIds: readonly string[]): Promise<string[]> {
   return (await handle.rows(foundAssetsStatement, runIds)).map(({ assetId }) => assetId)
 }
@@ -184,7 +184,7 @@ const countFindingsStatement = statement<{ runId: string; outcome: Outcome; coun
    where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
 )
 
-/** Counts these assets in each run, by outcome. */
+/** Counts how many of these assets each run found, by outcome. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

@@ -7,16 +7,16 @@ type Tenant = { tenantId: string; tenantName: string }
 type Gateway = { id: string; name: string; access_group: string }
 
 /**
- * Returns the platform as caller, for operations that only services may call. The audit trail and the history contain
- * the gateway.
+ * Returns the platform as caller, for operations that only services may call. The audit trail and the history name the
+ * gateway as author.
  */
 export function onBehalfOf(gateway: Pick<Gateway, 'id' | 'name'>, tenant: Tenant): Caller {
   return { ...systemCaller(tenant), principal: { id: gateway.id, kind: 'system', name: `gateway ${gateway.name}` } }
 }
 
 /**
- * Returns the gateway as caller, with its permissions in the inventory. They only admit the write: the inventory
- * evaluates them again when it applies the write.
+ * Returns the gateway as caller, with its permissions in the inventory. These permissions are used only to accept the
+ * write. The inventory evaluates the permissions again when it applies the write.
  */
 export async function gatewayCaller({ access }: Context, tenant: Tenant, gateway: Gateway): Promise<Caller> {
   const found = await access.of(tenant.tenantId, gateway.id)

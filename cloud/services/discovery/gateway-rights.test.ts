@@ -54,7 +54,10 @@ describe('permissions of a gateway for discovered assets', () => {
     return jobId
   }
 
-  /** Runs a discovery of a gateway that finds these devices, a new one or the given one, and returns the report. */
+  /**
+   * Runs a discovery of a gateway that finds these devices, and returns the report. `again` is the id of an existing
+   * discovery; without it, a new discovery is created.
+   */
   async function scan(gateway: TestGateway, devices: Record<string, unknown>[], again?: string) {
     const jobId = again ?? (await newDiscovery(gateway))
     if (again !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
@@ -176,7 +179,7 @@ describe('permissions of a gateway for discovered assets', () => {
 
     const other = await gatewayIn('hall-1')
     assert.deepEqual(reasons((await scan(other, [foundDevice(21)])).errors), ['identity_taken'])
-    // The gateway of the new group may write the asset too.
+    // The gateway of the new group may also write the asset.
     assert.deepEqual((await scan(hall2, [foundDevice(21)])).errors, [])
     assert.equal((await read(id)).access_group, 'hall-2')
   })
@@ -443,7 +446,7 @@ describe('permissions of a gateway for discovered assets', () => {
     const gateway = await gatewayIn('hall-1')
     const { id: grantId } = await grant(gateway, 'operator', 'hall-3')
     const running = await hub.asOwner(async (owner) => {
-      // The applier waits for this row while the write is in the queue.
+      // The test locks this row. The applier waits for the lock, so the write stays in the queue.
       await owner.query('begin')
       await owner.query('select from assets where id = $1 for update', [id])
       const scanning = scan(gateway, [foundDevice(91, { name: 'Late' })])

@@ -37,11 +37,11 @@ import {
 import { cacheUpload, takeCachedUpload } from './upload-cache.ts'
 
 const ingestKind = 'discovery.ingest'
-/** gRPC status codes for devices that the inventory refuses. */
+/** The gRPC status codes for devices that the inventory refuses. */
 const invalidArgument = 3
 const permissionDenied = 7
 
-/** Stores an upload of a gateway. A background task ingests uploads in order. Returns false for a repeated upload. */
+/** Stores an upload of a gateway. A background task ingests the uploads in order. Returns false for a repeated upload. */
 export async function storeUpload(
   context: Context,
   caller: Caller,
@@ -53,7 +53,8 @@ export async function storeUpload(
     if (isInserted) await enqueue(context, tx, uploadKey.runId)
     return isInserted
   })
-  // Caches only an upload that equals its stored form. An upload with replaced characters is read from the database.
+  // An upload is cached only if it equals its stored form. An upload with replaced characters is later read from the
+  // database.
   if (isNew && !printed.includes('\ufffd')) cacheUpload(context, uploadKey, upload)
   return isNew
 }
@@ -92,7 +93,9 @@ export function ingestionTasks(context: Context): TaskKinds {
 
 type PendingUploads = { runId: string; discovery: DiscoveryRow; signal: AbortSignal }
 
-/** Ingests all waiting uploads in order. While one result is recorded, the inventory writes the next upload. */
+/**
+ * Ingests all waiting uploads in order. While the result of one upload is recorded, the inventory writes the next upload.
+ */
 async function ingestAll(
   context: Context,
   caller: Caller,
@@ -105,7 +108,7 @@ async function ingestAll(
       const next = await context.database.read(caller, (handle) => nextUpload(handle, runId, after))
       if (next === undefined && after === undefined) return
       if (next === undefined) {
-        // Another process may have stored an upload with a lower id, so the scan starts again.
+        // Another process may have stored an upload with a lower id, so the loop starts again at the first upload.
         await recording
         after = undefined
         continue
@@ -137,7 +140,7 @@ type UploadBatch = { discovery: DiscoveryRow; uploadKey: UploadKey; upload: Uplo
 type WrittenUpload = UploadBatch & { actor: Caller; written: WriteResult[] }
 
 /**
- * Writes the assets of an upload. Each step can be repeated after a crash without a second effect; the last step is a
+ * Writes the assets of an upload. After a crash, each step can be repeated without a second effect. The last step is a
  * transaction that marks the upload as ingested.
  */
 async function write(context: Context, caller: Caller, batch: UploadBatch): Promise<WrittenUpload> {
@@ -203,8 +206,8 @@ async function recordFoundAssets(
 type FoundAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
 
 /**
- * Returns the rest to record when some of the assets were deleted in the meantime. Without the gateway the rest is
- * empty.
+ * Records that the gateway found these assets. If some of the assets were deleted in the meantime, nothing is recorded and
+ * the remaining assets are returned for the next attempt. If the gateway was deleted, nothing remains to record.
  */
 async function recordFound(
   context: Context,
@@ -234,7 +237,7 @@ function findingsOf(written: readonly WriteResult[], { assets }: Upload): Findin
   })
 }
 
-/** The problem of the inventory is for the caller of a write. This text is for the readers of a report. */
+/** The text for readers of a report. The problem text of the inventory is written for the caller of a write. */
 const identityTaken =
   'The identifiers of this device belong to an asset that the gateway cannot change. To allow it, grant the gateway a role that can write assets in the access group of that asset.'
 
@@ -250,7 +253,7 @@ function deviceError({ problem, code, fields }: RefusedAsset, asset: Record<stri
 }
 
 /**
- * Ends the run when the gateway has ended it and no upload waits. An upload that arrives meanwhile has its own task.
+ * Ends the run when the gateway has ended it and no upload waits. An upload that arrives in the meantime has its own task.
  */
 async function finish(
   context: Context,

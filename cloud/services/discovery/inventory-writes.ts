@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 
-/** Why the inventory refused an asset: the problem code and the invalid fields of the asset. */
+/** The reason why the inventory refused an asset: the problem code and the invalid fields of the asset. */
 export type RefusedAsset = { problem: string; code?: string } & Pick<DeviceError, 'fields'>
 
 /** The result of writing one asset. */
@@ -15,7 +15,7 @@ export type WriteResult = { assetId: string; outcome: 'created' | 'updated' | 'u
 type WriteOptions = {
   assets: readonly AssetDocument[]
   source: { type: 'discovery' | 'assetlinkdiscovery'; value: string }
-  /** The run that found the assets; identity conflicts refer to it. */
+  /** The run that found the assets. Identity conflicts refer to this run. */
   discovery?: { jobId: string; runId: string }
   /** The idempotency key of the write. */
   key: string
@@ -41,7 +41,7 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
       query: { wait: statusWaitSeconds },
     })
     if (status.state !== 'queued') return resultsOf(status.detail.result, assets.length)
-    // A stopping server responds before the end of the wait.
+    // A server that is stopping responds before the end of the wait.
     if (context.stopping.aborted)
       throw new Problem('unavailable', 'The platform is stopping. The write continues after the next start.')
     await setTimeout(pauseMs)
@@ -51,7 +51,10 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
 /** The limits of `fields` in the report. */
 const limits = { fields: 100, text: 1_000 } as const
 
-/** The pointers of the fields start at the asset, not at the batch. */
+/**
+ * Converts a problem of the inventory to a refused asset. In the result, the pointers of the fields start at the asset, not
+ * at the batch.
+ */
 function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument>): RefusedAsset {
   const fields = errors
     .map((error) => ({ pointer: error.pointer.replace(/^\/data\/assets\/\d+/, ''), detail: error.detail }))

@@ -4,9 +4,9 @@ import { type EventRecord, emitAll } from '../../platform/events/events.ts'
 import { type EventCursor, lockEventCursors, moveEventCursors, type PutLink } from './link-store.ts'
 
 /**
- * Publishes alarms and driver events of links on the event stream. A gateway reports its latest events repeatedly, so
- * each link has a cursor: the number of its last published event. The number is valid for one `eventStream`; a gateway
- * that restarts starts a new stream. Missing numbers are events that the gateway dropped before it could report them.
+ * Publishes alarms and driver events of links on the event stream. A gateway reports its latest events repeatedly, so each
+ * link has a cursor: the number of its last published event. The number is valid for one `eventStream`. A gateway that
+ * restarts begins a new stream. If numbers are missing, the gateway dropped these events before it could report them.
  */
 
 type Link = Pick<PutLink, 'assetId' | 'report'>
@@ -14,7 +14,7 @@ type NumberedEvent = ReportedLinkEvent & { sequence: number }
 
 const typeOf = { alarm: 'discovery.link.alarm', driver: 'discovery.link.event' } as const
 
-/** A stored link, which contains only its latest events. */
+/** Returns the link as it is stored, with only its latest events. */
 export function withStoredEvents<L extends PutLink>(link: L): L {
   const { events } = link.report
   if (events === undefined) return link
@@ -22,8 +22,8 @@ export function withStoredEvents<L extends PutLink>(link: L): L {
 }
 
 /**
- * Publishes new events of links. Call it after the links were stored in the same transaction, so that concurrent
- * reports of a gateway are serialised.
+ * Publishes new events of links. Call it after the links were stored in the same transaction. The locks on the links then
+ * serialise concurrent reports of a gateway.
  */
 export async function publishLinkEvents(tx: Transaction, gatewayId: string, links: readonly Link[]): Promise<void> {
   const talking = links.filter(({ report }) => report.eventStream !== undefined && report.events !== undefined)

@@ -7,11 +7,11 @@ import { silenceProblem } from './link.ts'
 import { anyLinkExpired, listExpiredLinks, stopExpiredLink } from './link-store.ts'
 import { systemOf } from './run-start.ts'
 
-/** How long a link may count as running after its registration expired. */
+/** The interval of the task. A link may be shown as running for this time after its registration expired. */
 const everyMs = 15_000
 
 /**
- * Ends `is_running_on` of links whose registration expired without a report of their gateway: the gateway is down,
+ * Ends `is_running_on` of links whose registration expired and whose gateway did not report. Such a gateway is down,
  * disconnected, revoked or deleted. The next report of the gateway sets the state of the links again.
  */
 export function linkExpiryTasks(context: Context): TaskKinds {

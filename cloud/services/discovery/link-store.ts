@@ -113,7 +113,7 @@ const expiredStatement = statement<LinkRow>(
   `select ${columns} from asset_links where ${expired} order by gateway_id, app_instance_id limit 500`,
 )
 
-/** Returns running links with an expired registration, whose gateway stopped reporting. */
+/** Returns running links whose registration has expired, because their gateway stopped reporting. */
 export function listExpiredLinks(handle: Handle): Promise<LinkRow[]> {
   return handle.rows(expiredStatement)
 }

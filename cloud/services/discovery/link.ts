@@ -5,7 +5,7 @@ import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import type { AssetDocument } from '@millwright/api/inventory/inventory.ts'
 import { isAtLeast } from './semantic-version.ts'
 
-/** Interfaces of asset links that a gateway supports, without the vendor prefix. */
+/** The interfaces of asset links that a gateway supports, without the vendor prefix. */
 const knownInterfaces: readonly string[] = [
   'industrialassethub.discover.v1',
   'connectivitysuite.deviceinfo.v1',
@@ -20,10 +20,10 @@ const knownInterfaces: readonly string[] = [
 ]
 
 const discovering: readonly string[] = ['industrialassethub.discover.v1', 'commondevicemanagement.devicediscovery.v1']
-/** Interfaces through which a link reads single devices. */
+/** The interfaces through which a link reads single devices. */
 const deviceReading: readonly string[] = ['connectivitysuite.deviceinfo.v1', 'common.identifiers.v1']
 
-/** Removes the vendor prefix, because the messages are the same. */
+/** Removes the vendor prefix from the name of an interface. The messages of the interface do not depend on the prefix. */
 export function interfaceOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
 }
@@ -39,7 +39,7 @@ export function canReadProperties(interfaces: readonly string[]): boolean {
 /** The first gateway version that supports the interfaces of asset links. */
 export const minimumGatewayVersion = '0.3.10'
 
-/** Returns the reason why a gateway of this version cannot use a link, or undefined. */
+/** Returns the reason why a gateway of this version cannot use a link. Returns `undefined` if it can. */
 export function incompatibility(interfaces: readonly string[], gatewayVersion: string | undefined): string | undefined {
   if (gatewayVersion !== undefined && !isAtLeast(gatewayVersion, minimumGatewayVersion)) {
     return `The gateway has version ${gatewayVersion}; asset links need version ${minimumGatewayVersion} or higher. Update the gateway.`
@@ -49,7 +49,10 @@ export function incompatibility(interfaces: readonly string[], gatewayVersion: s
   return `None of the link's interfaces is supported: ${interfaces.join(', ')}`
 }
 
-/** Returns the software asset of a link. Each gateway has its own asset per link; an upgrade updates it. */
+/**
+ * Returns the software asset of a link. Each gateway has its own asset for each link. An upgrade of the link updates the
+ * asset.
+ */
 export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocument {
   const { product, deviceClass } = report
   return {
@@ -84,7 +87,7 @@ export function productNumberOf({ deviceClass, product }: LinkReport) {
   return { identifier: deviceClass, version: product.version }
 }
 
-/** Identifier values have a limited set of characters and a limited length. */
+/** Converts text to an identifier value, which has a limited length and a limited set of characters. */
 function identifierValue(text: string): string {
   const plain = encodeURIComponent(text).replaceAll('%2F', '/')
   if (plain.length <= 256) return plain
@@ -102,7 +105,10 @@ export function digestOf(report: LinkReport): string {
 
 type StoredLink = { assetId: string; report: LinkReport; lastSeenAt: string }
 
-/** A gateway reports its links every minute. After this time without a report, the state of its links is unknown. */
+/**
+ * The time after which the state of a link is unknown if its gateway does not report. A gateway reports its links every
+ * minute.
+ */
 const silentMs = 3 * 60_000
 
 export function showLink(

@@ -97,7 +97,10 @@ async function hasFound(context: Context, caller: Caller, { link, assetId }: Fou
   return data.length > 0
 }
 
-/** A report contains all links of a gateway. A link that is missing in it no longer exists. */
+/**
+ * Adds links that the gateway no longer has. A report contains all links of a gateway, so a link that is missing in it no
+ * longer exists.
+ */
 function withRemovedLinks(reported: readonly LinkReport[], known: ReadonlyMap<string, LinkRow>): LinkReport[] {
   const named = new Set(reported.map(({ appInstanceId }) => appInstanceId))
   const missing = [...known.values()].filter(({ appInstanceId }) => !named.has(appInstanceId))
@@ -106,7 +109,7 @@ function withRemovedLinks(reported: readonly LinkReport[], known: ReadonlyMap<st
 
 type Links = { gateway: Gateway; reported: readonly LinkReport[]; known: ReadonlyMap<string, LinkRow> }
 
-/** Returns every link with its asset. The asset is written when the link is new or has changed. */
+/** Returns every link with its asset. It writes the asset when the link is new or has changed. */
 async function withAssets(
   context: Context,
   actor: Caller,
@@ -139,7 +142,7 @@ async function withAssets(
   })
 }
 
-/** Returns when a link was last seen: when it responded to the gateway or registered there. */
+/** Returns the time when a link was last seen: when it responded to the gateway or registered at the gateway. */
 function timesOf(report: LinkReport, before: LinkRow | undefined) {
   const now = Date.now()
   const isSeen = report.state === 'running' || (report.registration !== undefined && hasRegistered(report, before))
@@ -151,8 +154,8 @@ function timesOf(report: LinkReport, before: LinkRow | undefined) {
 }
 
 /**
- * Returns whether the link registered at its gateway since the last report. Without registration times each report
- * counts.
+ * Returns whether the link registered at its gateway since the last report. If the report has no registration times, the
+ * result is true for each report.
  */
 function hasRegistered({ state, registration }: LinkReport, before: LinkRow | undefined): boolean {
   if (state === 'gone') return false
@@ -160,8 +163,8 @@ function hasRegistered({ state, registration }: LinkReport, before: LinkRow | un
 }
 
 /**
- * Creates and ends the relations of links that changed or registered since the last report. A relation that a user
- * deleted is created again. One read for all links finds the existing relations, which are not written.
+ * Creates and ends the relations of links that changed or registered since the last report. A relation that a user deleted
+ * is created again. One query finds the existing relations of all links; these are not written again.
  */
 async function updateRelations(
   context: Context,
@@ -184,7 +187,7 @@ async function updateRelations(
         if (lacks('is_running_on')) await client.recordLinkRunning({ body })
       } else if (before?.state === 'running') await client.recordLinkStopped({ body })
     } catch (error) {
-      // The asset of the link was deleted; the next report creates another one.
+      // The asset of the link was deleted. The next report of the gateway creates a new asset.
       if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
       link.digest = ''
     }

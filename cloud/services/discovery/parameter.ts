@@ -5,7 +5,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
 type ParameterInput = NonNullable<NewDiscovery['discoveryFilters']>[number]
 
-/** A parameter for the link, with a value of the type that the link declares. */
+/** A parameter for the link. Its value has the type that the link declares. */
 export type Parameter = { key: string; comparisonOperator: string; value: string | number | boolean; dataType: string }
 
 type ParameterCheck = {
@@ -15,7 +15,7 @@ type ParameterCheck = {
   pointer: string
 }
 
-/** Returns validated filters or options. Missing mandatory parameters get the default value of the link. */
+/** Validates filters or options and returns them. Missing mandatory parameters get the default value of the link. */
 export function requireSupported({ kind, input, supported, pointer }: ParameterCheck): Parameter[] {
   const errors: FieldError[] = []
   const known = new Map(supported.map((parameter) => [parameter.key, parameter]))
@@ -67,7 +67,10 @@ function unknown({
   return { pointer, code: 'unknown', detail }
 }
 
-/** Converts a value, which clients send as text, to the declared type. Returns undefined when it does not match. */
+/**
+ * Converts a value to the declared type, because clients send values as text. Returns `undefined` when the value does not
+ * match the type.
+ */
 export function typedValue({ dataType }: LinkParameter, value: string | number | boolean) {
   const text = String(value)
   switch (dataType) {

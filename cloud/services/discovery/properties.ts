@@ -11,7 +11,7 @@ import { findLinksByAsset, type LinkRow } from './link-store.ts'
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
-/** Credentials are requested for this number of addresses of a device. */
+/** The maximum number of addresses of a device for which credentials are requested. */
 const mostAddresses = 8
 
 type PropertyResult =
@@ -26,7 +26,7 @@ type Outcome = {
   properties?: SupportedProperty[]
 }
 
-/** Handlers that query a device through a link that found it, on the gateway where the link runs. */
+/** Handlers that read properties of a device through a link that found it. The request runs on the gateway of the link. */
 export function propertyHandlers(
   context: Context,
 ): Pick<Handlers<typeof discovery>, 'readProperties' | 'listSupportedProperties'> {

@@ -10,7 +10,7 @@ import { settleRun } from './run-settlement.ts'
 import { beginRun, systemOf } from './run-start.ts'
 import { countMissed, type DiscoveryRow, findDiscovery, findRun, lockDiscovery } from './store.ts'
 
-/** The kind of the platform's schedules for discoveries. */
+/** The kind of platform schedules that start discoveries. */
 export const scheduleKind = 'discovery.scheduled'
 
 export function runScheduleTasks(context: Context): TaskKinds {
@@ -31,7 +31,7 @@ export function runScheduleTasks(context: Context): TaskKinds {
           if (discovery !== undefined) {
             const latest = discovery.latestRunId === null ? undefined : await findRun(tx, discovery.latestRunId)
             const isUnderWay = isActive(latest) && !(isSettled && latest?.id === before?.id)
-            // A run that is due while another one is active, or that the gateway cannot do, counts as missed.
+            // A run counts as missed if it is due while another run is active, or if the gateway cannot execute it.
             if (isUnderWay || isBlocked) await countMissed(tx, discovery.id)
             else await beginRun(context, tx, { discoveryId: discovery.id, cause: 'schedule' })
           }
@@ -42,7 +42,7 @@ export function runScheduleTasks(context: Context): TaskKinds {
   }
 }
 
-/** Returns whether the gateway will never do the job: it is revoked, deleted or too old for its links. */
+/** Returns whether the gateway can never execute the job, because it is revoked, deleted or too old for its links. */
 async function cannotRun(context: Context, caller: Caller, { gatewayId, assetLinkId }: DiscoveryRow): Promise<boolean> {
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })

@@ -6,8 +6,9 @@ import type { RunRow } from './store.ts'
 import { endOfJob } from './workflow-job.ts'
 
 /**
- * Ends a run whose job has ended without a notification: the job was ended or deleted in the engine, or a process
- * crashed in between. Returns true when it did. Otherwise the discovery could neither be canceled nor run again.
+ * Ends a run whose job has ended without a notification. This happens when the job was ended or deleted in the engine, or
+ * when a process crashed in between. Returns true if it ended the run. Without this function, the discovery could neither
+ * be canceled nor run again.
  */
 export async function settleRun(context: Context, system: Caller, run: RunRow | undefined): Promise<boolean> {
   if (run === undefined || !isActive(run) || run.ending !== null || run.workflowJobId === null) return false

@@ -22,7 +22,7 @@ import { moveJob } from './workflow-job.ts'
 export const discoveryWorkflow = 'discovery'
 const startKind = 'discovery.start'
 
-/** Creates a run in the transaction of its cause. The job for the gateway is created after the commit. */
+/** Creates a run in the transaction that causes it. The job for the gateway is created after the commit. */
 export async function beginRun(
   context: Context,
   tx: Transaction,
@@ -35,8 +35,8 @@ export async function beginRun(
 }
 
 /**
- * Emits an event of a run. It names the gateway and the asset of the link, so that only callers who can read both get
- * it.
+ * Emits an event of a run. The event names the gateway and the asset of the link, so that only callers who can read both
+ * get the event.
  */
 export async function emitRunEvent(tx: Transaction, event: string, run: RunRow): Promise<void> {
   await emit(tx, {
@@ -89,14 +89,14 @@ export function runStartTasks(context: Context): TaskKinds {
           await setWorkflowJob(tx, runId, job.id)
           return lockRun(tx, runId)
         })
-        // The run was canceled while its job was created, so the cancellation found no job.
+        // The run was canceled while its job was created. The cancellation found no job, so the job is canceled here.
         if (run === undefined || !needsJob(run)) await moveJob(context, caller, { jobId: job.id, state: 'CANCELED' })
       },
     },
   }
 }
 
-/** A run that was canceled before its job exists needs no job. */
+/** Returns whether a run needs a job. A run that was canceled before its job was created needs none. */
 function needsJob(run: RunRow): boolean {
   return isActive(run) && run.ending === null
 }

@@ -9,7 +9,7 @@ import { stopJob } from './workflow-job.ts'
 
 type Operations = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
 
-/** Handlers that the gatekeeper calls with the progress of gateways. */
+/** Handlers that the gatekeeper calls to report the progress of gateways. */
 export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, Operations> {
   const { database } = context
   return {
@@ -54,7 +54,10 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
   }
 }
 
-/** Managers can change the definition of a job, so the run in the definition is checked. */
+/**
+ * Returns whether the run belongs to the gateway. Managers can change the definition of a job, so the run in the definition
+ * is not trusted.
+ */
 async function isOwn(
   { database }: Context,
   caller: Caller,

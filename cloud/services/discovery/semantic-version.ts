@@ -1,4 +1,4 @@
-/** Precedence of semantic versions (semver.org, version 2.0.0, section 11). Build metadata is ignored. */
+/** Comparison of semantic versions by precedence (semver.org, version 2.0.0, section 11). Build metadata is ignored. */
 
 type SemanticVersion = { numbers: readonly number[]; preRelease: readonly string[] }
 
@@ -11,7 +11,7 @@ function parse(text: string): SemanticVersion | undefined {
   return { numbers: [major, minor, patch].map(Number), preRelease: preRelease?.split('.') ?? [] }
 }
 
-/** Returns whether a version is the minimum or later. Text that is not a semantic version never is. */
+/** Returns whether a version equals the minimum or is later. Returns false for text that is not a semantic version. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const [one, other] = [parse(version), parse(minimum)]
   return one !== undefined && other !== undefined && compare(one, other) >= 0
@@ -22,7 +22,10 @@ function compare(one: SemanticVersion, other: SemanticVersion): number {
   return difference ?? comparePreReleases(one.preRelease, other.preRelease)
 }
 
-/** A release follows its pre-releases; of two pre-releases, the first identifier that differs decides. */
+/**
+ * Compares the pre-release parts of two versions. A release comes after its pre-releases. For two pre-releases, the first
+ * identifier that differs decides.
+ */
 function comparePreReleases(one: readonly string[], other: readonly string[]): number {
   if (one.length === 0 || other.length === 0) return other.length - one.length
   for (const [index, identifier] of one.entries()) {

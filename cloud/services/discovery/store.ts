@@ -92,7 +92,7 @@ const actorsStatement = statement<{ gatewayId: string; linkAssetId: string | nul
    where d.tenant_id = $1 and d.id = $2`,
 )
 
-/** Returns the assets of a discovery: its gateway and, if the gateway has reported it, its link. */
+/** Returns the assets of a discovery: the gateway, and the link if the gateway has reported it. */
 export async function findActors(handle: Handle, id: string): Promise<{ gatewayId?: string; linkAssetId?: string }> {
   const { gatewayId, linkAssetId = null } = (await handle.row(actorsStatement, id)) ?? {}
   return { ...(gatewayId === undefined ? {} : { gatewayId }), ...(linkAssetId === null ? {} : { linkAssetId }) }
@@ -112,10 +112,15 @@ export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow
 
 type Listing = { gatewayId?: string | undefined; assetLinkId?: string | undefined; scheduled?: boolean | undefined }
 
-/** Discoveries that a caller can read: those of these gateways, without links whose assets are hidden. */
+/**
+ * The discoveries that a caller can read: the discoveries of these gateways, except those of links whose assets are hidden.
+ */
 export type Scope = { gateways: readonly string[]; hiddenLinks: readonly string[] }
 
-/** Adds only the needed conditions, so that the planner uses the matching index. */
+/**
+ * Returns the conditions of a list. It adds only the conditions that are needed, so that the planner uses the matching
+ * index.
+ */
 function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | undefined) {
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value) + 1}`
@@ -245,7 +250,10 @@ export async function setWorkflowJob(tx: Transaction, id: string, jobId: string)
   await tx.run(jobStatement, id, jobId)
 }
 
-/** A job gets a new lease only after the previous one expired, so this covers more than a day of interruptions. */
+/**
+ * The maximum number of leases of a run. A job gets a new lease only after the previous lease has expired, so this number
+ * covers more than a day of interruptions.
+ */
 const leasesPerRun = 1_000
 
 const leasedStatement = statement<{ isLeased: boolean }>(
@@ -253,7 +261,7 @@ const leasedStatement = statement<{ isLeased: boolean }>(
    where tenant_id = $1 and id = $2 and workflow_job_id = $4`,
 )
 
-/** Returns whether this lease held the job of the run, even if the lease has expired or the run has ended. */
+/** Returns whether this lease held the job of the run. The lease may have expired and the run may have ended. */
 export async function wasLeased(
   handle: Handle,
   id: string,
@@ -285,7 +293,7 @@ const endingStatement = statement(
    where tenant_id = $1 and id = $2 and ending is null and state in ('created', 'running')`,
 )
 
-/** Stores how the gateway ended the run; only the first report counts. */
+/** Stores how the gateway ended the run. Only the first report is stored. */
 export async function setEnding(
   tx: Transaction,
   id: string,

@@ -16,7 +16,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
   let hub: TestHub
   let base: string
   let admin: TestCaller
-  /** Can read the access group of the gateway, but not that of the hidden device. */
+  /** A caller who can read the access group of the gateway, but not the access group of the hidden device. */
   let reader: TestCaller
   let gateway: TestGateway
   let linkAssetId: string

@@ -13,8 +13,9 @@ import { findLink, linkAssetsOf } from './link-store.ts'
 import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 
 /**
- * A discovery is readable when its gateway is readable and its link is not hidden. Write operations also need the
- * permission to run discoveries. Discovered assets are written with the permissions of the gateway.
+ * Returns whether a caller can read a discovery: its gateway must be readable and its link must not be hidden. Write
+ * operations also need the permission to run discoveries. Discovered assets are written with the permissions of the
+ * gateway.
  */
 export async function isReadable(
   context: Context,
@@ -27,7 +28,7 @@ export async function isReadable(
   return link === undefined || (await hiddenAssets(context, caller, [link.assetId])).size === 0
 }
 
-/** Returns the readable scope for lists; undefined for everything. */
+/** Returns the discoveries that a list may show to the caller. `undefined` means all discoveries. */
 export async function readableScope(context: Context, caller: Caller): Promise<Scope | undefined> {
   const gateways = await readableGateways(context, caller)
   if (gateways === null) return undefined
@@ -41,9 +42,8 @@ export async function requireReadableGateway(context: Context, caller: Caller, g
 }
 
 /**
- * Returns runs as the caller can read them: without the assets that the caller cannot read. `among` limits the assets
- * of the runs; undefined is all. The assets of all runs are checked in one request, because runs of one discovery find
- * mostly the same assets.
+ * Returns runs without the assets that the caller cannot read. `among` limits the assets of the runs; `undefined` means all
+ * assets. One request checks the assets of all runs, because the runs of one discovery find mostly the same assets.
  */
 export async function readableRuns(
   context: Context,

@@ -4,9 +4,11 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import type { RunEnding } from './store.ts'
 
-/** The job of a run in the workflow engine. */
+/** Functions for the job of a run in the workflow engine. */
 
-/** Moves the gateway's job as the engine. Returns false when the transition is not allowed. */
+/**
+ * Moves the gateway's job to another state, in the role of the engine. Returns false when the transition is not allowed.
+ */
 export async function moveJob(
   context: Context,
   caller: Caller,
@@ -30,7 +32,7 @@ export async function stopJob(context: Context, caller: Caller, jobId: string): 
 
 const endings: Readonly<Record<string, RunEnding>> = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
 
-/** Returns how the job ended; undefined while it is open. */
+/** Returns how the job ended. Returns `undefined` while the job is open. */
 export async function endOfJob(
   context: Context,
   caller: Caller,

@@ -150,7 +150,7 @@ export async function replaceSecret(tx: Transaction, principalId: string, hash: 
   await tx.run(changedSecret, principalId, hash)
 }
 
-/** Starts a new token family for the secret. Returns the id of the previous family. */
+/** Starts a new token family for the secret of a principal. Returns the id of the previous family. */
 export async function beginTokenFamily(tx: Transaction, principalId: string, family: string): Promise<string[]> {
   const before = await tx.rows(familyOfSecret, principalId)
   await tx.run(changedFamily, principalId, family)
@@ -211,7 +211,7 @@ export async function endSessionsOf(
 export type GrantedAccess = {
   principalId: string
   sessionId: string
-  /** The family of refresh tokens; its tokens are revoked together. */
+  /** The family of refresh tokens. All tokens of a family are revoked together. */
   familyId: string
   clientId: string
   scope: string | null
@@ -281,7 +281,7 @@ export async function insertRefreshToken(tx: Transaction, token: NewRefreshToken
   await tx.run(newToken, token.token.hash, principalId, sessionId, familyId, clientId, scope, ...times)
 }
 
-/** Returns a refresh token that has not been used or expired. */
+/** Returns a refresh token that has been neither used nor expired. */
 export function findRefreshToken(handle: Handle, hash: Buffer): Promise<GrantedAccess | undefined> {
   return handle.row(unusedToken, hash)
 }

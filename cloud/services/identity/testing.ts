@@ -47,7 +47,7 @@ export async function person(hub: TestHub, name: string, role?: string) {
   return { id, name, signInName: `${name}@${hub.tenant.name}` }
 }
 
-/** Stops the clock for the rest of a test, so that a slow machine does not end a wait. */
+/** Stops the clock for the rest of a test, so that a wait does not end early on a slow machine. */
 export function freezeClock(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
 }

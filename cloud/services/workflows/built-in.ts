@@ -3,8 +3,8 @@ import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { completed } from './workflow.ts'
 
 /**
- * The workflows that every tenant has. They are defined here and not in a table. Stored jobs refer to them by name. So
- * the states and transitions of a released workflow never change; a changed workflow gets a new name.
+ * The workflows that every tenant has. They are defined in this file and not in a table. Stored jobs refer to them by name.
+ * The states and transitions of a released workflow therefore never change. A changed workflow gets a new name.
  */
 
 type Arrow = `${string} > ${string}`
@@ -15,7 +15,7 @@ const groups = [
   { name: 'DONE', description: 'Over', states: ['FINISHED', 'FAILED', 'CANCELED'] },
 ]
 
-/** A workflow for a request to a gateway, which can be canceled. */
+/** Returns a workflow for a request to a gateway. The request can be canceled. */
 function gatewayRequest(name: BuiltInWorkflowName, description: string): Workflow {
   return {
     name,
@@ -101,7 +101,7 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
 }
 
 /**
- * The workflows whose job definitions select the link and device that a gateway gets credentials for. The platform
+ * The workflows whose job definitions select the link and the device for which a gateway gets credentials. The platform
  * writes these definitions when it creates the job, and clients cannot change them.
  */
 const fixedDefinitions: ReadonlySet<string> = new Set<BuiltInWorkflowName>(['device-info', 'discovery'])

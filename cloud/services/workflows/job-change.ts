@@ -6,7 +6,10 @@ import { anyJob, hashOf, type JobRow, needsHistoryEntry, type Report, statusOf }
 import * as store from './job-store.ts'
 import { firstState } from './transition.ts'
 
-/** All changes of a job. Each change stores history, emits an event, and signals waiting requests after the commit. */
+/**
+ * Functions for all changes of a job. Each change stores history, emits an event, and signals waiting requests after the
+ * commit.
+ */
 
 export type JobAction = (typeof jobActions)[number]
 
@@ -19,17 +22,20 @@ export type JobEventData = {
   status: Omit<JobStatus, 'context'>
 }
 
-/** The topics that are signalled when a client can take a job, and when a job changes its state or is deleted. */
+/**
+ * The prefixes of topics. `offeredTopic` is signalled when a client can take a job. The other topic is signalled when a job
+ * changes its state or is deleted.
+ */
 const offeredTopic = 'workflows.offered:'
 const movedTopic = 'workflows.moved:'
 
 export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { kind: 'moved'; jobId: string }
 
-/** Parses a topic; undefined for other topics. */
+/** Parses a topic. Returns `undefined` for topics of other services. */
 export function wakeOf(topic: string): Wake | undefined {
   if (topic.startsWith(movedTopic)) return { kind: 'moved', jobId: topic.slice(movedTopic.length) }
   if (!topic.startsWith(offeredTopic)) return undefined
-  // Names of workflows contain no colon, client ids may.
+  // Names of workflows contain no colon, but client ids may contain one.
   const rest = topic.slice(offeredTopic.length)
   const end = rest.indexOf(':')
   return { kind: 'offered', workflow: rest.slice(0, end), clientId: rest.slice(end + 1) }
@@ -46,7 +52,7 @@ export async function createJob(tx: Transaction, workflow: Workflow, job: NewJob
 
 export type Move = { row: JobRow; workflow: Workflow; state: string; report: Report }
 
-/** Sets a new status: another state, or a progress report. */
+/** Sets a new status of a job. The status is another state or a progress report. */
 export async function changeStatus(tx: Transaction, { row, workflow, state, report }: Move): Promise<JobRow> {
   const hasHistoryEntry = needsHistoryEntry(row, state, report)
   if (hasHistoryEntry) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })

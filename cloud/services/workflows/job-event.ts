@@ -16,8 +16,8 @@ type Parameter = string | readonly string[] | undefined
 type Filters = { clientIds?: Parameter; jobIds?: Parameter; workflows?: Parameter; actions?: Parameter }
 
 /**
- * The engine combines its filters with "or": an event is sent when any filter matches. Without filters, all events are
- * sent.
+ * Returns a function that decides whether an event is sent. An event is sent when at least one filter matches, because the
+ * engine combines its filters with "or". Without filters, all events are sent.
  */
 export function eventFilter(filters: Filters): (data: JobEventData) => boolean {
   const actions = listParameter(filters.actions)?.map(actionOf)
@@ -43,7 +43,7 @@ export function needsJob({ action }: JobEventData): boolean {
   return action === 'CREATE' || action === 'UPDATE_DEFINITION' || action === 'UPDATE_STATUS'
 }
 
-/** Formats an event as the engine sends it: the changed part of the job, and always its id. */
+/** Formats an event in the format of the engine: the changed part of the job, and always its id. */
 export function engineMessage(event: JobEvent, current: StoredJob | undefined, tags: readonly string[]): string {
   const { action } = event.data
   const message = {
@@ -87,7 +87,7 @@ function changedPart({ action, job, status }: JobEventData, current: StoredJob |
   }
 }
 
-/** The result of the job at this time, if the job has not changed since. */
+/** Returns the result of the job at this time, if the job has not changed since then. */
 function contextAt(time: string, current: StoredJob | undefined): object {
   const context = current?.row.modifiedAt === time ? current.row.context : null
   return context === null ? {} : { context }

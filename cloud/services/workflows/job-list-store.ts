@@ -4,18 +4,18 @@ import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { JobRow } from './job.ts'
 import { jobColumns } from './job-store.ts'
 
-/** Filters for jobs; an absent filter matches all jobs. */
+/** Filters for jobs. An absent filter matches all jobs. */
 export type Selection = {
   clientId?: string | undefined
-  /** Jobs of these clients only. */
+  /** Selects jobs of these clients. */
   clientIds?: readonly string[] | undefined
   state?: string | undefined
   workflow?: string | undefined
   phase?: JobPhase | undefined
   groups?: readonly string[] | undefined
-  /** All of these tags. */
+  /** Selects jobs that have all of these tags. */
   tags?: readonly string[] | undefined
-  /** Ids greater than or equal to this one. */
+  /** Selects jobs whose id is greater than or equal to this id. */
   fromId?: string | undefined
 }
 
@@ -34,9 +34,9 @@ const conditions: readonly [keyof Selection, (at: string) => string][] = [
 const statements = new Map<string, Statement>()
 
 /**
- * Returns the statement for one combination of filters. It contains only the needed conditions, so that the planner
- * uses the matching index. There are few combinations, and each is prepared once. The join starts with tags, because a
- * tag selects few jobs that are already sorted.
+ * Returns the statement for one combination of filters. It contains only the conditions of these filters, so that the
+ * planner uses the matching index. There are few combinations, and each is prepared once. The join starts with the tags,
+ * because a tag selects few jobs, which are already sorted.
  */
 function filtered<Row>(
   selection: Selection,

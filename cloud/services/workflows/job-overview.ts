@@ -8,7 +8,7 @@ import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast } from './job-store.ts'
 import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
 
-/** Handlers for the jobs service, which shows the jobs of all workflows. */
+/** Handlers for the `jobs` service, which shows the jobs of all workflows. */
 export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof workflows>, 'browseJobs' | 'inspectJob'> {
   const { database } = context
   return {

@@ -21,7 +21,7 @@ const lockStatement = statement<{ id: string }>(
   `select id from workflow_jobs where tenant_id = $1 and id = $2 for update`,
 )
 
-/** The engine accepts any text as an id. Ids of jobs are UUIDs, so other text matches no job. */
+/** Returns a job. The engine accepts any text as an id. Ids of jobs are UUIDs, so other text matches no job. */
 export async function findJob(handle: Handle, id: string): Promise<JobRow | undefined> {
   return uuid.test(id) ? handle.row(findStatement, id.toLowerCase()) : undefined
 }
@@ -58,7 +58,7 @@ export type NewJob = {
 export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow): Promise<void> {
   const { state, group, phase, isFinal, awaitsClient } = stateColumns(workflow, job.state)
   const own = [job.id, storableText(job.clientId), workflow.name, jsonText(job.definition), job.definitionHash]
-  // The time in the id, so that lists by time and lists by id have the same order.
+  // `createdAt` is the time in the id, so that lists by time and lists by id have the same order.
   const createdAt = new Date(timeOfId(job.id)).toISOString()
   await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt)
   await insertTags(tx, job.id, job.tags)
@@ -87,7 +87,9 @@ export async function touchJob(tx: Transaction, id: string): Promise<void> {
   await tx.run(touchStatement, id)
 }
 
-/** A job that does not wait for its client has no active lease; the id of the last lease stays. */
+/**
+ * Sets the status of a job. If the job does not wait for its client, its lease ends, but the id of the last lease stays.
+ */
 const setStatusStatement = statement(
   `update workflow_jobs
    set state = $3, state_group = $4, phase = $5, is_final = $6, awaits_client = $7, reported_by = $8, progress = $9,
@@ -138,7 +140,7 @@ const forgetStatement = statement(
 
 type Past = { status?: JobStatus; definition?: Record<string, unknown> }
 
-/** Stores the values that are about to be replaced, and deletes entries above the limit. */
+/** Stores the current values of a job in its history before they are replaced. Deletes history entries above the limit. */
 export async function remember(tx: Transaction, row: JobRow, past: Past & { limit: number }): Promise<void> {
   const { status, definition, limit } = past
   const texts = [status, definition].map((value) => (value === undefined ? null : jsonText(value)))
@@ -173,7 +175,7 @@ export function pruneJobs(tx: Transaction, { days, limit }: { days: number; limi
   return tx.run(pruneStatement, days, limit)
 }
 
-/** Returns a row when a job has been final for `workflowLimits.keptDays`. */
+/** Returns a row if a job has been final for longer than `workflowLimits.keptDays`. */
 export const anyOver = statement(
   `select id from workflow_jobs where tenant_id = $1 and is_final and modified_at < now() - interval '90 days'
    order by modified_at limit 1`,

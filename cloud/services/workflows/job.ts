@@ -32,7 +32,7 @@ export type JobRow = {
 
 export type PastRow = { number: number; modifiedAt: string; status: JobStatus | null; definition: Free | null }
 
-/** The fields of a status besides the state. Absent fields are cleared. */
+/** The fields of a status other than the state. Absent fields are cleared. */
 export type Report = {
   clientId?: string | undefined
   progress?: number | undefined
@@ -40,7 +40,7 @@ export type Report = {
   context?: Free | undefined
 }
 
-/** The columns that depend on the state of a job and its workflow. */
+/** Returns the columns that depend on the state of a job and its workflow. */
 export function stateColumns(workflow: Workflow, state: string) {
   return {
     state,
@@ -99,7 +99,7 @@ export function anyJob(row: JobRow): AnyJob {
   }
 }
 
-/** Returns a job with its history, oldest first, including the current status. */
+/** Returns a job with its history, oldest entry first. The current status is the last entry. */
 export function anyJobInFull(row: JobRow, past: readonly PastRow[]): AnyJobInFull {
   const before = past
     .toReversed()
@@ -121,7 +121,7 @@ function entry(timestamp: string, { state, progress, message }: JobStatus): AnyJ
   }
 }
 
-/** Returns a hash of a definition that does not depend on the order of fields. */
+/** Returns a hash of a definition. It does not depend on the order of fields. */
 export function hashOf(definition: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(ordered(definition)))
@@ -135,7 +135,7 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Returns whether a report gets a history entry. A report that changes only the progress replaces the previous one. */
+/** Returns whether a report gets a history entry. A report that changes only the progress replaces the previous report. */
 export function needsHistoryEntry(row: JobRow, state: string, report: Report): boolean {
   return (
     row.state !== state ||

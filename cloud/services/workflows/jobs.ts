@@ -29,7 +29,7 @@ type Operations =
   | 'addJobTags'
   | 'deleteJobTags'
 
-/** Handlers for jobs, for agents and managers of the engine. */
+/** Handlers for jobs, which agents and managers of the engine use. */
 export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, Operations> {
   const { database } = context
 
@@ -44,7 +44,9 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     )
   }
 
-  /** Changes a job in a transaction. Requests to the inventory run before and after it, not while it is open. */
+  /**
+   * Changes a job in a transaction. Requests to the inventory run before or after the transaction, not while it is open.
+   */
   const change = async (
     caller: Caller,
     id: string,
@@ -126,7 +128,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         const workflow = await workflowOf(tx, row)
         const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body
-        // If the engine moved the job further, the report does not belong to the new state.
+        // If the engine moved the job to a further state, the report does not belong to that state.
         const report = state === body.state ? { clientId, progress, message, context } : {}
         // A final job does not change.
         if (row.isFinal || !changesJob(row, state, report)) return row

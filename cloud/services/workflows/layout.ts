@@ -2,8 +2,8 @@ import type { Workflow } from '@millwright/api/workflows.ts'
 import { initialState, nextStates } from './workflow.ts'
 
 /**
- * Computes the positions of a workflow picture. States are in columns, ordered from left to right by the longest path
- * from the initial state.
+ * Computes the positions in the picture of a workflow. States are placed in columns, ordered from left to right by the
+ * longest path from the initial state.
  */
 
 export type Point = { x: number; y: number }
@@ -11,16 +11,16 @@ export type Box = Point & { state: string; width: number; height: number }
 export type Line = { from: string; to: string; points: Point[] }
 export type Layout = { boxes: Box[]; lines: Line[]; width: number; height: number }
 
-/** A place in a column: a state, or a point where a line to a later column passes through. */
+/** A place in a column: a state, or a point through which a line to a later column passes. */
 type Place = { key: string; column: number; state: string | undefined; width: number; height: number }
 type Hop = { from: string; to: string }
 
 const box = { height: 48, least: 96, perCharacter: 8.4, padding: 28 } as const
 const gaps = { column: 72, row: 22, passing: 10, edge: 28 } as const
 const passingHeight = 14
-/** How many sweeps order the columns. */
+/** The number of sweeps that order the columns. */
 const sweeps = 8
-/** With more transitions than this, lines may cross boxes. */
+/** The maximum number of transitions for which lines are routed. With more transitions, lines may cross boxes. */
 const mostRouted = 100
 /** The distance between lines at a box. */
 const portGap = 12
@@ -48,19 +48,22 @@ export function layoutOf(workflow: Workflow, labelOf: (state: string) => string)
   return { boxes, lines, width, height: Math.max(...lowest) + gaps.edge }
 }
 
-/** Assigns each state the length of the longest path from the initial state, so that every line points to the right. */
+/**
+ * Returns the column of each state: the length of the longest path from the initial state. Every line therefore points to
+ * the right.
+ */
 function columnsOf(workflow: Workflow): Map<string, number> {
   const next = new Map(workflow.states.map(({ name }) => [name, nextStates(workflow, name)]))
   const entering = new Map<string, number>()
   for (const state of [...next.values()].flat()) entering.set(state, (entering.get(state) ?? 0) + 1)
   const columns = new Map([[initialState(workflow), 0]])
-  // A state is final when all paths to it are known.
+  // The loop continues from a state only when all paths to it are known, because its column is final only then.
   for (const [state, column] of columns) {
     if ((entering.get(state) ?? 0) > 0) continue
     for (const after of next.get(state) ?? []) {
       entering.set(after, (entering.get(after) ?? 0) - 1)
       const longest = Math.max(columns.get(after) ?? 0, column + 1)
-      // Moves the state to the end of the queue, so that it is processed again.
+      // Deleting and adding the state moves it to the end of the map, so that the loop processes it again.
       columns.delete(after)
       columns.set(after, longest)
     }
@@ -85,7 +88,8 @@ function statePlaces(
 type Route = { from: string; to: string; through: string[] }
 
 /**
- * Routes every line through its own place in each column that it passes. With too many transitions, lines are straight.
+ * Routes every line through its own place in each column that it passes. If there are too many transitions, lines are
+ * straight.
  */
 function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places: Place[]) {
   const hops: Hop[] = []
@@ -108,7 +112,10 @@ function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places:
   return { hops, routes }
 }
 
-/** Orders each column by the positions of the connected places, in forward and backward sweeps, to reduce crossings. */
+/**
+ * Orders the places of each column by the positions of the connected places, in forward and backward sweeps. This reduces
+ * crossings.
+ */
 function inOrder(places: readonly Place[], hops: readonly Hop[]): Place[][] {
   const columns = [...Map.groupBy(places, ({ column }) => column)]
     .toSorted(([a], [b]) => a - b)
@@ -173,8 +180,8 @@ function portsOf(routes: readonly Route[]): Ports {
 type Drawing = { boxOf: ReadonlyMap<string, Box>; centres: ReadonlyMap<string, Point>; ports: Ports }
 
 /**
- * Connects the right side of a box with the left side of another. Lines at one side are spaced, in the order of their
- * ends.
+ * Returns the points of a line from the right side of a box to the left side of another box. Lines at the same side have a
+ * distance, and are in the order of their ends.
  */
 function pointsOf(route: Route, { boxOf, centres, ports }: Drawing): Point[] {
   const [from, to] = [boxOf.get(route.from), boxOf.get(route.to)]

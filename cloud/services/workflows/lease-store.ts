@@ -1,7 +1,9 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-/** An expired lease stays valid until another agent takes the job, so that a slow agent can continue. */
+/**
+ * Statements for leases. An expired lease stays valid until another agent takes the job, so that a slow agent can continue.
+ */
 
 const claimStatement = statement<{ id: string }>(
   `select id from workflow_jobs
@@ -10,9 +12,7 @@ const claimStatement = statement<{ id: string }>(
    order by id limit 1 for update skip locked`,
 )
 
-/**
- * Returns and locks the oldest job that the client can take. Jobs that are locked by other transactions are skipped.
- */
+/** Returns and locks the oldest job that the client can take. It skips jobs that other transactions have locked. */
 export async function claimJob(
   tx: Transaction,
   { clientId, workflows }: { clientId: string; workflows: readonly string[] },
@@ -26,7 +26,7 @@ const holdStatement = statement<{ leaseUntil: string }>(
    where tenant_id = $1 and id = $2 returning lease_until as "leaseUntil"`,
 )
 
-/** Sets the lease and returns when it expires. */
+/** Sets the lease of a job and returns the time when the lease expires. */
 export async function holdJob(tx: Transaction, id: string, lease: { id: string; seconds: number }): Promise<string> {
   return (await tx.row(holdStatement, id, lease.id, lease.seconds))?.leaseUntil ?? ''
 }
@@ -39,7 +39,7 @@ const renewStatement = statement<{ leaseUntil: string }>(
 
 export type LeaseKey = { jobId: string; clientId: string; leaseId: string }
 
-/** Renews a lease and returns when it expires, or undefined when another lease holds the job. */
+/** Renews a lease and returns the time when it expires. Returns `undefined` when another lease holds the job. */
 export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: LeaseKey): Promise<string | undefined> {
   return (await tx.row(renewStatement, jobId, clientId, leaseId))?.leaseUntil
 }
@@ -49,7 +49,7 @@ export const leaseStatement = statement<{ id: string }>(
    where tenant_id = $1 and id = $2 and client_id = $3 and awaits_client and lease_until > now()`,
 )
 
-/** Returns the lease that has not expired. Renewing is less strict: it accepts an expired lease. */
+/** Returns the lease of a job if it has not expired. `renewLease` is less strict: it also accepts an expired lease. */
 export function findLease(handle: Handle, { jobId, clientId }: Omit<LeaseKey, 'leaseId'>) {
   return handle.row(leaseStatement, jobId, clientId)
 }

@@ -238,7 +238,10 @@ describe('leases', () => {
 
   type Act = { agent: number; act: string }
 
-  /** Runs agents in two processes, each at its own pace. Returns the ids of ended jobs, once per accepted request. */
+  /**
+   * Runs agents in two processes, each with its own sequence of actions. Returns the id of an ended job once for each
+   * accepted request.
+   */
   async function work(clientId: string, acts: readonly Act[]): Promise<string[]> {
     const ended: string[] = []
     const agents = Map.groupBy(acts, ({ agent }) => agent)

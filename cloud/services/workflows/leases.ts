@@ -19,8 +19,8 @@ type Operations = 'takeJob' | 'renewLease' | 'readLease' | 'moveJob' | 'awaitJob
 type TakenJob = { job: WorkflowJob; lease: { id: string; expiresTimestamp: string } }
 
 /**
- * Handlers that internal services use to work on jobs. A lease holds a job, so that a job of a stopped agent is offered
- * again.
+ * Handlers that internal services use to work on jobs. An agent holds a job with a lease. If the agent stops, the lease
+ * expires and the job is offered again.
  */
 export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Handlers<typeof workflows>, Operations> {
   return {
@@ -34,7 +34,7 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
           const taken = await database.transaction(caller, (tx) => take(tx, caller, request))
           if (taken === undefined && !isOver()) await wait.woken
           if (taken === undefined && !isOver()) continue
-          // This request does not check again, so it passes its offer to the next waiting request.
+          // This request does not query again, so it passes its offer to the next waiting request.
           wait.passOn()
           return { data: taken ?? null }
         } finally {
@@ -102,7 +102,9 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
   }
 }
 
-/** A request within a transaction does not wait, because it would hold its connection and locks. */
+/**
+ * Returns the time to wait. A request within a transaction does not wait, because it would hold its connection and locks.
+ */
 function waitMs(seconds: number, { transaction }: Caller): number {
   return transaction === undefined ? seconds * 1_000 : 0
 }
@@ -127,7 +129,7 @@ async function take(tx: Transaction, caller: Caller, request: TakeRequest): Prom
 
 type JobMove = { action: string; before: JobRow; after: JobRow }
 
-/** Records who changed the state of a job. Progress reports are not in the audit trail. */
+/** Records in the audit trail which caller changed the state of a job. Progress reports are not recorded. */
 export async function recordMove(tx: Transaction, caller: Caller, { action, before, after }: JobMove): Promise<void> {
   if (before.state === after.state) return
   const detail = { workflow: after.workflow, client: after.clientId, from: before.state, to: after.state }

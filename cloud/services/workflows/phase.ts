@@ -3,15 +3,15 @@ import type { Workflow } from '@millwright/api/workflows.ts'
 import { firstState } from './transition.ts'
 import { groupOf, isFinal } from './workflow.ts'
 
-/** Patterns in the names of states and groups that show how a job ended. */
+/** Patterns in the names of states and groups, with the phase that each indicates for an ended job. */
 const ends: readonly [RegExp, JobPhase][] = [
   [/CANCEL|ABORT|REVOK/i, 'canceled'],
   [/FAIL|ERROR|TERMINAT|REJECT|INVALID|DENIED|TIMEOUT|EXPIRED/i, 'failed'],
 ]
 
 /**
- * Returns the phase of a job in any workflow. The phase of a final state depends on its name, then on the name of its
- * group.
+ * Returns the phase of a job in any workflow. The name of a final state determines the phase. If it matches no pattern, the
+ * name of the group of the state does.
  */
 export function phaseOf(workflow: Workflow, state: string): JobPhase {
   if (!isFinal(workflow, state)) return state === firstState(workflow) ? 'waiting' : 'running'

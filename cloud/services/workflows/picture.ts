@@ -43,7 +43,7 @@ text{fill:var(--ink)}.small{font-size:11px;font-weight:400;fill:var(--soft)}
 
 type Kind = 'client' | 'engine' | 'immediate' | 'either'
 
-/** Which side can use a transition: the client, the engine on request or immediately, or both. */
+/** Returns which side can use a transition: the client, the engine (on request or immediately), or both. */
 function kindOf({ transitions }: Workflow, line: Pick<Line, 'from' | 'to'>): Kind {
   const along = transitions.filter(({ from, to }) => from === line.from && to === line.to)
   const client = along.some(({ eligible }) => eligible === 'CLIENT')
@@ -77,12 +77,12 @@ function arrow(workflow: Workflow, line: Line): string {
   return `<path class="arrow ${kind}" d="${path}"/>${gap}<path class="${kind} tip" d="${tip(x, y)}"/>\n`
 }
 
-/** Every line ends horizontally, so the tip points to the right. */
+/** Draws the tip of an arrow. Every line ends horizontally, so the tip points to the right. */
 function tip(x: number, y: number): string {
   return `M${round(x - 10)} ${round(y - 5)} ${round(x)} ${round(y)} ${round(x - 10)} ${round(y + 5)}Z`
 }
 
-/** A smooth line through the points, horizontal at each. */
+/** Draws a smooth line through the points. The line is horizontal at each point. */
 function curve(points: readonly Point[]): string {
   const [first = { x: 0, y: 0 }, ...rest] = points
   let before = first

@@ -5,9 +5,9 @@ import type { JobRow, PastRow } from './job.ts'
 import { isGateway } from './job-access.ts'
 
 /**
- * Redacts jobs. A job of a readable gateway may name an asset that the caller cannot read, in its tags, definition or
- * result. The caller then gets the job without the tags that name the asset, the definition, the result and the
- * messages. The gateway itself gets its jobs unchanged.
+ * Redaction of jobs. A job of a readable gateway may name an asset that the caller cannot read, in its tags, definition or
+ * result. The caller then gets the job without the definition, the result, the messages and the tags that name the asset.
+ * The gateway itself gets its jobs unchanged.
  */
 
 type Shown = Pick<JobRow, 'tags' | 'definition' | 'context' | 'message'>
@@ -43,13 +43,13 @@ export async function redactedWithPast(
   }
 }
 
-/** Returns whether a filter names an asset that the caller cannot read. Such a filter matches nothing. */
+/** Returns whether a filter value names an asset that the caller cannot read. Such a filter matches nothing. */
 export async function namesHidden(context: Pick<Context, 'peers'>, caller: Caller, value: unknown): Promise<boolean> {
   const [hidden = []] = await hiddenIn(context, caller, [value])
   return hidden.length > 0
 }
 
-/** Returns for each value the named assets that the caller cannot read. */
+/** Returns, for each value, the assets in it that the caller cannot read. */
 export async function hiddenIn(
   context: Pick<Context, 'peers'>,
   caller: Caller,

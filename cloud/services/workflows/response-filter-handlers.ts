@@ -8,7 +8,7 @@ const header = 'x-response-filter'
 type AnyHandler = (request: { headers: Record<string, string | undefined> }, caller: Caller) => Promise<unknown>
 
 /**
- * Wraps handlers so that their responses are filtered by `X-Response-Filter`. The filter is parsed before the handler
+ * Wraps handlers, so that the `X-Response-Filter` header filters their responses. The filter is parsed before the handler
  * runs.
  */
 export function withResponseFilters(handlers: Handlers<typeof workflows>): Handlers<typeof workflows> {

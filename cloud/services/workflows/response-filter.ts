@@ -10,10 +10,10 @@ export type ResponseFilter = (value: unknown) => unknown[]
 
 const longest = 1_024
 const deepest = 32
-/** The limit for results of one filter, because nested iterations grow quickly. */
+/** The maximum number of results of one filter, because nested iterations grow quickly. */
 const mostResults = 10_000
 
-/** Formats the results as the engine does: JSON, one line per result. */
+/** Formats the results in the format of the engine: JSON, one line for each result. */
 export function filteredText(filter: ResponseFilter, value: unknown): string {
   return filter(value)
     .map((result) => `${JSON.stringify(result)}\n`)
@@ -87,7 +87,7 @@ function term(reader: Reader, depth: number): ResponseFilter {
   throw unreadable(begin === '' ? 'the end of the filter is missing' : `${begin} is not valid here`)
 }
 
-/** Parses a quoted field or the value itself after a dot. */
+/** Parses the part after a dot: a quoted field, or nothing, which selects the value itself. */
 function here(reader: Reader): ResponseFilter {
   return reader.peek().startsWith('"') ? field(quoted(reader.next())) : (value) => [value]
 }
@@ -140,7 +140,9 @@ function list(reader: Reader, depth: number): ResponseFilter {
   return (value) => [inner(value)]
 }
 
-/** `{id}` is short for `{id: .id}`. If a filter has several results, the first one is used. */
+/**
+ * Parses an object. `{id}` is short for `{id: .id}`. If the filter of a member has several results, the first one is used.
+ */
 function object(reader: Reader, depth: number): ResponseFilter {
   const entries: [string, ResponseFilter][] = []
   while (!reader.take('}')) {

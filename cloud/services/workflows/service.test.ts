@@ -8,7 +8,10 @@ import { directUpdate, engineOf, gatewayCaller, machine } from './testing.ts'
 
 type EngineErrors = { errors: { code: string; logref: string; message: string }[] }
 
-/** Compatibility with clients of the engine. All tests share a hub; each test has its own workflows and clients. */
+/**
+ * These tests check the compatibility with clients of the engine. All tests share a hub. Each test has its own workflows
+ * and clients.
+ */
 describe('the workflow engine', () => {
   let hub: TestHub
   let admin: TestCaller
@@ -25,7 +28,7 @@ describe('the workflow engine', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  /** Sends a request as a client that only knows the engine. */
+  /** Sends a request in the same way as a client of the engine. */
   function send(
     caller: TestCaller,
     line: string,
@@ -109,7 +112,7 @@ describe('the workflow engine', () => {
         assert.equal(moved.status, 200)
         const status = moved.body as JobStatus
         assert.equal(status.state, then)
-        // The state that the engine moved the job to has no report.
+        // If the engine moved the job to a further state, that state has no report.
         assert.equal(status.progress, state === then ? 50 : undefined)
         assert.equal(status.clientId, state === then ? 'swupdate' : undefined)
         assert.match(status.definitionHash ?? '', /^[0-9a-f]{64}$/)

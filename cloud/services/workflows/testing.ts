@@ -5,7 +5,10 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { newId } from '../../platform/database/id.ts'
 import type { TestCaller, TestHub, TestTenant } from '../../platform/testing/hub.ts'
 
-/** Creates a workflow from arrows: `a > b` for the client, `a ~> b` for the engine, `a => b` immediately. */
+/**
+ * Creates a workflow from lines with arrows: `a > b` is a transition of the client, `a ~> b` of the engine, and `a => b` is
+ * immediate.
+ */
 export function machine(...lines: string[]): Workflow {
   const transitions = lines.map((line): Transition => {
     const [, from = '', arrow, to = ''] = /^(\S+) (>|~>|=>) (\S+)$/.exec(line) ?? []
@@ -16,7 +19,7 @@ export function machine(...lines: string[]): Workflow {
   return { name: 'machine', states, transitions }
 }
 
-/** The update workflow in the engine's documentation, which its agents use. */
+/** The update workflow from the documentation of the engine. Existing agents use it. */
 export const directUpdate: Workflow = {
   ...machine(
     'INSTALL > INSTALLING',
@@ -38,7 +41,10 @@ export const directUpdate: Workflow = {
   ],
 }
 
-/** A caller with the token of a gateway, without the DPoP proof that the front requires. */
+/**
+ * Returns a caller with the token of a gateway. Its requests have no DPoP proof, which the HTTP front requires from real
+ * gateways.
+ */
 export async function gatewayCaller(hub: TestHub, tenant: TestTenant = hub.tenant): Promise<TestCaller> {
   const principal = await hub.context.database.transaction(tenant, async (tx) => {
     await changeAccess(tx)
@@ -49,7 +55,7 @@ export async function gatewayCaller(hub: TestHub, tenant: TestTenant = hub.tenan
   return hub.withToken(await hub.tokenFor(principal.id, { roles: ['gateway'], tenant }), principal.id)
 }
 
-/** The engine as internal services call it. */
+/** Returns a client of the engine for internal services. */
 export function engineOf(hub: TestHub, tenant: TestTenant = hub.tenant) {
   return hub.context.peers(workflows, systemCaller({ tenantId: tenant.tenantId, tenantName: tenant.name }))
 }

@@ -2,12 +2,14 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { initialState, isFinal } from './workflow.ts'
 
-/** The side that moves a job: the client that works on it, or the engine with its managers. */
+/** The side that moves a job: the client that works on the job, or the engine with its managers. */
 export type Side = Transition['eligible']
 
 export type Step = { from: string; to: string; as: Side }
 
-/** Returns the state of a job after a move. The same state needs no transition, because it is a progress report. */
+/**
+ * Returns the state of a job after a move. A move to the same state needs no transition, because it is a progress report.
+ */
 export function moved(workflow: Workflow, { from, to, as }: Step): string {
   const leading = workflow.transitions.filter((transition) => transition.from === from && transition.to === to)
   if (from !== to && leading.length === 0)
@@ -25,7 +27,7 @@ function availableTransitions({ transitions }: Workflow, state: string, as: Side
   return targets.length === 0 ? `. No transition is available to ${as}` : `. Available to ${as}: ${targets.join(', ')}`
 }
 
-/** Follows IMMEDIATE transitions to the end. A valid workflow has no cycles. */
+/** Follows IMMEDIATE transitions until there is none, and returns the last state. A valid workflow has no cycles. */
 export function settled({ transitions }: Workflow, state: string): string {
   const next = transitions.find(({ from, to, action }) => from === state && to !== from && action === 'IMMEDIATE')
   return next === undefined ? state : settled({ transitions } as Workflow, next.to)
@@ -36,13 +38,16 @@ export function firstState(workflow: Workflow): string {
   return settled(workflow, initialState(workflow))
 }
 
-/** Returns whether the client has a transition from this state. A job that waits for the engine is not offered. */
+/**
+ * Returns whether the client has a transition from this state. If not, the job waits for the engine and is not offered to
+ * the client.
+ */
 export function awaitsClient({ transitions }: Workflow, state: string): boolean {
   return transitions.some(({ from, to, eligible }) => from === state && to !== state && eligible === 'CLIENT')
 }
 
 /**
- * Returns the state of a job after its client takes it: a new job follows the first transition that does not end it.
+ * Returns the state of a job after its client takes it. A new job follows the first transition that does not end the job.
  */
 export function stateWhenTaken(workflow: Workflow, state: string): string {
   if (state !== firstState(workflow)) return state

@@ -3,26 +3,26 @@ import type { Log } from '../../platform/log.ts'
 import { type Wake, wakeOf } from './job-change.ts'
 import { findOffered, findStates } from './lease-store.ts'
 
-/** The resolution of timeouts. */
+/** The interval at which timeouts are checked. */
 const tickMs = 250
-/** How many ticks pass between polls for changes of other processes and for expired leases. */
+/** The number of ticks between two polls. A poll finds changes of other processes and expired leases. */
 const ticksPerPoll = 4
 
-/** A wait for a job that the client can take, or for the end of a job or a change of its state. */
+/** The condition that ends a wait: a job that the client can take, or the end of a job or a change of its state. */
 type WaitCondition = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
 
 type Waiter = { condition: WaitCondition; until: number; wake: () => void; offer?: Wake }
 
 type Wait = { woken: Promise<void>; passOn: () => void; leave: () => void }
 
-/** The waiting requests of one tenant, in one queue per client or job, oldest first. */
+/** The waiting requests of one tenant, in one queue for each client or job, oldest first. */
 type TenantWaits = { queues: Map<string, Waiter[]>; isPolling: boolean }
 
 type WaitersOptions = { database: Database; log: Log; stopping: AbortSignal }
 
 /**
- * `Waiters` holds waiting requests. Their number does not matter: they share one timer, and one or two statements per
- * tenant and second. Commits of this process wake them immediately.
+ * `Waiters` holds waiting requests. The cost does not depend on their number: they share one timer, and one or two
+ * statements for each tenant in each second. Commits of this process wake them immediately.
  */
 export class Waiters {
   readonly #options: WaitersOptions
@@ -44,9 +44,9 @@ export class Waiters {
   }
 
   /**
-   * Adds a waiting request. The caller joins before it queries, so that it misses no change in between. `woken`
-   * resolves when the caller should query again, or at the timeout. A caller that does not query again passes its offer
-   * on.
+   * Adds a waiting request. The caller joins before it queries, so that it misses no change in between. `woken` resolves
+   * when the caller should query again, or at the timeout. A caller that does not query again must call `passOn`, which
+   * gives its offer to the next waiting request.
    */
   join(tenantId: string, condition: WaitCondition, until: number): Wait {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -127,8 +127,8 @@ export class Waiters {
 }
 
 /**
- * Wakes the newest wait for a job of the client. A gateway with a broken connection sends a new request, and the old
- * wait must not get the job.
+ * Wakes the newest waiting request for a job of the client. A gateway with a broken connection sends a new request, and the
+ * old request must not get the job.
  */
 function notify(waits: TenantWaits, wake: Wake): void {
   if (wake.kind === 'moved') {
@@ -140,7 +140,7 @@ function notify(waits: TenantWaits, wake: Wake): void {
     ({ condition }) => 'workflows' in condition && condition.workflows.includes(wake.workflow),
   )
   if (waiter === undefined) return
-  // This waiter is about to query, so the next offer goes to the next one in the queue.
+  // This waiter is about to query, so it leaves the queue. The next offer wakes the next waiter.
   remove(waits, waiter)
   waiter.offer = wake
   waiter.wake()

@@ -4,7 +4,7 @@ import { builtInWorkflows } from './built-in.ts'
 import type { JobRow } from './job.ts'
 import { findWorkflow, findWorkflows, shareWorkflow } from './workflow-store.ts'
 
-/** Finds workflows by name, built-in ones and those of the tenant. */
+/** Functions that find workflows by name: the built-in workflows and those of the tenant. */
 
 export async function lookUp(handle: Handle, name: string): Promise<Workflow | undefined> {
   return builtInWorkflows.get(name) ?? findWorkflow(handle, name)

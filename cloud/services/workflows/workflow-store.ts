@@ -3,7 +3,7 @@ import { type Handle, type Transaction, violatedConstraint } from '../../platfor
 import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-/** The workflows that the tenant created. */
+/** Statements for the workflows that the tenant created. */
 
 type Row = { document: Workflow }
 
@@ -15,12 +15,12 @@ export async function findWorkflow(handle: Handle, name: string): Promise<Workfl
   return (await handle.row(findStatement, name))?.document
 }
 
-/** Prevents the deletion of the workflow until the end of the transaction. */
+/** Returns a workflow and prevents its deletion until the end of the transaction. */
 export async function shareWorkflow(tx: Transaction, name: string): Promise<Workflow | undefined> {
   return (await tx.row(shareStatement, name))?.document
 }
 
-/** Prevents new jobs of the workflow until the end of the transaction. */
+/** Returns a workflow and prevents new jobs of it until the end of the transaction. */
 export async function lockWorkflow(tx: Transaction, name: string): Promise<Workflow | undefined> {
   return (await tx.row(lockStatement, name))?.document
 }
@@ -41,7 +41,7 @@ export async function listNames(handle: Handle): Promise<string[]> {
 
 const insertStatement = statement(`insert into workflows (tenant_id, name, document) values ($1, $2, $3::json)`)
 
-/** Returns false when a workflow with this name exists. */
+/** Inserts a workflow. Returns false when a workflow with this name exists. */
 export async function insertWorkflow(tx: Transaction, workflow: Workflow): Promise<boolean> {
   try {
     await tx.run(insertStatement, workflow.name, jsonText(workflow))

@@ -1,7 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 
-/** Returns a workflow for storage, in which default actions of the engine are explicit. */
+/** Returns a workflow in the form that is stored, with explicit default actions of the engine. */
 export function completed(workflow: Workflow): Workflow {
   return { ...workflow, transitions: workflow.transitions.map(withAction) }
 }
@@ -10,10 +10,10 @@ function withAction(transition: Transition): Transition {
   return transition.eligible === 'WFX' ? { ...transition, action: transition.action ?? 'WAIT' } : transition
 }
 
-/** Refuses an invalid state machine, with all its faults. */
+/** Throws a problem that lists all faults if the state machine is invalid. */
 export function requireValid(workflow: Workflow): void {
   const names = namingFaults(workflow)
-  // Faults of paths are not checked while states are missing.
+  // If states are missing, the transitions and paths are not checked.
   const faults = names.length > 0 ? names : [...transitionFaults(workflow), ...shapeFaults(workflow)]
   if (faults.length === 0) return
   throw new Problem('invalid_workflow', faults.map(({ detail }) => detail).join('; '), { errors: faults })
@@ -97,7 +97,7 @@ function fault(pointer: string, code: string, detail: string): FieldError {
   return { pointer, code, detail }
 }
 
-/** Returns the positions of elements whose key occurred before. */
+/** Returns the indexes of elements whose key an earlier element already has. */
 function repeated<Element>(elements: readonly Element[], key: (element: Element) => string): number[] {
   const seen = new Set<string>()
   return elements.flatMap((element, index) => {
@@ -108,7 +108,7 @@ function repeated<Element>(elements: readonly Element[], key: (element: Element)
   })
 }
 
-/** Returns the next states, except the state itself, which is only a progress report. */
+/** Returns the next states. It leaves out the state itself, because a transition to the same state is a progress report. */
 export function nextStates({ transitions }: Workflow, state: string): string[] {
   return [...new Set(transitions.filter(({ from, to }) => from === state && to !== state).map(({ to }) => to))]
 }
@@ -123,7 +123,7 @@ export function initialState(workflow: Workflow): string {
   return initialStates(workflow)[0] ?? ''
 }
 
-/** A state without transitions to other states. */
+/** Returns whether a state is final: it has no transitions to other states. */
 export function isFinal(workflow: Workflow, state: string): boolean {
   return nextStates(workflow, state).length === 0
 }
@@ -134,7 +134,7 @@ export function groupOf({ groups = [] }: Workflow, state: string): string | unde
 
 type TransitionsByState = ReadonlyMap<string, readonly Transition[]>
 
-/** The transitions from each state. */
+/** Returns the transitions from each state. */
 function transitionsByState(transitions: Workflow['transitions']): TransitionsByState {
   return Map.groupBy(transitions, ({ from }) => from)
 }
@@ -146,7 +146,7 @@ function reachableFrom(workflow: Workflow, first: string): Set<string> {
   return reachable
 }
 
-/** Finds the states of one cycle, ignoring transitions from a state to itself. */
+/** Returns the states of one cycle, or `undefined` if there is none. It ignores transitions from a state to itself. */
 function findCycle(workflow: Workflow): string[] | undefined {
   const byState = transitionsByState(workflow.transitions)
   const done = new Set<string>()

@@ -32,10 +32,10 @@ test('limits wrong passwords of one account over all addresses and processes, an
       assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '1'], name)
     }
   }
-  // A network where the person has signed in before is exempt.
+  // The limit does not apply in a network where the user has signed in before.
   assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
-  // The wait ends in the database only. The clock of this process does not move, because it also orders ids of later
-  // tests.
+  // The test ends the wait in the database. It does not move the clock of this process, because the clock also orders the
+  // ids of later tests.
   await hub.asOwner((owner) =>
     owner.query(`update sign_in_failures set last_at = last_at - interval '61 seconds' where tenant_id = $1`, [
       hub.tenant.tenantId,

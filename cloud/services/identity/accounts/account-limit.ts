@@ -3,17 +3,20 @@ import type { Context } from '../../../platform/service.ts'
 import * as store from './account-limit-store.ts'
 
 /**
- * `AccountLimit` limits wrong passwords per account over all addresses and processes, with exponential back-off. The
- * wait is capped at one minute, so no account is locked permanently. Networks where the user signed in before are
- * exempt: an attacker in another network cannot lock an administrator out. Names that do not exist are limited in the
- * same way, so the limit does not reveal which accounts exist.
+ * `AccountLimit` limits wrong passwords for each account over all addresses and processes, with exponential back-off. The
+ * wait is at most one minute, so no account is locked permanently. Networks where the user signed in before are exempt, so
+ * that an attacker in another network cannot lock an administrator out. Names that do not exist are limited in the same
+ * way, so the limit does not reveal which accounts exist.
  */
 
 const perAccount: Rule = { free: 10, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 3_600 }
 const networkKnownDays = 90
 const counterBytes = 2
 
-/** `tenantId` is undefined when the tenant of the sign-in name does not exist: then only the limits per address apply. */
+/**
+ * An attempt to sign in. `tenantId` is `undefined` when the tenant of the sign-in name does not exist. Only the limits for
+ * each address apply then.
+ */
 export type AccountAttempt = { attempt: Attempt; tenantId: string | undefined }
 
 export class AccountLimit {
@@ -23,7 +26,10 @@ export class AccountLimit {
     this.#context = context
   }
 
-  /** Counts an attempt as failed before its outcome is known. Returns the seconds to wait instead while the limit is reached. */
+  /**
+   * Counts an attempt as failed before its outcome is known. If the limit is reached, it does not count and returns the
+   * seconds to wait.
+   */
   async begin(given: AccountAttempt): Promise<number> {
     if (given.tenantId === undefined) return 0
     const { account, counter, network } = this.#keysOf(given.attempt)
@@ -41,7 +47,7 @@ export class AccountLimit {
     })
   }
 
-  /** Removes the counted failure and remembers the network. */
+  /** Removes the counted failure and stores the network as known. */
   async succeed(given: AccountAttempt): Promise<void> {
     if (given.tenantId === undefined) return
     const { account, counter, network } = this.#keysOf(given.attempt)
@@ -59,7 +65,10 @@ export class AccountLimit {
     await this.#context.database.transaction({ tenantId }, (tx) => store.decrementFailure(tx, counter))
   }
 
-  /** Names that do not exist are counted too, so accounts share 65,536 counters: a tenant never has more rows. */
+  /**
+   * Returns the keys of an attempt. Names that do not exist are counted too. A tenant has at most 65,536 counters, which
+   * several names can share, so the number of rows is limited.
+   */
   #keysOf({ subject, address }: Attempt): { account: Buffer; counter: Buffer; network: string } {
     const account = this.#context.secrets.mac('sign-in account', subject)
     return { account, counter: account.subarray(0, counterBytes), network: networkOf(address ?? '') }

@@ -15,8 +15,8 @@ import { createClientId, createClientSecret } from './server-user.ts'
 export type NewUser = { name: string; password: string; displayName?: string | undefined }
 
 /**
- * Adds a user with a password and without permissions. The caller hashes the password first, because hashing takes
- * longer than a transaction should.
+ * Adds a user with a password and without permissions. The caller must hash the password before the transaction, because
+ * hashing takes longer than a transaction should.
  */
 export async function addUser(tx: Transaction, user: { name: string; hash: string; displayName?: string | undefined }) {
   const { name, hash, displayName = '' } = user
@@ -29,7 +29,8 @@ export async function addUser(tx: Transaction, user: { name: string; hash: strin
 export type ServerUserSecret = { clientId: string; clientSecret: string }
 
 /**
- * Creates client id and secret before the server user exists, so that the caller can store them before they are valid.
+ * Creates a client id and a secret before the server user exists. The caller can therefore store them before they become
+ * valid.
  */
 export function newServerUserSecret(): ServerUserSecret {
   return { clientId: createClientId(), clientSecret: createClientSecret() }
@@ -37,7 +38,7 @@ export function newServerUserSecret(): ServerUserSecret {
 
 export type NewServerUser = { name: string; secret?: ServerUserSecret }
 
-/** Adds a server user without permissions. Only the response contains the secret. */
+/** Adds a server user without permissions. The secret is returned only here and cannot be read later. */
 export async function addServerUser(tx: Transaction, { name, secret = newServerUserSecret() }: NewServerUser) {
   const { clientId, clientSecret } = secret
   const { id } = await insertPrincipal(tx, { kind: 'server_user', name })
@@ -88,8 +89,8 @@ async function grant(tx: Transaction, { id, role, action, target }: RoleGrant): 
 }
 
 /**
- * Sets a new password and signs the user out everywhere. The command line uses it when the last administrator has lost
- * the password.
+ * Sets a new password and ends all sessions of the user. The command line uses it when the last administrator has lost the
+ * password.
  */
 export async function resetPassword(
   { database }: DatabaseContext,

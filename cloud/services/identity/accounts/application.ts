@@ -1,6 +1,6 @@
 import type { Application, Tenant } from '../../../platform/tenants/store.ts'
 
-/** The reason why users of this tenant cannot use the application; undefined when they can. */
+/** Returns the reason why users of this tenant cannot use the application. Returns `undefined` when they can. */
 export function unavailabilityReason(tenant: Tenant, application: Application): string | undefined {
   if (tenant.state === 'suspended') return `The tenant ${tenant.name} is suspended`
   if (tenant.applications.includes(application)) return undefined

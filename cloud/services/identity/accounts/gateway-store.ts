@@ -16,7 +16,7 @@ export const findGatewayKeyStatement = statement<GatewayKeyRow>(
    where tenant_id = $1 and client_id = $2`,
 )
 
-/** Stores the key of a gateway. A gateway has one key: a new enrolment replaces the previous one. */
+/** Stores the key of a gateway. A gateway has one key, so a new enrolment replaces the previous key. */
 export async function putGatewayKey(
   tx: Transaction,
   key: { principalId: string; clientId: string; publicJwk: JWK; thumbprint: string },

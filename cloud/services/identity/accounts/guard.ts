@@ -6,7 +6,7 @@ import { AccountLimit } from './account-limit.ts'
 
 export type SignInAttempt = {
   attempt: Attempt
-  /** `<contract>.<operation>` */
+  /** The name of the operation: `<contract>.<operation>`. */
   action: string
   requestId: string
 }
@@ -16,13 +16,16 @@ export type AttemptOutcome = {
   isCorrect: boolean
   tenantId: string | undefined
   /**
-   * Undefined for an unknown name. Unknown names are not stored, because people type their password into the wrong
-   * field.
+   * The principal with this name. It is `undefined` for an unknown name. Unknown names are not stored, because users
+   * sometimes type their password into the name field.
    */
   principal: { id: string; kind: 'user' | 'server_user' | 'gateway'; name: string } | undefined
 }
 
-/** Failed attempts of a tenant that the audit trail records per minute and process. The log records all of them. */
+/**
+ * The number of failed attempts of a tenant that each process records in the audit trail in one minute. The log records all
+ * attempts.
+ */
 const auditedPerMinute = 600
 
 /** `Guard` limits guesses of passwords and secrets, and writes failed attempts to the log and the audit trail. */
@@ -43,8 +46,8 @@ export class Guard {
   }
 
   /**
-   * Checks a password, or returns how long to wait before the next attempt. The attempt is counted before its outcome
-   * is known, because a hundred concurrent guesses must not all pass before the first one has failed.
+   * Checks a password, or returns the seconds to wait before the next attempt. The attempt is counted before its outcome is
+   * known. Otherwise a hundred concurrent guesses could all pass before the first one has failed.
    */
   async checkPassword<Outcome extends AttemptOutcome>(
     signIn: SignInAttempt & { tenantId: string | undefined },
@@ -83,8 +86,8 @@ export class Guard {
   }
 
   /**
-   * Records a check of a client secret. Only failed checks count: a random secret cannot be guessed, and programs
-   * request many tokens at once.
+   * Records a check of a client secret. Only failed checks are counted, because a random secret cannot be guessed and
+   * programs request many tokens at once.
    */
   async recordSecretCheck(signIn: SignInAttempt, outcome: AttemptOutcome): Promise<void> {
     if (outcome.isCorrect) this.#attempts.succeeded(signIn.attempt, { counted: false })

@@ -5,7 +5,7 @@ import { sameBytes } from '../../../platform/secrets/secrets.ts'
 
 type Cost = { memory: number; passes: number; parallelism: number }
 
-/** OWASP's first recommendation for argon2id: 19 MiB of memory, two passes. */
+/** The cost of a hash: OWASP's first recommendation for argon2id, with 19 MiB of memory and two passes. */
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
@@ -13,28 +13,31 @@ const hashBytes = 32
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
 
 /**
- * One limit for the whole process and all tenants, because hashing uses much memory and processor time. The tenant of
- * an unknown name is unknown too, so the limit is not divided by tenant.
+ * Limits concurrent hashing in the whole process, because hashing uses much memory and processor time. The limit is the
+ * same for all tenants, because the tenant of an unknown name is not known.
  */
 const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many concurrent sign-ins' })
 const everyTenant = ''
 
 /**
- * The hash that the password of an unknown user is compared with, so that the response time does not reveal which users
+ * The hash with which the password of an unknown user is compared. The response time therefore does not reveal which users
  * exist.
  */
 const unknownUserHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
 
 /**
- * Hashes a password as a PHC string. The string contains its parameters, so existing hashes stay valid when the cost
- * increases.
+ * Hashes a password and returns a PHC string. The string contains the cost parameters, so existing hashes stay valid when
+ * the cost increases.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes)
   return phc(cost, salt, await run(password, { cost, salt, bytes: hashBytes }))
 }
 
-/** Compares a password with a hash. For `undefined` (an unknown user) it returns false after the same time. */
+/**
+ * Returns whether a password matches a hash. If the hash is `undefined` (an unknown user), it returns false after the same
+ * time.
+ */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const { cost: storedCost, salt, hash } = parsed(stored ?? unknownUserHash)
   const given = await run(password, { cost: storedCost, salt, bytes: hash.length })
@@ -44,7 +47,7 @@ export async function isPassword(password: string, stored: string | undefined): 
 type Run = { cost: Cost; salt: Buffer; bytes: number }
 
 function run(password: string, { cost, salt, bytes }: Run): Promise<Buffer> {
-  // Normalises the text, because keyboards compose the same characters differently.
+  // The text is normalised, because keyboards compose the same characters differently.
   const message = Buffer.from(password.normalize('NFC'))
   return hashing.run(everyTenant, () => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
 }

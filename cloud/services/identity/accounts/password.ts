@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 
 export const passwordLength = { shortest: 12, longest: 256 } as const
 
-/** Long enough, but among the first passwords that attackers try. */
+/** Passwords that are long enough but are among the first that attackers try. */
 const mostCommon = new Set([
   '123456789012',
   '1234567890123',
@@ -47,7 +47,7 @@ const mostCommon = new Set([
 const fewestDifferentCharacters = 5
 const shortestNameToLookFor = 3
 
-/** Returns what to change about a weak password, or undefined for a strong one. */
+/** Returns what to change in a weak password. Returns `undefined` for a strong password. */
 export function weaknessOf(password: string, name: string): string | undefined {
   const characters = [...password]
   const folded = password.toLowerCase()

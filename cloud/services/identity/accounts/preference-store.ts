@@ -19,7 +19,7 @@ export function listPreferences(handle: Handle, principalId: string): Promise<Pr
   return handle.rows(ofPrincipal, principalId)
 }
 
-/** Counts the other preferences of a principal. */
+/** Counts the preferences of a principal except the one with this name. */
 export async function countOtherPreferences(handle: Handle, principalId: string, name: string): Promise<number> {
   return (await handle.row(others, principalId, name))?.total ?? 0
 }

@@ -14,7 +14,10 @@ export function isClientId(text: string): boolean {
   return clientIds.test(text)
 }
 
-/** Creates a client secret of 256 random bits. Secret scanners recognise its prefix when it is published by mistake. */
+/**
+ * Creates a client secret of 256 random bits. Secret scanners recognise its prefix if a user publishes the secret by
+ * mistake.
+ */
 export function createClientSecret(): string {
   return `mws_${randomBytes(32).toString('base64url')}`
 }

@@ -85,7 +85,7 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
           const ids = await store.beginTokenFamily(tx, id, v7())
           await revokeTokens(tx, { principalId: id, ids })
         }
-        // Increments the version, because responses contain the creation time of the secret.
+        // This update increments the version, because responses contain the creation time of the secret.
         await updatePrincipal(tx, id, {})
         const detail = { clientId, revokedTokens: revoke }
         await record(tx, caller, { action: 'identity.rotateServerUserSecret', target: `server-user/${id}`, detail })
@@ -113,7 +113,7 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
   }
 }
 
-/** The response contains the secret, so caches must not store it. */
+/** The headers of a response with a secret, which caches must not store. */
 const unstored = { 'cache-control': 'no-store' }
 
 async function getServerUser(handle: Handle, id: string): Promise<store.ServerUserRow> {

@@ -2,7 +2,7 @@ export type SignInName = { name: string; tenant: string }
 
 const shape = /^([a-z0-9][a-z0-9._-]{0,62})(?:@([a-z0-9][a-z0-9-]{0,62}))?$/
 
-/** Reads `name@tenant`; without a suffix the tenant is `default`. Returns undefined for an invalid name. */
+/** Parses `name@tenant`. Without a suffix, the tenant is `default`. Returns `undefined` for an invalid name. */
 export function readSignInName(text: string): SignInName | undefined {
   const found = shape.exec(text.trim().toLowerCase())
   return found?.[1] === undefined ? undefined : { name: found[1], tenant: found[2] ?? 'default' }

@@ -12,9 +12,9 @@ export type Bearer = {
   roles: string[]
   scope?: readonly string[] | undefined
   sessionId?: string
-  /** The id of tokens that are revoked together: those of one authorization code, or of one client secret. */
+  /** The id of a token family: the tokens of one authorization code or of one client secret, which are revoked together. */
   family?: string
-  /** The thumbprint of the key that the client must prove with each request (DPoP). */
+  /** The thumbprint of the key whose possession the client must prove in each request (DPoP). */
   keyThumbprint?: string
 }
 

@@ -1,19 +1,19 @@
 import { findPublicClient, type PublicClient } from './client.ts'
 import { type OAuthError, optional, type Parameters, Refusal, readScope, required } from './parameters.ts'
 
-/** A validated request to sign in to a built-in program, before the person is known. */
+/** A validated request to sign in to a built-in program. The user is not known yet. */
 export type AuthorizationRequest = {
   client: PublicClient
   redirectUri: string
   state: string | undefined
-  /** Role names; undefined requests all roles that the person holds. */
+  /** The requested role names. `undefined` requests all roles that the user holds. */
   scope: string[] | undefined
   challenge: string
   prompt: 'login' | 'none' | undefined
 }
 
 export type ReadResult =
-  /** No safe redirect address is known, so an error page shows the reason. */
+  /** The request has no safe redirect address, so an error page shows the reason. */
   | { outcome: 'unsafe'; detail: string }
   | { outcome: 'refused'; location: string }
   | { outcome: 'accepted'; request: AuthorizationRequest }
@@ -35,7 +35,7 @@ export function readAuthorizationRequest(query: Parameters, baseUrl: string): Re
 
 type RedirectTarget = { client: PublicClient; redirectUri: string }
 
-/** Reads the redirect address first, because later errors are reported by a redirect to it. */
+/** Reads the redirect address. It is read first, because later errors are reported by a redirect to this address. */
 function readRedirectTarget(query: Parameters, baseUrl: string): RedirectTarget | (ReadResult & { outcome: 'unsafe' }) {
   try {
     const client = findPublicClient(required(query, 'client_id'))
@@ -91,7 +91,7 @@ function withParameters(redirectUri: string, parameters: Record<string, string |
   return url.href
 }
 
-/** Writes the request as a query, for the `action` of the sign-in form. */
+/** Writes the request as a query string, for the `action` attribute of the sign-in form. */
 export function queryOf({ client, redirectUri, state, scope, challenge, prompt }: AuthorizationRequest): string {
   const query = new URLSearchParams({ response_type: 'code', client_id: client.id, redirect_uri: redirectUri })
   if (scope !== undefined) query.set('scope', scope.join(' '))

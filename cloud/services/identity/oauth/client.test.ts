@@ -5,7 +5,7 @@ import { findPublicClient } from './client.ts'
 
 const baseUrl = 'https://plant.example'
 
-/** Known attacks that redirect a browser with its code to another site. */
+/** Known attacks that redirect a browser, together with its code, to another site. */
 const hostileRedirects = [
   '',
   'https://evil.example/',

@@ -1,14 +1,14 @@
-/** The built-in programs that people sign in with. They have no secret: PKCE binds the code to the program. */
+/** A built-in program with which users sign in. It has no secret. PKCE binds the authorization code to the program. */
 export type PublicClient = {
   id: string
   title: string
-  /** Whether a person with a session continues without the sign-in form. */
+  /** Whether a user who has a session continues without the sign-in form. */
   silent: boolean
-  /** Redirect addresses are compared as text, because URL parsers differ. */
+  /** Returns whether a redirect address is allowed. Addresses are compared as text, because URL parsers differ. */
   mayReturnTo(redirectUri: string, baseUrl: string): boolean
 }
 
-/** RFC 8252: a program listens on any free loopback port. */
+/** The redirect address of a program that listens on any free loopback port (RFC 8252). */
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})\/callback$/
 const highestPort = 65_535
 

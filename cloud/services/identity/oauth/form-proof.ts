@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../../platform/secrets/secrets.ts'
 
 /**
- * Proves that a sign-in form comes from the server's own page, in the same browser, for the same request. Without the
- * proof, a page of another site could sign a person in as the attacker, or send password guesses.
+ * `FormProof` proves that a sign-in form comes from the server's own page, in the same browser, for the same request.
+ * Without the proof, a page of another site could sign a user in as the attacker, or send password guesses.
  */
 export type FormProof = {
-  /** Stored by the browser in a cookie. */
+  /** The part that the browser stores in a cookie. */
   browser: string
-  /** Stored in the form. */
+  /** The part that the form contains. */
   proof: string
 }
 
 const purpose = 'sign-in form'
-/** How long a form stays valid. */
+/** The time for which a form is valid. */
 const validSeconds = 3_600
 const browserValue = /^[A-Za-z0-9_-]{43}$/
 
-/** Creates a proof. A browser that has a value already reuses it, so that forms in several tabs are valid. */
+/** Creates a proof. A browser that already has a value reuses it, so that forms in several tabs are valid. */
 export function createFormProof(secrets: Secrets, query: string, known: string | undefined): FormProof {
   const browser = browserValue.test(known ?? '') ? String(known) : randomBytes(32).toString('base64url')
   const time = Math.floor(Date.now() / 1000)

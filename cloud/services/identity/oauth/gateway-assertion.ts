@@ -7,7 +7,7 @@ import { findGatewayKey } from '../accounts/gateway-store.ts'
 import type { IdentityContext } from '../context.ts'
 import { optional, type Parameters, Refusal } from './parameters.ts'
 
-/** RFC 7523 §2.2: a client authenticates with an assertion that it signed. */
+/** The type of an assertion that the client signed to authenticate itself (RFC 7523 §2.2). */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const clockToleranceSeconds = 60
 const longestLifetimeSeconds = 300
@@ -25,7 +25,7 @@ export function hasAssertion(form: Parameters): boolean {
 }
 
 /**
- * Returns the gateway that signed the assertion, or refuses the request. An assertion is accepted once over all
+ * Returns the gateway that signed the assertion, or refuses the request. Each assertion is accepted only once over all
  * processes.
  */
 export async function authenticatedGateway(
@@ -54,13 +54,13 @@ export async function authenticatedGateway(
   return { ...found, clientId }
 }
 
-/** Reads the client id from the assertion. It is not trusted until the signature is verified. */
+/** Reads the client id from the assertion. The id is not trusted until the signature is verified. */
 function clientOf(assertion: string): string {
   try {
     const payload = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString())
     if (typeof payload.sub === 'string' && clientIds.test(payload.sub)) return payload.sub
   } catch {
-    // The error is thrown below.
+    // The error is thrown after this block.
   }
   throw new Refusal('invalid_client', 'client_assertion is not an assertion of a gateway')
 }

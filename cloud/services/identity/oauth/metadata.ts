@@ -3,7 +3,10 @@ import { builtInRoles } from '@millwright/api/permission.ts'
 import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 
-/** Shorter than the time that a new key is published before it signs, so no cached list lacks the key by then. */
+/**
+ * The time for which clients cache the key list. It is shorter than the time between the publication of a key and its first
+ * signature, so every cached list contains the key by then.
+ */
 const keysCachedSeconds = 15
 const metadataCachedSeconds = 300
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * Session cookies, authorization codes and refresh tokens: the tenant id followed by 256 random bits. The tenant id
- * allows a lookup within that tenant. Only the hash is stored.
+ * `OpaqueToken` is a session cookie, an authorization code or a refresh token. Its text is the tenant id followed by 256
+ * random bits. The tenant id allows a lookup within that tenant. Only the hash is stored.
  */
 export type OpaqueToken = { tenantId: string; hash: Buffer }
 
@@ -19,7 +19,7 @@ export function readOpaqueToken(text: string | undefined): OpaqueToken | undefin
   return { tenantId: found.slice(1).join('-'), hash: hashOf(text) }
 }
 
-/** A plain hash is enough, because random tokens cannot be guessed. */
+/** Returns the hash of a token. A plain hash is enough, because random tokens cannot be guessed. */
 export function hashOf(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

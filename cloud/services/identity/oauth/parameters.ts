@@ -1,7 +1,10 @@
-/** The parameters of an OAuth request: form fields or a query. A repeated parameter is a list. */
+/** The parameters of an OAuth request, from form fields or from a query. The value of a repeated parameter is a list. */
 export type Parameters = Readonly<Record<string, unknown>>
 
-/** The errors of RFC 6749 (§4.1.2.1, §5.2), OpenID Connect (`login_required`) and RFC 8628 (`slow_down`) in use here. */
+/**
+ * The OAuth errors that this service uses, from RFC 6749 (§4.1.2.1, §5.2), OpenID Connect (`login_required`) and RFC 8628
+ * (`slow_down`).
+ */
 export type OAuthError =
   | 'invalid_request'
   | 'invalid_client'
@@ -14,10 +17,10 @@ export type OAuthError =
   | 'access_denied'
   | 'slow_down'
 
-/** `Refusal` refuses an OAuth request with an error code of the RFCs instead of a problem document. */
+/** `Refusal` refuses an OAuth request. The response contains an error code of the RFCs instead of a problem document. */
 export class Refusal extends Error {
   readonly error: OAuthError
-  /** Seconds until the client may try again. */
+  /** The seconds until the client may try again. */
   readonly retryAfter: number | undefined
 
   constructor(error: OAuthError, description: string, { retryAfter }: { retryAfter?: number } = {}) {
@@ -57,7 +60,7 @@ export function readScope(scope: string | undefined): string[] | undefined {
   throw new Refusal('invalid_scope', 'scope must be a list of role names separated by single spaces')
 }
 
-/** Returns the roles of a token: all roles that are held, or those of the scope. */
+/** Returns the roles of a token: all roles that the principal holds, or the roles of the scope. */
 export function narrowed(held: readonly string[], requested: readonly string[] | undefined): string[] {
   if (requested === undefined) return [...held]
   if (requested.every((name) => held.includes(name))) return [...requested]

@@ -39,7 +39,7 @@ test('issues tokens to one of many concurrent requests with the same code', asyn
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
 })
 
-/** Returns an unused code of a browser that is signed in. */
+/** Returns an unused authorization code of a browser that is signed in. */
 async function unusedCode(hub: TestHub, signInName: string) {
   const { browser, exchange } = await signedIn(hub, signInName)
   const { verifier, challenge } = proofKey()

@@ -32,7 +32,7 @@ describe('revokes tokens before they expire', () => {
     (await process.request({ method: 'GET', path: '/oauth/userinfo', headers: { authorization: `Bearer ${token}` } }))
       .status
 
-  /** Asserts that the process that revoked the token refuses it immediately, and the other process soon. */
+  /** Asserts that a revoked token is refused: immediately by the process that revoked it, and soon by the other process. */
   const assertEnds = async (token: string) => {
     assert.equal(await statusIn(hub, token), 401)
     const deadline = performance.now() + 120_000
@@ -247,7 +247,7 @@ describe('revokes tokens before they expire', () => {
   })
 })
 
-/** Returns a new code of a browser that is signed in. */
+/** Returns a new authorization code of a browser that is signed in. */
 async function silentCode(hub: TestHub, browser: Browser) {
   const { verifier, challenge } = proofKey()
   const back = await browser.open(authorizePath(hub, { code_challenge: challenge }))

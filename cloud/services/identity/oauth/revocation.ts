@@ -67,14 +67,14 @@ export function revocationHandlers(
   }
 }
 
-/** Returns the client that sends the request, authenticated if it has a secret or a key. */
+/** Returns the client that sends the request. A client that has a secret or a key must authenticate. */
 async function clientOf(shared: IdentityContext, request: TokenRequest): Promise<string> {
   if (hasAssertion(request.form)) return (await gatewayClient(shared, request)).clientId
   if (findPublicClient(request.client.clientId) !== undefined) return requirePublicClient(request.client).id
   return (await authenticated(shared, request)).clientId
 }
 
-/** A token can be longer than other parameters. */
+/** Returns the token of a request. A token can be longer than other parameters. */
 function tokenIn(form: Parameters): string {
   const token = typeof form.token === 'string' ? form.token : optional(form, 'token')
   if (token === undefined || token === '') throw new Refusal('invalid_request', 'token is missing')

@@ -27,7 +27,7 @@ function readBasic(authorization: string): { clientId: string; clientSecret: str
   return { clientId: formDecoded(text.slice(0, colon)), clientSecret: formDecoded(text.slice(colon + 1)) || undefined }
 }
 
-/** Client id and secret are form-encoded before they are joined. */
+/** Decodes a client id or secret. Clients form-encode each of them before they join both. */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -29,12 +29,15 @@ import {
 } from './parameters.ts'
 import { type ClientCredentials, readClient } from './token-request.ts'
 
-/** A refresh token expires when it is not used for this long. */
+/** A refresh token expires when it is not used for this time. */
 const idleSeconds = 12 * 3_600
-/** People sign in again after this time, even if they refresh their tokens regularly. */
+/** Users must sign in again after this time, even if they refresh their tokens regularly. */
 const familySeconds = 30 * 24 * 3_600
 
-/** Programs request tokens all day, so the audit trail records one token per client and ten minutes. */
+/**
+ * The limit of audit entries for issued tokens: one entry for each client in ten minutes, because programs request tokens
+ * all day.
+ */
 const recordedPerClient = { most: 1, windowMs: 10 * 60_000 }
 
 export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: AnonymousCaller }
@@ -123,7 +126,8 @@ const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
 export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
   const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
-  // Other roles of a gateway apply to what discovery writes for it, not to what its token can call.
+  // The token of a gateway contains only the `gateway` role. Its other roles apply to the assets that discovery writes for
+  // the gateway.
   const own = held.filter(({ role }) => role === 'gateway')
   return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
@@ -199,7 +203,7 @@ async function bearerAnswer(
   }
 }
 
-/** Returns a program that people sign in with. It has no secret, so a request with a secret is refused. */
+/** Returns a program with which users sign in. The program has no secret, so a request with a secret is refused. */
 export function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
   if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
   const client = findPublicClient(clientId)
@@ -232,13 +236,14 @@ async function authorizationCode(
     const found = await store.lockCode(tx, code.hash)
     if (found === undefined) return undefined
     if (found.used) {
-      // All tokens of the code are revoked below, so a further replay has nothing to revoke.
+      // The code is deleted, because `revokeStolen` revokes all its tokens. A further replay therefore has nothing to
+      // revoke.
       await store.deleteCode(tx, code.hash)
       return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
     }
     if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
     await store.useCode(tx, code.hash)
-    // A wrong verifier uses the code up too, so that an attacker cannot guess again.
+    // A wrong verifier also uses the code up, so that an attacker cannot guess again.
     if (challengeOf(verifier) !== found.challenge)
       return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
     const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
@@ -254,7 +259,7 @@ async function authorizationCode(
   })
   if (redeemed === undefined) throw unusable
   const requestedScope = scopeOf(redeemed.granted)
-  // Roles that the person held at the sign-in may have been revoked.
+  // The current roles are used, because roles that the user held at the sign-in may have been revoked.
   return userAnswer(shared, tenant, {
     ...redeemed,
     scope: requestedScope?.filter((name) => redeemed.held.includes(name)),
@@ -276,7 +281,7 @@ async function refreshToken(shared: IdentityContext, { form, client, visitor }: 
     const next = await renew(tx, found)
     if (next === undefined) return undefined
     const granted = scopeOf(found)?.filter((name) => next.held.includes(name))
-    // Refused within the transaction, so the token is not used up.
+    // An invalid scope is refused within the transaction. The rollback keeps the refresh token unused.
     if (requestedScope !== undefined) narrowed(granted ?? next.held, requestedScope)
     return { ...next, scope: requestedScope ?? granted }
   })
@@ -302,7 +307,8 @@ type StolenToken = {
 }
 
 /**
- * Revokes all tokens of a code or refresh token that was used twice or with a wrong verifier, because it was stolen.
+ * Revokes all tokens of a code or refresh token that was used twice or with a wrong verifier, because such a token may be
+ * stolen.
  */
 async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefined> {
   const { principalId, familyId, clientId } = theft.found

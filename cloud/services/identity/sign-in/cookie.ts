@@ -1,4 +1,4 @@
-/** The cookies of the sign-in page. Browsers send them only to `/oauth`. */
+/** The options of a cookie of the sign-in page. Browsers send these cookies only to `/oauth`. */
 type Options = { seconds: number; path: string; sameSite: 'Lax' | 'Strict'; baseUrl: string }
 
 export function setCookie(name: string, value: string, { seconds, path, sameSite, baseUrl }: Options): string {

@@ -13,7 +13,7 @@ import { readCookie, setCookie } from './cookie.ts'
 
 const sessionCookie = 'millwright_session'
 const sessionSeconds = 12 * 3_600
-/** The browser takes a code directly to the program, so a minute is enough. */
+/** The lifetime of a code. One minute is enough, because the browser passes the code directly to the program. */
 const codeSeconds = 60
 
 export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undefined {
@@ -40,7 +40,7 @@ async function enabledAccess(handle: Handle, principalId: string): Promise<Found
   return access?.principal.disabled === false ? access : undefined
 }
 
-/** Every sign-in starts a new session; the session token that the browser had before is no longer valid. */
+/** Starts a new session. The session token that the browser had before becomes invalid. */
 export async function beginSession(tx: Transaction, principalId: string): Promise<{ id: string; token: string }> {
   const id = v7()
   const token = createOpaqueToken(tx.tenantId)
@@ -61,8 +61,8 @@ export async function endSessionBefore(context: Context, cookies: string | undef
 type Issue = { sessionId: string; access: FoundAccess; request: AuthorizationRequest }
 
 /**
- * Issues a code for the program and returns the redirect address. Refuses a scope with a role that the user does not
- * hold.
+ * Issues an authorization code for the program and returns the redirect address. Refuses a scope that contains a role that
+ * the user does not hold.
  */
 export async function issueCode(tx: Transaction, issuer: string, { sessionId, access, request }: Issue) {
   const { client, redirectUri, challenge, scope } = request

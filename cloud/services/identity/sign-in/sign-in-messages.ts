@@ -58,7 +58,7 @@ const german: SignInMessages = {
 
 export const signInMessages: Readonly<Record<Language, SignInMessages>> = { en: english, de: german }
 
-/** Longer than the `Accept-Language` header of any browser. */
+/** The maximum length of the `Accept-Language` header. It is longer than the header of any browser. */
 const longestHeader = 256
 
 /** Returns the supported language with the highest weight in `Accept-Language` (RFC 9110 §12.5.4), or English. */

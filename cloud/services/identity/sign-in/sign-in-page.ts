@@ -3,14 +3,17 @@ import { type Answer, answer } from '../../../platform/service.ts'
 import { type Language, signInMessages } from './sign-in-messages.ts'
 
 export type SignInForm = {
-  /** The display name of the program that the person signs in to. */
+  /** The display name of the program to which the user signs in. */
   to: string
   action: string
   proof: string
-  /** The name that was typed before. The password is never filled in again. */
+  /** The name that the user typed before. The password is never filled in again. */
   name?: string | undefined
   error?: string | undefined
-  /** The address where the form may redirect to: browsers apply `form-action` to redirects too. */
+  /**
+   * The address to which the form may redirect. The content security policy needs it, because browsers apply `form-action`
+   * to redirects too.
+   */
   returnsTo: string
 }
 
@@ -40,7 +43,9 @@ export function signInPage(form: SignInForm, options: PageOptions): Answer<strin
   return page({ title, content, formAction: `'self' ${originForPolicy(form.returnsTo)}` }, options)
 }
 
-/** Shows an invalid request. The detail is in English, because it is for the developer of the program. */
+/**
+ * Returns a page that shows an invalid request. The detail is in English, because it is for the developer of the program.
+ */
 export function errorPage(detail: string, options: PageOptions): Answer<string> {
   const messages = signInMessages[options.language]
   const content = `
@@ -50,7 +55,10 @@ export function errorPage(detail: string, options: PageOptions): Answer<string> 
   return page({ title: messages.cannotContinueTitle, content, formAction: `'none'` }, options)
 }
 
-/** A policy cannot contain an IPv6 address, so it names only the scheme. */
+/**
+ * Returns the origin of a URL for the content security policy. The policy cannot contain an IPv6 address, so for such an
+ * address only the scheme is returned.
+ */
 function originForPolicy(url: string): string {
   const { origin, hostname, protocol } = new URL(url)
   return hostname.startsWith('[') ? protocol : origin
@@ -89,8 +97,8 @@ function page(
   return answer(status, html, {
     'content-security-policy': policy.join('; '),
     'cache-control': 'no-store',
-    // The request needs an `Origin` header; without it the server cannot distinguish this form from a form of another
-    // site.
+    // With this policy, browsers send an `Origin` header with the form. Without the header, the server cannot distinguish
+    // this form from a form of another site.
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
@@ -103,7 +111,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-/** A gear with eight teeth. */
+/** The logo: a gear with eight teeth. */
 const mark = `<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true" fill="currentColor"><path d="M10.8 1h2.4l.5 2.9 1.9.8 2.4-1.7 1.7 1.7L18 7.1l.8 1.9 2.9.5v2.4l-2.9.5-.8 1.9 1.7 2.4-1.7 1.7-2.4-1.7-1.9.8-.5 2.9h-2.4l-.5-2.9-1.9-.8L6 18.4l-1.7-1.7L6 14.3l-.8-1.9-2.9-.5V9.5L5.2 9 6 7.1 4.3 4.7 6 3l2.4 1.7 1.9-.8zM12 7.2a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z"/></svg>`
 
 const style = `

@@ -76,7 +76,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Other programs can impersonate a program on a person's machine (RFC 8252 §8.6), so it always shows the form. */
+/**
+ * Returns the session if the user may continue without the form. Programs on the user's machine always show the form,
+ * because other programs can impersonate them (RFC 8252 §8.6).
+ */
 async function reusableSession(
   { context }: IdentityContext,
   { client, prompt }: AuthorizationRequest,
@@ -106,9 +109,9 @@ type FormOptions = {
   status: number
   error?: string
   name?: string
-  /** What the browser sent. */
+  /** The headers that the browser sent. */
   headers: Readonly<Record<string, string | undefined>>
-  /** Additional response headers and the text of an error. */
+  /** Additional headers of the response. */
   more?: Record<string, string>
 }
 
@@ -149,7 +152,7 @@ function isOwnForm(
 type Refused = { refused: (messages: SignInMessages) => string; status: number; more?: Record<string, string> }
 type Person = { tenant: Tenant; principalId: string; name: string }
 
-/** Reasons other than the password are shown only after a correct password. */
+/** Checks the name and the password. Other reasons for a refusal are shown only after a correct password. */
 async function checkPerson(
   shared: IdentityContext,
   { name, password, visitor }: { name: string; password: string; visitor: AnonymousCaller },
@@ -177,7 +180,7 @@ async function checkPerson(
 
 type PasswordInput = { tenant: Tenant | undefined; name: string; password: string }
 
-/** Takes the same time for known and unknown names. */
+/** Verifies a password. It takes the same time for known and unknown names. */
 async function verifyPassword({ context: { database } }: IdentityContext, { tenant, name, password }: PasswordInput) {
   const found =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
@@ -196,7 +199,7 @@ function busy(error: Problem): Refused {
 
 type CompletedSignIn = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: AnonymousCaller }
 
-/** Starts a session, issues a code and redirects to the program. Returns nothing when the user is disabled. */
+/** Starts a session, issues a code and redirects to the program. Returns `undefined` when the user is disabled. */
 async function completeSignIn(
   shared: IdentityContext,
   { tenant, principalId, name, request, cookies, visitor }: CompletedSignIn,

@@ -12,7 +12,9 @@ import { forgetSession, sessionTokenOf } from './sessions.ts'
 export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
   const { database, settings } = shared.context
   return {
-    /** Signs out by the session of the browser, by a refresh token, or by both. All tokens of the session end too. */
+    /**
+     * Ends the session of the browser, the session of a refresh token, or both. All tokens of these sessions are revoked.
+     */
     async signOut({ body, headers }, visitor) {
       const { baseUrl } = settings
       const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
@@ -31,7 +33,7 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
-      // A redirect to any other address would be an open redirect.
+      // The service redirects only to its own address. Any other address would make it an open redirect.
       if (body.post_logout_redirect_uri !== `${baseUrl}/`) return answer(204, undefined, forget)
       return answer(303, undefined, { ...forget, location: `${baseUrl}/` })
     },

@@ -11,7 +11,7 @@ const list = statement<StoredKey>(
    from signing_keys where expires_at is null or expires_at > now() order by active_from, created_at, kid`,
 )
 
-/** Returns all published keys, in the order in which they sign. */
+/** Returns all published keys, in the order in which they are used to sign. */
 export function listKeys(handle: ReferenceHandle): Promise<StoredKey[]> {
   return handle.rows(list)
 }
@@ -19,7 +19,10 @@ export function listKeys(handle: ReferenceHandle): Promise<StoredKey[]> {
 /** The advisory lock for changes of the signing keys. */
 const keyLock = 0x6d696b79
 
-/** The functions below need the database owner: the application may read keys but not write them. */
+/**
+ * Runs work under the lock of the signing keys. This function and the functions below need the database owner, because the
+ * application may read keys but not write them.
+ */
 export async function locked(owner: Owner, work: () => Promise<void>): Promise<void> {
   await inTransaction(owner, async () => {
     await owner.query('select pg_advisory_xact_lock($1)', [keyLock])

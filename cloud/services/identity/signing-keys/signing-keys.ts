@@ -6,14 +6,17 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts'
 import type { Owner } from '../../../platform/tenants/tenants.ts'
 import * as store from './signing-key-store.ts'
 
-/** How often a process reads the keys again. */
+/** The interval at which a process reads the keys again. */
 const ringAgeMs = 5_000
-/** A new key is published for this long before it signs. All processes and clients read the keys more often. */
+/**
+ * The time between the publication of a new key and its first signature. All processes and clients read the keys more often
+ * than that.
+ */
 const publishedBeforeSigningSeconds = 30
-/** An old key stays published for this long after its last token expired, because clocks differ. */
+/** The time for which an old key stays published after its last token has expired, because clocks differ. */
 const clockToleranceSeconds = 60
 
-/** Creates a signing key if none exists, and prunes expired ones. The database owner runs it at the start. */
+/** Creates a signing key if none exists, and deletes expired keys. The database owner runs it when the server starts. */
 export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<void> {
   const key = await createKey(secrets)
   await store.locked(owner, async () => {
@@ -23,8 +26,8 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
 }
 
 /**
- * Creates a new signing key as database owner and returns its id. The key is published immediately and signs later.
- * Tokens that previous keys signed stay valid until they expire.
+ * Creates a new signing key as the database owner and returns its id. The key is published immediately and starts to sign
+ * later. Tokens that were signed with previous keys stay valid until they expire.
  */
 export async function rotateSigningKey(
   owner: Owner,
@@ -83,8 +86,8 @@ export class KeyRing {
   }
 
   /**
-   * Returns the key that signs now: the newest one whose publication time is over by the clock of this process. If that
-   * clock is slow, it is the oldest key.
+   * Returns the key that signs now: the newest key whose publication time is over by the clock of this process. If no such
+   * key exists because the clock is slow, it returns the oldest key.
    */
   async signing(): Promise<SigningKey> {
     const { keys } = await this.#fresh()

@@ -140,7 +140,7 @@ export const assetProperties: PropertyTable = propertyTable(
   ['custom_properties', 'asset_operations'],
 )
 
-/** The properties by which assets can be counted. They have few values and a column of their own. */
+/** The properties by which assets can be counted. Each of them has few values and its own column. */
 export const facetNames = [
   'functional_object_type',
   'access_group',

@@ -142,7 +142,7 @@ async function requireAssets(tx: Transaction, references: readonly AssetReferenc
 
 type SystemEvent = { relations: readonly RelationInput[]; operation: Names; target: string }
 
-/** Writes the relations of an event with one audit entry, whatever the number of assets in the event. */
+/** Writes the relations of an event with one audit entry, even if the event names many assets. */
 async function writeRelations(tx: Transaction, caller: Caller, { relations, operation, target }: SystemEvent) {
   const author = authorOf(caller)
   const put = await putRelations(
