@@ -30,13 +30,13 @@ export const migrationSources = [
 export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]
 
 type Options = {
-  /** The user that creates and changes the tables. */
+  /** The database user that creates and changes the tables. */
   owner: Address
-  /** The user that requests run as. It is created if not given. */
+  /** The database user that requests run as. If undefined, this user is created. */
   app: Address | undefined
   binding: Binding | 'auto'
   masterKeys: MasterKeys
-  /** Restores a backup into the tables of its version, before later migrations run. */
+  /** Restores a backup. `fill` runs after the migrations of the backup's version, before later migrations run. */
   filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 
@@ -103,7 +103,10 @@ async function createRole(owner: Owner): Promise<string> {
   return role
 }
 
-/** The login role of this database. Its password is sealed in the database, so that every process can read it. */
+/**
+ * Returns the address with the login role of this database. The password is sealed in the database, so that every
+ * process can read it.
+ */
 async function applicationAddress(
   owner: Owner,
   address: Address,
@@ -113,7 +116,8 @@ async function applicationAddress(
   const password = await sharedPassword(owner, secrets, `database role ${user}`)
   await setPassword(owner, { name: user, password })
   if (!('url' in address)) return { ...address, database, user, password }
-  // Not with the URL parser, because it refuses a URL without a host, whose parameters name a socket folder.
+  // The URL parser is not used here. It refuses a URL without a host, in which a parameter names the folder of the
+  // socket.
   return {
     url: address.url.replace(
       /^(\w+:\/\/)(?:[^@/]*@)?/,
@@ -135,7 +139,9 @@ async function roleOf(app: Address): Promise<string> {
   }
 }
 
-/** Inspects the server as the pool will use it, and refuses a user that could read more than its tenant. */
+/**
+ * Inspects the server with the connection settings of the pool. Refuses a user that could read rows of other tenants.
+ */
 async function inspect(app: Address, binding: Binding | 'auto'): Promise<Server> {
   const client = await openClient(app)
   try {

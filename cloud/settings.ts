@@ -15,7 +15,7 @@ import {
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
 
-/** An IP address or network in numeric form. */
+/** Returns the text if it is a numeric IP address or network. */
 function networkOrUndefined(text: string): string | undefined {
   const [address = '', bits, ...more] = text.split('/')
   const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -23,7 +23,7 @@ function networkOrUndefined(text: string): string | undefined {
   return longest > 0 && fits && more.length === 0 ? text : undefined
 }
 
-/** All settings of the platform, with defaults. `millwright config` prints them. */
+/** All settings of the platform with their defaults. `millwright config` prints them. */
 export const cloudSettings = {
   home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder for data, keys and logs' }),
   host: text('MILLWRIGHT_HOST', { default: '127.0.0.1', help: 'Address to listen on' }),
@@ -147,7 +147,7 @@ export function readCloudConfiguration(environment: Record<string, string | unde
   return readConfiguration(cloudSettings, environment, otherVariables)
 }
 
-/** Read by the tests. They are listed, so that a mistyped name of the product is still detected. */
+/** Variables that the tests read. They are listed here, so that the check for unknown names accepts them. */
 export const testVariables = [
   'MILLWRIGHT_TEST_DATABASE_URL',
   'MILLWRIGHT_TEST_BINDING',
@@ -156,7 +156,7 @@ export const testVariables = [
   'MILLWRIGHT_FUZZ',
 ]
 
-/** Settings of the command line, which the platform ignores. */
+/** Variables of the command line program. The platform ignores them. */
 export const commandLineVariables = [
   'MILLWRIGHT_URL',
   'MILLWRIGHT_PROFILE',
@@ -165,7 +165,7 @@ export const commandLineVariables = [
   'MILLWRIGHT_CLIENT_SECRET',
 ]
 
-/** Settings of the gateway, which may run on the same machine. */
+/** Variables of the gateway, which may run on the same machine. */
 export const gatewayVariables = [
   'MILLWRIGHT_GATEWAY_HOME',
   'MILLWRIGHT_GATEWAY_CONFIG',
@@ -179,7 +179,7 @@ export const gatewayVariables = [
   'MILLWRIGHT_GATEWAY_LOG_LEVEL',
 ]
 
-/** Settings of asset links, which may run on the same machine. */
+/** Variables of asset links, which may run on the same machine. */
 export const linkVariables = [
   'MILLWRIGHT_LINK_HOST',
   'MILLWRIGHT_LINK_PORT',
@@ -193,7 +193,7 @@ export const linkVariables = [
 
 const otherVariables = [...testVariables, ...commandLineVariables, ...gatewayVariables, ...linkVariables]
 
-/** The variables of every program of the product. */
+/** Returns the variables of all programs of the product. */
 export function allVariables(): string[] {
   return [...Object.values(cloudSettings).map(({ variable }) => variable), ...otherVariables]
 }

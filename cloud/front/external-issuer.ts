@@ -19,7 +19,7 @@ import { type ForeignIssuer, refused } from './token.ts'
 export type ExternalIssuer = {
   issuer: string
   audience: string
-  /** The URL of its keys. The operator sets it; it is never read from a token. */
+  /** The URL of the provider's public keys. The operator sets it. It is never read from a token. */
   jwksUri: string
   tenant: string
   subjectClaim: string
@@ -55,8 +55,8 @@ type Parts = { database: Database; tenants: TenantDirectory }
 
 /**
  * Accepts the tokens of an external identity provider. A user with a new subject becomes a principal, and the roles of
- * the provider become grants, so that the same mechanism decides, explains, revokes and audits. Only the roles in the
- * token are effective, so a role that the provider removes is lost at once.
+ * the provider become grants. So external users have the same access checks, revocation and audit as other principals.
+ * Only the roles in the token are effective, so a role that the provider removes is lost at once.
  */
 export function foreignIssuer(configured: ExternalIssuer, { database, tenants }: Parts): ForeignIssuer {
   const keys = createRemoteJWKSet(new URL(configured.jwksUri), { timeoutDuration: 5_000, cooldownDuration: 10_000 })
@@ -96,7 +96,7 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
 
 type MappedRole = { role: string; accessGroup?: string }
 
-/** The roles for the claim of the token. */
+/** Returns the roles that the claim of a token maps to. */
 export function rolesIn(
   payload: JWTPayload,
   { rolesClaim, roles }: Pick<ExternalIssuer, 'rolesClaim' | 'roles'>,
@@ -122,7 +122,7 @@ async function syncPrincipal(database: Database, external: ExternalPrincipal): P
   if (looked.known && looked.missing.length === 0) return looked.granted
   return database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
-    // A concurrent request may have created the principal. It is read again, now under the lock.
+    // A concurrent request may have created the principal, so the principal is read again under the lock.
     const { known, granted, missing } = await compare(tx, principalId, mapped)
     if (known && missing.length === 0) return granted
     const name = known ? subject : await freeName(tx, { subject, issuer })
@@ -141,14 +141,15 @@ async function syncPrincipal(database: Database, external: ExternalPrincipal): P
   })
 }
 
-/** Two providers may use the same subject for different users. */
+/** Returns a name that no other principal has. Two providers may use the same subject for different users. */
 async function freeName(handle: Handle, { subject, issuer }: { subject: string; issuer: string }): Promise<string> {
   const taken = await findPrincipalByName(handle, { kind: 'external', name: subject })
   return taken === undefined ? subject : `${subject} (${issuer})`
 }
 
 /**
- * Compares the roles of the token with the grants of the principal. An access group that does not exist gives nothing.
+ * Compares the roles of the token with the grants of the principal. A role in an access group that does not exist is
+ * ignored.
  */
 async function compare(handle: Handle, principalId: string, mapped: MappedRole[]) {
   const access = await findAccess(handle, principalId)

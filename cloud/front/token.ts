@@ -13,18 +13,18 @@ export type VerifiedToken = {
   tenantId: string
   principalId: string
   roles: readonly string[]
-  /** Where the roles apply, for external tokens. For other tokens, roles apply wherever they are granted. */
+  /** The scopes of the roles of an external token. For other tokens, a role applies wherever it is granted. */
   grants?: readonly GrantedRole[]
-  /** The thumbprint of the key that every request must prove, if the token is bound to one. */
+  /** The thumbprint of the key that the token is bound to. Every request with the token must prove this key. */
   keyThumbprint?: string
-  /** The ids that can revoke a token of the platform's issuer. */
+  /** The ids by which a token of the platform's issuer can be revoked. */
   ids?: readonly string[]
-  /** Milliseconds since 1970. */
+  /** The time when the token expires, in milliseconds since 1970. */
   expiresAt: number
   kid: string
 }
 
-/** An external issuer: recognizes and verifies its tokens. */
+/** `ForeignIssuer` recognizes and verifies the tokens of an external issuer. */
 export type ForeignIssuer = { issuer: string; verify(token: string): Promise<VerifiedToken> }
 
 type Options = {
@@ -36,11 +36,14 @@ type Options = {
 const cacheSize = 20_000
 const clockToleranceSeconds = 5
 
-/** `TokenVerifier` checks signature, issuer, audience, type and times of access tokens. The result is cached. */
+/** `TokenVerifier` checks signature, issuer, audience, type and times of access tokens. It caches the results. */
 export class TokenVerifier {
   readonly #options: Options
   readonly #keys: KeyRing
-  /** By hash, so that a memory dump contains no additional usable tokens. */
+  /**
+   * The verified tokens, by the hash of the token. The cache contains no tokens, so that a memory dump does not reveal
+   * them.
+   */
   readonly #verified = new LruMap<VerifiedToken>(cacheSize)
   hits = 0
   misses = 0

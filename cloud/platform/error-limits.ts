@@ -1,26 +1,28 @@
 import type { FieldError } from '@millwright/api/problem.ts'
 
 /**
- * Limits for the length of reported errors. They contain parts of tenants' schemas and documents, and the errors of the
- * items of a batch are stored.
+ * Limits for the length of reported errors. Errors contain parts of the schemas and documents of tenants, and the
+ * errors of batch items are stored.
  */
 export const errorLimits = {
-  /** Characters of one detail. */
+  /** Maximum characters of one detail. */
   detail: 300,
-  /** Characters of one pointer. */
+  /** Maximum characters of one pointer. */
   pointer: 1_000,
-  /** Allowed values or known names in one detail. */
+  /** Maximum number of allowed values or known names in one detail. */
   values: 20,
-  /** Characters of all errors of one request or item. */
+  /** Maximum characters of all errors of one request or item. */
   total: 8_192,
 } as const
 
-/** The text, or its beginning and an ellipsis. */
+/** Returns the text, or its beginning and an ellipsis if it is too long. */
 export function cutText(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`
 }
 
-/** The errors in their order, each cut to its limits, until their total length is reached. Keeps at least one. */
+/**
+ * Returns the errors in their order, each cut to its limits. Stops at the total limit, but returns at least one error.
+ */
 export function limitedErrors(errors: Iterable<FieldError>): FieldError[] {
   const limited: FieldError[] = []
   let total = 0
@@ -36,7 +38,10 @@ export function limitedErrors(errors: Iterable<FieldError>): FieldError[] {
 
 const texts = new WeakMap<object, string>()
 
-/** A value of a schema as text. The text of an object is cached, because many errors may name the same object. */
+/**
+ * Returns a value of a schema as text. The text of an object is cached, because many errors may contain the same
+ * object.
+ */
 export function schemaValueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return cutText(String(value), errorLimits.detail)
   const text = texts.get(value) ?? cutText(JSON.stringify(value), errorLimits.detail)
@@ -44,7 +49,7 @@ export function schemaValueText(value: unknown): string {
   return text
 }
 
-/** The first values of a list as text. */
+/** Returns the first values of a list as text. */
 export function listedValues(values: readonly unknown[], separator = ', '): string {
   const shown = values.slice(0, errorLimits.values).map(schemaValueText)
   return [...shown, ...(values.length > shown.length ? ['…'] : [])].join(separator)

@@ -15,7 +15,7 @@ type Options = {
   /** The URLs of the other services, by contract name. */
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
-  /** Checks responses against their contracts. On in tests. */
+  /** Validates responses against their contracts. True in tests. */
   strict: boolean
 }
 
@@ -59,7 +59,7 @@ function peers({ local, remote, peerTokens, strict }: PeerOptions): Peers {
   }
 }
 
-/** The same checks as over HTTP, without the network. */
+/** Calls a service in this process. It makes the same checks as a call over HTTP. */
 function inProcess(
   operations: ReadonlyMap<string, LocalOperation>,
   caller: Caller,
@@ -69,7 +69,7 @@ function inProcess(
     const operation = operations.get(name)
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
     try {
-      // The work of a peer has its own commit: it does not join the transaction of an idempotent request.
+      // The operation of a peer commits its own transaction. It does not join the transaction of an idempotent request.
       const { transaction: _, ...own } = caller
       const plain = { ...own, byPeer: true } as const
       authorize(operation.operation, plain)
@@ -83,8 +83,8 @@ function inProcess(
 }
 
 /**
- * Prepares the input of a peer: copies the parts that validation may change. The rest is shared, because it may be
- * large and neither side changes it. In strict mode it is frozen to enforce this.
+ * Prepares the input for a peer. It copies the parts that validation may change. The rest is not copied, because it may
+ * be large and neither side changes it. In strict mode the rest is frozen to enforce this.
  */
 function peerInput({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
   const { body, ...rest } = input

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import { limits } from '../limits.ts'
 
-/** More than the clocks of processes and verifiers differ. */
+/** The tolerance for clocks. It is larger than the difference between the clocks of processes and verifiers. */
 const clockToleranceMs = 60_000
 
 const newRevocation = statement(
@@ -14,15 +14,18 @@ const newRevocation = statement(
 
 export type Revocation = {
   principalId: string
-  /** Ids of tokens, token families or sign-in sessions. */
+  /** The ids of tokens, token families or sign-in sessions. */
   ids: readonly string[]
-  /** When the last of the tokens expires, in milliseconds since 1970. The default is the longest lifetime from now. */
+  /**
+   * The time when the last of the tokens expires, in milliseconds since 1970. By default it is now plus the longest
+   * lifetime of a token.
+   */
   expiresAtMs?: number
 }
 
 /**
- * Revokes access tokens before they expire. Returns how many of the ids were not revoked before. The transaction must
- * also call `changeAccess`, so that every process is notified.
+ * Revokes access tokens before they expire. Returns how many of the ids are newly revoked. The transaction must also
+ * call `changeAccess`, so that every process is notified.
  */
 export async function revokeTokens(tx: Transaction, { principalId, ids, expiresAtMs }: Revocation): Promise<number> {
   if (ids.length === 0) return 0
@@ -37,15 +40,15 @@ const firstUse = statement<{ used: number }>(
 
 export type SingleUseProof = {
   tenantId: string
-  /** The key or client that signed it. */
+  /** The key or client that signed the proof. */
   signer: string
-  /** Its `jti`. */
+  /** The claim `jti` of the proof. */
   id: string
-  /** Milliseconds since 1970. After this time the verifier refuses it because of its age. */
+  /** The time when the proof becomes too old for the verifier, in milliseconds since 1970. */
   expiresAt: number
 }
 
-/** Returns true for the first use of a signed statement, and false for each further use in any process. */
+/** Records the use of a signed proof. Returns true for the first use, and false for each further use in any process. */
 export async function useOnce(
   database: Database,
   { tenantId, signer, id, expiresAt }: SingleUseProof,

@@ -9,26 +9,26 @@ export { auditTasks } from './sealing.ts'
 
 export const auditMigrations: MigrationSource = { module: 'audit', folder: new URL('./migrations/', import.meta.url) }
 
-/** The actor of an entry: a caller, or an anonymous caller with the name that it claimed. */
+/** The actor of an entry. It is a caller, or an anonymous caller with the name that it claimed. */
 export type Actor = {
   readonly principal: { readonly id: string | null; readonly kind: PrincipalKind; readonly name: string }
   readonly request: Caller['request']
 }
 
 export type AuditRecord = {
-  /** `<contract>.<operation>` */
+  /** The action in the form `<contract>.<operation>`. */
   action: string
-  /** `kind/id` */
+  /** The target in the form `kind/id`. */
   target?: string
   outcome?: 'done' | 'denied' | 'failed'
-  /** Must not contain secrets. */
+  /** Additional data. It must not contain secrets. */
   detail?: Record<string, unknown>
 }
 
-/** The topic that every entry signals. */
+/** The topic that is signalled for every new entry. */
 export const auditTopic = 'audit'
 
-/** The limit for the name that a caller without a token claims. */
+/** The maximum length of the name that a caller without a token claims. */
 const longestName = 512
 
 /** Records an entry in the transaction of the change. */
@@ -37,7 +37,7 @@ export async function record(tx: Transaction, actor: Actor, entry: AuditRecord):
   tx.signal(auditTopic)
 }
 
-/** The same for many changes of one transaction, in one statement. */
+/** Records the entries of many changes in one statement, in the transaction of the changes. */
 export async function recordAll(tx: Transaction, records: readonly (AuditRecord & { who: Actor })[]): Promise<void> {
   await insertAll(
     tx,

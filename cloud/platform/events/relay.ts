@@ -4,17 +4,17 @@ import type { TaskKinds } from '../tasks/task.ts'
 import * as store from './store.ts'
 
 const batch = 500
-/** Signalled when events got their positions and can be read. */
+/** The topic that is signalled when events have got their positions and can be read. */
 export const placedTopic = 'events.placed'
-/** Signalled for events that wait for a position. */
+/** The topic that is signalled when events wait for a position. */
 export const eventsTopic = 'events'
-/** After this many batches the task yields to other tasks of the process. */
+/** After this many batches, the task lets other tasks of the process run. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
 const hourMs = 3_600_000
 const keptMs = 30 * 24 * hourMs
 
-/** The tasks that give committed events their positions, and delete them after thirty days. */
+/** Creates the tasks that give positions to committed events, and delete events after thirty days. */
 export function eventTasks({ database }: { database: Database }): TaskKinds {
   return {
     'events.relay': {
@@ -46,8 +46,8 @@ export function eventTasks({ database }: { database: Database }): TaskKinds {
 }
 
 /**
- * Gives positions to the oldest committed events without one. Returns their number. An event whose transaction commits
- * late gets a later position, so a reader by position misses nothing.
+ * Gives positions to the oldest committed events without a position. Returns the number of these events. An event whose
+ * transaction commits late gets a later position, so a client that reads by position misses no event.
  */
 export async function relayBatch(tx: Transaction): Promise<number> {
   const held = await lockPositions(tx)
@@ -57,10 +57,13 @@ export async function relayBatch(tx: Transaction): Promise<number> {
   return placed
 }
 
-/** The last position that was given, and the ids of the events that wait for the next ones. */
+/** The last assigned position, and the ids of the events that wait for a position. */
 type LockedPosition = { last: number; waiting: readonly string[] }
 
-/** Sends both statements at once. The second one runs after the first has locked the position. */
+/**
+ * Locks the last position and reads the waiting events. Both statements are sent at once. The second one runs after the
+ * first has locked the position.
+ */
 async function lockPositions(tx: Transaction): Promise<LockedPosition> {
   const [last, waiting] = await Promise.all([store.lockPosition(tx), store.waiting(tx, batch)])
   if (last !== undefined) return { last, waiting }
@@ -78,9 +81,9 @@ async function placeWaiting(tx: Transaction, { last, waiting }: LockedPosition):
 }
 
 /**
- * Inserts events with their positions, which saves a second write. Waiting events were committed before, so they get
- * their positions first. If too many wait, the new events wait too. No other transaction gets a position before this
- * one ends, so call it last.
+ * Inserts events together with their positions, which saves a second write. Waiting events were committed earlier, so
+ * they get their positions first. If too many events wait, the new events wait too. No other transaction gets a
+ * position before this transaction ends, so call this function last.
  */
 export async function insertPlaced(
   tx: Transaction,

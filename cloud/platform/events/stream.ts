@@ -9,15 +9,21 @@ import { requireAvailable } from './position.ts'
 import { extent } from './store.ts'
 import type { Message, Tail } from './tail.ts'
 
-/** How often the rights of a reader are checked while there are no events. With an event they are checked each time. */
+/**
+ * How often the rights of a reader are checked while there are no events. They are also checked before each event is
+ * sent.
+ */
 const checkMs = 1_000
 const usualHeartbeatMs = 15_000
 
 type StreamOptions = {
   caller: Caller
-  /** Returns the messages that match the reader's filter and rights, as they are sent; empty if none match. */
+  /**
+   * Returns the text to send for the messages that match the reader's filter and rights. The text is empty if no
+   * message matches.
+   */
   tell: (messages: readonly Message[], holder: { rights: Rights }) => string | Promise<string>
-  /** The last position that the reader received; the newest one if undefined. */
+  /** The last position that the reader received. If undefined, the stream starts at the newest position. */
   after: number | undefined
   heartbeatMs?: number
 }
@@ -81,8 +87,8 @@ type Step = {
 }
 
 /**
- * Waits for the next messages and checks which of them the caller can read now. While the database is unavailable,
- * there are none.
+ * Waits for the next messages and checks which of them the caller can read now. Returns no messages while the database
+ * is unavailable.
  */
 async function next(
   context: Context,
@@ -92,7 +98,7 @@ async function next(
   const step: Step = { rights: caller.rights, messages: [], failed: false }
   try {
     requireUnexpired(caller)
-    // The rights are checked last, so that the check is newer than the data.
+    // The rights are checked after the messages are read, so that the check is newer than the data.
     const messages = await tail.after(position)
     return { ...step, messages, rights: await rightsNow(context, caller) }
   } catch (error) {
@@ -125,14 +131,14 @@ function requireUnexpired({ token }: Caller): void {
   throw new Problem('unauthenticated', 'The access token has expired: reconnect with a new one and Last-Event-ID')
 }
 
-/** The time until the next check of the rights, or until the token expires. */
+/** Returns the time until the next check of the rights, or until the token expires. */
 function msUntilCheck({ token }: Caller): number {
   return token === undefined ? checkMs : Math.max(1, Math.min(checkMs, token.expiresAt - Date.now()))
 }
 
 /**
- * Wraps a generator so that it can be ended from outside while it waits: the waiting reader gets the end, and `free`
- * runs, even if reading never started.
+ * Wraps a generator so that another function can end it while it waits. The waiting reader then gets the end of the
+ * stream. `free` also runs if reading never started.
  */
 function endable(messages: AsyncGenerator<string>, free: () => void): AsyncIterableIterator<string> {
   return {

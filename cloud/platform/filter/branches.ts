@@ -1,16 +1,18 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { all, canonicalName, type Expression, either, filterLimits } from './expression.ts'
 
-/** One alternative of a filter, and the names that it pins to values (`eq` or `in`, not negated). */
+/**
+ * One `or` branch of a filter. `anchors` are the names that the branch pins to values with `eq` or `in`, without `not`.
+ */
 export type Branch = { readonly anchors: ReadonlySet<string>; readonly expression: Expression }
 
 type Part = { readonly expression: Expression; readonly size: number }
-/** By the set of pinned names, one bit for each name. */
+/** The parts of a filter, by the set of names that they pin. The key has one bit for each name. */
 type Parts = Map<number, Part>
 
 /**
  * Returns the `or` branches of a filter in disjunctive normal form. Branches that pin the same names are combined, so
- * there is at most one for each set of names. Joined by `or` they are equivalent to the filter.
+ * there is at most one branch for each set of names. All branches joined by `or` are equivalent to the filter.
  */
 export function branchesOf(expression: Expression, names: readonly string[]): Branch[] {
   const bits = new Map(names.map((name, index) => [canonicalName(name), 1 << index]))
@@ -20,7 +22,9 @@ export function branchesOf(expression: Expression, names: readonly string[]): Br
   }))
 }
 
-/** Returns true if every branch pins at least one of the names. Such a filter cannot match nearly everything. */
+/**
+ * Returns true if every branch pins at least one of the names. Such a filter matches only rows with the pinned values.
+ */
 export function isNarrow(expression: Expression, names: readonly string[]): boolean {
   const wanted = new Set(names.map(canonicalName))
   const decide = (part: Expression): boolean => {
@@ -31,7 +35,7 @@ export function isNarrow(expression: Expression, names: readonly string[]): bool
   return decide(expression)
 }
 
-/** Returns the filter without its conditions on the names, or undefined if nothing else is left. */
+/** Returns the filter without its conditions on the names. Returns undefined if no other condition is left. */
 export function withoutPins(expression: Expression, names: readonly string[]): Expression | undefined {
   const free = new Set(names.map(canonicalName))
   const left = (part: Expression): Expression | undefined => {
@@ -45,7 +49,8 @@ export function withoutPins(expression: Expression, names: readonly string[]): E
 }
 
 /**
- * Returns the only property of a filter and its accepted texts. Returns undefined if the filter has other conditions.
+ * Returns the property and the accepted texts of a filter with one condition. Returns undefined if the filter has other
+ * conditions.
  */
 export function valuesAlone(expression: Expression): { property: string; values: string[] } | undefined {
   const property = pinned(expression)
@@ -80,7 +85,10 @@ function union(alternatives: readonly Parts[]): Parts {
   )
 }
 
-/** Combines each part with each. Results with the same names are combined at once, which limits the growth. */
+/**
+ * Combines each left part with each right part. Results that pin the same names are merged at once, which limits the
+ * growth.
+ */
 function product(left: Parts, right: Parts): Parts {
   const sums = [...left].map(([mask, part]) => {
     const together = Map.groupBy(right, ([other]) => mask | other)

@@ -13,16 +13,21 @@ import {
 } from './properties.ts'
 
 export type CompileOptions = {
-  /** Text is compared case-insensitively. Then no index is used. */
+  /** Compares text case-insensitively. No index is used then. */
   caseInsensitive?: boolean
-  /** The number of the first parameter: `$1` is the tenant. */
+  /** The number of the first free parameter. `$1` is the tenant. */
   firstParameter?: number
 }
 
-/** A condition for `where`, in which null counts as false. It must not be negated as it is. */
+/**
+ * A condition for `where`, in which null counts as false. It must not be negated, because the negation of null is null.
+ */
 export type CompiledFilter = { readonly sql: string; readonly values: readonly unknown[] }
 
-/** A condition, and whether it is never null. Then it can be negated with `not`, which the planner handles best. */
+/**
+ * An SQL condition. `isSure` is true if the condition is never null. Such a condition can be negated with `not`, which
+ * the planner handles best.
+ */
 type Sql = { readonly text: string; readonly isSure: boolean; readonly isJoined?: boolean }
 
 type Scope = {
@@ -80,7 +85,7 @@ function compileCondition(condition: Exclude<Condition, AnyElement>, scope: Scop
   if (property.row === undefined) return compileOn(property, condition, scope)
   const isInverse =
     condition.kind === 'comparison' && (condition.operator === 'ne') !== (condition.literal.kind === 'null')
-  // A missing row has null there, so a condition that accepts null is compiled as the negation of its opposite.
+  // A missing row counts as null. So a condition that accepts null is compiled as the negation of its opposite.
   const asked = isInverse ? { ...condition, operator: opposite(condition.operator) } : condition
   const found = exists(property.row, compileOn(property, asked, scope))
   return isInverse ? negated(found) : found
@@ -106,7 +111,7 @@ function compileAny({ property, lambda }: AnyElement, scope: Scope): Sql {
   return { text: [...narrowed, found.text].join(' and '), isSure: true, isJoined: true }
 }
 
-/** Conditions that let the planner use an index. They do not change the result. */
+/** Returns additional conditions that let the planner use an index. They do not change the result. */
 function narrowingOf(condition: Expression, scope: Scope): string[] {
   if (condition.kind === 'and') return condition.terms.flatMap((term) => narrowingOf(term, scope))
   if (condition.kind !== 'comparison' || condition.operator !== 'eq' || condition.literal.kind !== 'text') return []
@@ -172,8 +177,9 @@ function compileList(property: Scalar, literals: readonly Literal[], scope: Scop
 }
 
 /**
- * The column stays unchanged, because only then its index is used. The order is that of code points, independent of the
- * database's language. The collation is on the parameter, so that it matches the column's index.
+ * Returns both sides of a comparison. The column stays unchanged, because only then its index is used. Text is ordered
+ * by code point, independent of the database's language. The collation is set on the parameter, so that it matches the
+ * index of the column.
  */
 function sides(
   { kind, column }: Scalar,
@@ -211,12 +217,14 @@ function prefixRange(column: string, { value }: TextLiteral, bind: Scope['bind']
   return { text: `${from} and ${column} < ${bind(end)}::text collate "C"`, isJoined: true }
 }
 
-/** Uses the language of the database: columns with the collation "C" only know the case of ASCII letters. */
+/**
+ * Returns SQL that lowercases text with the language of the database. The collation "C" only lowercases ASCII letters.
+ */
 function lowered(text: string): string {
   return `lower(${text} collate "default")`
 }
 
-/** Returns a plain column unchanged and any other expression in parentheses. */
+/** Returns a plain column unchanged, and any other expression in parentheses. */
 function operand(column: string): string {
   return /^[\w.]+$/.test(column) ? column : `(${column})`
 }

@@ -7,7 +7,7 @@ import { extraKey, items, withoutColumns } from './testing.ts'
 const count = Number(process.env.MILLWRIGHT_FUZZ ?? 200_000)
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
-// Most texts are refused, and creating stack traces costs more than refusing.
+// Most texts are refused, and creating a stack trace takes longer than refusing a text.
 Error.stackTraceLimit = 0
 
 /** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */
@@ -21,7 +21,7 @@ function randomFrom(start: number): (below: number) => number {
   }
 }
 
-/** Every step of a request with a filter, except the database. */
+/** Runs every step of a request with a filter, except the database query. */
 function use(text: string): 'read' | 'refused' {
   try {
     const expression = parseFilter(text)
@@ -179,18 +179,18 @@ test('parses a filter in time proportional to its length, up to the limit', () =
   for (const piece of [...pieces, `name eq 'x' or `, `parts/any(p:`, `x/any(x:x/`]) {
     const ofBytes = (bytes: number) => piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)))
     const [short, long] = [quickest(ofBytes(filterLimits.bytes / 8)), quickest(ofBytes(filterLimits.bytes))]
-    // A text of eight times the length may take eight times as long, plus a tolerance. Quadratic growth would take 64
-    // times.
+    // A text of eight times the length may take eight times as long, plus a tolerance. With quadratic growth it would
+    // take 64 times as long.
     assert.ok(long < 32 * Math.max(short, clockMs), `${JSON.stringify(piece)} took ${short} ms, then ${long} ms`)
     const refused = quickest(piece.repeat(1_000_000))
     assert.ok(refused < Math.max(long, 10 * clockMs), `${JSON.stringify(piece)} took ${refused} ms to be refused`)
   }
 })
 
-/** A shorter time may be an error of the clock. */
+/** The resolution of the clock. Shorter times are not reliable. */
 const clockMs = 0.05
 
-/** The shortest of several runs, in milliseconds: other processes make some runs longer, and none shorter. */
+/** Returns the time of the fastest of several runs, in milliseconds. Other processes can only make a run slower. */
 function quickest(text: string): number {
   const runs = Array.from({ length: 15 }, () => {
     const startedAt = performance.now()

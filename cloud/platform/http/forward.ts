@@ -8,17 +8,21 @@ import { limits } from '../limits.ts'
 import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
-/** A service that runs in another process. This process authorizes its requests, and the other process handles them. */
+/**
+ * `Forward` describes a service that runs in another process. This process authorizes its requests, and the other
+ * process handles them.
+ */
 export type Forward = {
   url: string
   operations: { contract: Contract; name: string; operation: Operation }[]
   /**
-   * Passes the address of the client to the other process, signed so that only processes of the platform can create it.
+   * Returns headers with the address of the client for the other process. They are signed, so that only processes of
+   * the platform can create them.
    */
   vouch: (request: { id: string; address: string }) => Record<string, string>
 }
 
-/** Headers that apply to one connection only (RFC 9110 §7.6.1) or are set again for the next one. */
+/** Headers that apply to one connection only (RFC 9110 §7.6.1), or that each process sets itself. */
 const ownToConnection = new Set(
   'connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host expect content-length'.split(
     ' ',
@@ -30,7 +34,7 @@ export async function forwardRoutes(
   options: { forwards: Forward[]; authorize: Authorize; lasting: StreamingResponses },
 ): Promise<void> {
   if (options.forwards.length === 0) return
-  // Loaded on demand, because it takes time and most installations have one process.
+  // The library is loaded on demand, because loading takes time and most installations have one process.
   const { Pool } = await import('undici')
   const openPool = (url: string, connections: number) =>
     new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
@@ -42,7 +46,7 @@ export async function forwardRoutes(
       await Promise.all([pool.close(), streamingPool.destroy()])
     })
     await app.register(async (inner) => {
-      // The process that handles the request reads the body.
+      // The other process reads the body, so it is not parsed here.
       inner.removeAllContentTypeParsers()
       inner.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
       for (const { contract, operation } of forward.operations) {

@@ -9,7 +9,8 @@ import fc from 'fast-check'
 import { type Arrangement, type TestHub, testHub } from '../testing/hub.ts'
 
 /**
- * Sends methods, headers and content types that no contract describes over real sockets. The response is never a 5xx.
+ * Sends methods, headers and content types over real sockets that no contract describes. The platform must never return
+ * a 5xx.
  */
 
 const anyId = '01980000-0000-7000-8000-000000000000'
@@ -127,7 +128,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
     }
 
     test('returns 405 for a method that a path does not have, with exactly the methods of the path in Allow', async () => {
-      // CONNECT requests a tunnel: Node closes the connection. HEAD is answered where GET is.
+      // CONNECT requests a tunnel, so Node closes the connection. HEAD is answered on every path with GET.
       const unrouted = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method))
       const tested = places.filter((_, index) => arrangement === 'one process' || index % 8 === 0)
       const requests = tested.flatMap((place, index) => {
@@ -136,7 +137,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
         const methods = new Set([
           others[index % others.length] ?? 'QUERY',
           ordinary[index % ordinary.length] ?? 'QUERY',
-          // Includes the cases in which the router would choose a parameter path.
+          // These paths get all ordinary methods, because the router could choose a path with a parameter instead.
           ...(/\/(batch|facets|from-link|events)$/.test(place.path) ? ordinary : []),
         ])
         return [...methods].map((method, turn) => ({
@@ -245,7 +246,7 @@ test('limits unknown paths, unknown methods and requests without a valid token b
     { method: 'GET', path: '/inventory/v2/assets', headers: { authorization: 'Bearer x.y.z' } },
   ]
   for (const [index, request] of requests.entries()) {
-    // More than the bucket can refill while the requests are sent, however slow the machine is.
+    // The bucket cannot refill this many requests while they are sent, even on a slow machine.
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => hub.request({ ...request, from: `10.0.0.${index}` })),
     )
@@ -263,7 +264,7 @@ function overSocket(port: number, head: string): Promise<string> {
     let received = ''
     socket.setEncoding('utf8').on('data', (text: string) => {
       received += text
-      // An interim response to a request whose body is never sent is the only response.
+      // The body of the request is never sent, so a response with status 4xx is the only response.
       if (/^HTTP\/1\.1 4/.test(received) && received.includes('\r\n\r\n')) socket.end()
     })
     socket.on('close', () => resolve(received))

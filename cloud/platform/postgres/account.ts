@@ -9,7 +9,10 @@ export type User = Owner & { name: string }
 /** The user that the server runs as. PostgreSQL refuses to run as root, and initdb refuses a user without a name. */
 export type Account = Owner & {
   name: string
-  /** Set when the server runs in a user namespace: the user that it appears as, while its files belong to `uid`. */
+  /**
+   * The user that the server appears as in a user namespace. Its files belong to `uid`. Only set if the server runs in
+   * a user namespace.
+   */
   appearsAs?: Owner
 }
 
@@ -17,7 +20,8 @@ const rootUser: User = { name: 'root', uid: 0, gid: 0 }
 
 /**
  * Returns the accounts to try, in order. The owner of existing data comes first, because a server cannot use files of
- * another user. For root, a new home runs as its owner, and root's own homes as the system's PostgreSQL user.
+ * another user. If this process runs as root, the server of a new home runs as the owner of the home. If root owns the
+ * home, the server runs as the PostgreSQL user of the system.
  */
 export function candidates(known: { self: Owner; home: Owner; data: Owner | undefined; users: User[] }): Account[] {
   const { self, home, data, users } = known
@@ -56,7 +60,8 @@ export function systemUsers(): User[] {
 }
 
 /**
- * Returns the first candidate that can enter every folder. Otherwise it reports the folder that stops the first one.
+ * Returns the first candidate that can enter every folder. If there is none, it throws with the obstacle of the first
+ * candidate.
  */
 export function chooseAccount(accounts: Account[], needs: { folders: string[]; isNew: boolean }): Account {
   const obstacles: string[] = []
@@ -71,8 +76,8 @@ export function chooseAccount(accounts: Account[], needs: { folders: string[]; i
 }
 
 /**
- * Checks by running a command as that account. File modes alone ignore access lists, mounts and restrictions of a
- * container.
+ * Returns the reason why an account cannot use the folders. It runs a command as that account, because file modes do
+ * not show access control lists, mounts and container restrictions.
  */
 function obstacleFor(account: Account, needs: { folders: string[]; isNew: boolean }): string | undefined {
   const check = `
@@ -93,13 +98,15 @@ export function canEnter(account: Account, folder: string): boolean {
   return obstacleFor(account, { folders: [folder], isNew: false }) === undefined
 }
 
-/** From the root down, so that the first obstacle is the one to remove. */
+/**
+ * Returns a folder after all its parents, from the root down. So the first obstacle that is found is the one to remove.
+ */
 export function withParents(folder: string): string[] {
   const parent = path.dirname(folder)
   return parent === folder ? [folder] : [...withParents(parent), folder]
 }
 
-/** The command that starts a program as an account. */
+/** Returns the command that starts a program as an account. */
 export function as(account: Account, program: string, programArguments: string[]) {
   const switches = process.getuid?.() !== account.uid
   const options: Pick<SpawnOptions, 'uid' | 'gid'> = switches ? { uid: account.uid, gid: account.gid } : {}

@@ -9,7 +9,7 @@ const leftoverLimitMs = 20_000
 
 export type Holder = { pid: number; started: string | undefined; since: string }
 
-/** The content of the pid file of the server. */
+/** The content of the server's pid file. */
 export type Postmaster = { pid: number; port: number; socketFolder: string; isReady: boolean }
 
 /** Locks the home, so that only this process runs a server on it. Returns a function that releases the lock. */
@@ -34,13 +34,19 @@ function homeInUse(home: string, { pid, since }: Holder): StartError {
   return new StartError(`${home} is in use by ${who} since ${since}: stop it first, or use another home.`)
 }
 
-/** The process id alone is not enough, because the system reuses ids. */
+/**
+ * Returns true if the process that created the lock still runs. The process id alone is not enough, because the system
+ * reuses ids.
+ */
 export function isHeld(holder: Holder, now: Identity): boolean {
   if (!now.alive) return false
   return now.started === undefined || holder.started === undefined || now.started === holder.started
 }
 
-/** A lock file is created with its content in one step. One that cannot be parsed is left from a disk failure. */
+/**
+ * Parses a lock file. The file is created with its content in one step, so a file that cannot be parsed was damaged by
+ * a disk failure.
+ */
 export function parseHolder(text: string | undefined): Holder | undefined {
   try {
     const { pid, started, since } = JSON.parse(text ?? '')
@@ -71,7 +77,7 @@ function tryCreate(lockFile: string, content: string): boolean {
   }
 }
 
-/** A concurrent start may have replaced the stale lock. Then its lock is put back. */
+/** Removes a stale lock. If a concurrent start has replaced the stale lock, the new lock is put back. */
 function removeStale(lockFile: string, stale: string): void {
   const aside = `${lockFile}.${process.pid}.old`
   try {
@@ -88,7 +94,10 @@ export function readPostmaster(dataFolder: string): Postmaster | undefined {
   return parsePostmaster(readText(path.join(dataFolder, 'postmaster.pid')))
 }
 
-/** The lines are: pid, data folder, start time, port, socket folder, address, shared memory, state. */
+/**
+ * Parses the pid file of the server. Its lines are: pid, data folder, start time, port, socket folder, address, shared
+ * memory, state.
+ */
 export function parsePostmaster(text: string | undefined): Postmaster | undefined {
   const lines = (text ?? '').split('\n')
   const pid = Number(lines[0])
@@ -99,8 +108,8 @@ export function parsePostmaster(text: string | undefined): Postmaster | undefine
 
 /**
  * Ends the processes that an earlier server of this home left, and removes its pid file, which may be incomplete after
- * a full disk. Backends outlive a killed postmaster, and a new one refuses to start while they use its shared memory.
- * The caller holds the lock of the home, so no other server needs them.
+ * a full disk. Backends continue to run after their postmaster was killed. A new postmaster refuses to start while they
+ * use its shared memory. The caller holds the lock of the home, so no other server needs these processes.
  */
 export async function endLeftovers(dataFolder: string): Promise<void> {
   const left = readPostmaster(dataFolder)
@@ -115,8 +124,8 @@ export async function endLeftovers(dataFolder: string): Promise<void> {
 type EndOptions = { running: () => number[]; signal: NodeJS.Signals; killAfterMs: number }
 
 /**
- * Ends processes with a signal, and kills those that do not react, such as stopped ones. The next start recovers the
- * data.
+ * Ends processes with a signal. Processes that do not react, such as stopped ones, are killed. The next start recovers
+ * the data.
  */
 async function end(dataFolder: string, { running, signal, killAfterMs }: EndOptions): Promise<void> {
   const startedAt = Date.now()

@@ -12,14 +12,14 @@ import { isOff, type Settings, serverArguments } from './settings.ts'
 import { prepareSocketFolder, removeSocketFolder, socketFolders, socketPort } from './socket-folder.ts'
 import { supervise } from './supervisor.ts'
 
-/** In the format of the driver. The host is the folder of the socket. */
+/** The address of the server in the format of the driver. `host` is the folder of the socket. */
 export type Connection = { host: string; port: number; user: string; database: string }
 
 export type EmbeddedPostgres = {
   connection: Connection
-  /** Resolves when the server has ended permanently: it was stopped, or its data folder was deleted. */
+  /** Resolves when the server has ended permanently, because it was stopped or its data folder was deleted. */
   exited: Promise<ServerExit>
-  /** Ends the server and its connections. Resolves when it is down and the home is unlocked. */
+  /** Ends the server and its connections. Resolves when the server is down and the home is unlocked. */
   stop(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export type PostgresOptions = {
   /** Settings that replace the defaults. */
   settings?: Settings
   log?: (sentence: string) => void
-  /** Called when the server ended unexpectedly and is restarted. */
+  /** Called when the server has ended unexpectedly and will be restarted. */
   warn?: (sentence: string) => void
 }
 
@@ -84,12 +84,12 @@ export async function startPostgres({
   }
 }
 
-/** File and process errors have causes outside this program, such as a full disk. */
+/** Returns true for errors of files and processes. Their causes are outside this program, such as a full disk. */
 function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Returns the address of the server that another process runs on this home, or undefined if none is ready. */
+/** Returns the address of a server that another process runs on this home. Returns undefined if no server is ready. */
 export function attachPostgres({ home }: { home: string }): Connection | undefined {
   const paths = pathsOf(path.resolve(home))
   if (findHolder(paths.lock) === undefined) return undefined
@@ -113,7 +113,7 @@ function pathsOf(home: string): HomePaths {
   }
 }
 
-/** Other users can pass through a new home, because the server may run as another user, but cannot read it. */
+/** Creates the home. Other users can enter it, because the server may run as another user. They cannot read it. */
 function prepareHome(home: string): HomePaths {
   try {
     mkdirSync(home, { recursive: true, mode: 0o711 })

@@ -2,9 +2,9 @@ import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Server, ServerExit } from './server.ts'
 
 /**
- * Keeps a server running. When it ends without being stopped, it is restarted: at once the first time, then with
- * exponential back-off. Attempts continue until one succeeds, because the causes are temporary (a full disk, a killed
- * process). They end only when the data folder was deleted or `stop` is called.
+ * Keeps a server running. A server that ends without a call of `stop` is restarted. The first restart is immediate, the
+ * next ones use exponential back-off. The attempts continue until one succeeds, because the causes are temporary (a
+ * full disk, a killed process). They end only when the data folder was deleted or `stop` is called.
  */
 
 export type Supervised = {
@@ -17,12 +17,12 @@ type Options = {
   /** Starts the server process. */
   start: () => Promise<Server>
   untilReady: (server: Server) => Promise<void>
-  /** Returns true if a restart cannot succeed. */
+  /** Returns true if the data folder was deleted, so that a restart cannot succeed. */
   isGone: () => boolean
   warn: (sentence: string) => void
 }
 
-/** A server that ran this long and then ended is restarted at once. */
+/** If a server ran at least this long before it ended, it is restarted at once. */
 const stableMs = 60_000
 
 /** Starts the server. Throws if the first start fails. */
@@ -85,7 +85,7 @@ class Supervisor {
     return this.#stopping.signal.aborted || this.#options.isGone()
   }
 
-  /** Returns when the server is ready, or when there are no further attempts. */
+  /** Restarts the server. Returns when the server is ready, or when there are no further attempts. */
   async #restart(): Promise<void> {
     while (!this.#isOver()) {
       await pause(this.#pauseMs, this.#stopping.signal, { ref: false })

@@ -28,14 +28,16 @@ const hourMs = 3_600_000
 type Parts = Pick<Context, 'database' | 'secrets' | 'log'>
 
 /**
- * `Idempotency-Key` on every POST. Two forms:
+ * Implements `Idempotency-Key` for every POST. There are two forms:
  *
- * - An operation that does not wait runs in one transaction with its remembered answer. After a crash a repeated request is
- *   either answered as before or done for the first time, never done twice.
- * - An operation that waits (`waits` in its contract) or may wait for the validation worker (`validatesInWorker`) holds
- *   neither a transaction nor a connection meanwhile. A short transaction claims the key, another one stores the answer. A
- *   claim expires, so that a crash does not block the key. Peers that write assets keep the first form: their work resumes
- *   after a crash without waiting for a claim, and the pool limits the connections of their tenant.
+ * - An operation that does not wait runs in one transaction, which also stores its response. After a crash, a repeated
+ *   request either gets the stored response or runs for the first time. It never runs twice.
+ * - An operation may wait (`waits` in its contract), or wait for the validation worker (`validatesInWorker`). It holds
+ *   neither a transaction nor a connection while it waits. One short transaction claims the key, and another one stores
+ *   the response. A claim expires, so that a crash does not block the key.
+ *
+ * Peers that write assets always use the first form. After a crash their work resumes without waiting for a claim, and
+ * the pool limits the connections of their tenant.
  */
 export function idempotent(local: LocalOperation, parts: Parts): LocalOperation {
   if (local.operation.method !== 'POST' || local.operation.access === 'public') return local

@@ -18,8 +18,8 @@ const algorithm = 'aes-256-gcm'
 export const cipherOverhead = saltBytes + nonceBytes + tagBytes
 
 /**
- * Encrypts with AES-256-GCM. Each value has its own key, derived from the given key and a random salt. A GCM key is
- * safe for 2^32 random nonces; salt and nonce together have 192 random bits, so no counter is needed.
+ * Encrypts with AES-256-GCM. Each value has its own key, which is derived from the given key and a random salt. A GCM
+ * key is safe for 2^32 random nonces. Salt and nonce together have 192 random bits, so no counter is needed.
  */
 export function encrypt(key: KeyObject, plain: Uint8Array | string, associated: Uint8Array): Buffer {
   const random = randomBytes(saltBytes + nonceBytes)
@@ -30,7 +30,7 @@ export function encrypt(key: KeyObject, plain: Uint8Array | string, associated: 
   return Buffer.concat([random, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Throws if the value was encrypted with another key or other associated data, or was changed. */
+/** Decrypts a value. Throws if the value was encrypted with another key or other associated data, or was changed. */
 export function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
   const bytes = Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length)
   if (bytes.length < cipherOverhead) throw new Error('The value is too short for an encrypted value')
@@ -53,7 +53,7 @@ function keyOfValue(key: KeyObject, random: Buffer): Buffer {
   return createHmac('sha256', key).update('key of one value').update(random.subarray(0, saltBytes)).digest()
 }
 
-/** Decrypts values that were sealed before there were several keys: with one key for all values. */
+/** Decrypts values that were sealed before the product had several keys. One key sealed all these values. */
 export function decryptWithoutSalt(key: KeyObject, encrypted: Buffer, associated: Uint8Array): Buffer {
   const decipher = createDecipheriv(algorithm, key, encrypted.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(associated).setAuthTag(encrypted.subarray(-tagBytes))
@@ -65,7 +65,7 @@ export function derive(key: KeyObject, purpose: string, bytes = keyBytes): Buffe
   return Buffer.from(hkdfSync('sha256', key, 'millwright', purpose, bytes))
 }
 
-/** Creates a key object, which JavaScript does not print or copy. The given bytes are overwritten. */
+/** Creates a key object. JavaScript does not print or copy key objects. The given bytes are overwritten. */
 export function keyOf(bytes: Buffer): KeyObject {
   if (bytes.length !== keyBytes) throw new TypeError(`A key has ${keyBytes} bytes`)
   const key = createSecretKey(bytes)
@@ -77,12 +77,12 @@ export function newKey(): KeyObject {
   return keyOf(randomBytes(keyBytes))
 }
 
-/** Overwrites the bytes. Copies that Node made internally stay until they are garbage-collected. */
+/** Overwrites the bytes. Internal copies of Node remain until they are garbage-collected. */
 export function wipe(bytes: Uint8Array): void {
   bytes.fill(0)
 }
 
-/** Compares in constant time. */
+/** Compares two byte arrays in constant time. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -12,7 +12,7 @@ import type { SealedColumn } from './sealed-column.ts'
 import * as columnStore from './sealed-column-store.ts'
 import { type Secrets, versionOfSealed, wrappedFor } from './secrets.ts'
 
-/** The sealed columns of the platform itself. Services declare theirs. */
+/** The sealed columns of the platform itself. Services declare their own sealed columns. */
 export const ownSealedColumns: readonly SealedColumn[] = [
   {
     of: 'platform',
@@ -35,8 +35,9 @@ type TenantOptions = {
 }
 
 /**
- * Rotates the data key of a tenant. The new key seals from now on. All values of older keys are resealed, then the
- * older keys are retired. Nothing is interrupted: each value names its key, and a retired key is readable for a while.
+ * Rotates the data key of a tenant. The new key seals new values at once. All values of older keys are sealed again,
+ * then the older keys are retired. Requests are not interrupted: each value contains the id of its key, and a retired
+ * key can be read for a while.
  */
 export async function rotateDataKey(
   owner: Owner,
@@ -59,7 +60,10 @@ export async function rotateDataKey(
   })
 }
 
-/** Returns false if a process sealed a value with the old key before it was notified of the new one. */
+/**
+ * Retires an old key. Returns false if values are still sealed with it, because a process sealed a value before it was
+ * notified of the new key.
+ */
 async function retired(
   owner: Owner,
   { tenantId, id, columns }: { tenantId: string; id: string; columns: readonly SealedColumn[] },
@@ -102,16 +106,19 @@ async function reseal(tx: Transaction, { safe, column, row }: One): Promise<numb
   return 1
 }
 
-/** Every process knows a new platform key for this long before it is used. */
+/** How long every process has a new platform key before the key is used. */
 const publishedBeforeUseSeconds = 30
-/** Longer than anything that the old key authenticated is valid: stored responses are kept for a day. */
+/**
+ * How long the old key is accepted. Everything that it authenticated expires earlier: stored responses are kept for a
+ * day.
+ */
 const understoodForSeconds = 25 * 3600
 
 type PlatformOptions = { masterKeys: MasterKeys; columns: readonly SealedColumn[]; activeInSeconds?: number }
 
 /**
- * Rotates the platform key. The new key seals at once, and authenticates once every process has had time to read it.
- * The old one is accepted for a day, and retired at the first start or rotation after that.
+ * Rotates the platform key. The new key seals at once. It authenticates when every process has had time to read it. The
+ * old key is accepted for a day. It is retired at the first start or rotation after that.
  */
 export async function rotatePlatformKey(
   owner: Owner,
@@ -149,7 +156,10 @@ async function resealPlatform(
   }
 }
 
-/** Retires expired platform keys: signs with the current key what they signed permanently, then deletes them. */
+/**
+ * Retires expired platform keys and deletes them. Permanent signatures of these keys are first replaced with signatures
+ * of the current key.
+ */
 export async function retirePlatformKeys(
   owner: Owner,
   { secrets, columns }: { secrets: Secrets; columns: readonly SealedColumn[] },

@@ -5,9 +5,9 @@ import { inTransaction } from '../tenants/owner-store.ts'
 import type { PlatformKeyRow } from './key-store.ts'
 import type { MasterKeyRow } from './master-keys.ts'
 
-// Statements that only the owner of the database can run. The application can read wrapped keys and create data keys.
+// Only the owner of the database can run these statements. The application can read wrapped keys and create data keys.
 
-/** The advisory lock for changes of keys in databases of this product. */
+/** The id of the advisory lock for changes of keys. All databases of this product use it. */
 const keyLock = 0x6d6b6579
 
 /** Runs one change of keys at a time, in one transaction. */
@@ -20,7 +20,7 @@ export async function changeKeys<Result>(owner: Owner, work: () => Promise<Resul
 
 const rotationLock = 0x6d6b726f
 
-/** Starts a rotation. Returns false if another one runs. The lock ends with the connection. */
+/** Starts a rotation. Returns false if another rotation runs. The lock is released when the connection ends. */
 export async function beginRotation(owner: Owner): Promise<boolean> {
   const { rows } = await owner.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [rotationLock])
   return rows[0]?.mine === true
@@ -30,7 +30,7 @@ export async function endRotation(owner: Owner): Promise<void> {
   await owner.query('select pg_advisory_unlock($1)', [rotationLock])
 }
 
-/** Notifies every process, which would otherwise see the change at its next poll. */
+/** Notifies every process of changed keys. Without the notification, a process sees the change at its next poll. */
 export async function announceKeys(owner: Owner): Promise<void> {
   await owner.query(`select pg_notify('keys', '')`)
 }
@@ -49,12 +49,12 @@ const putMasterKey = statement(
 const newTransitText = statement('update master_keys set transit_text = $2 where id = $1')
 const lessMasterKey = statement('delete from master_keys where id = $1')
 
-/** The current key, which wraps new keys, is the last one. */
+/** Lists the known master keys. The last one is the current key, which wraps new keys. */
 export function listKnownMasterKeys(handle: ReferenceHandle): Promise<KnownMasterKey[]> {
   return handle.rows(masterKeys)
 }
 
-/** Makes a master key the current one: it wraps new keys from now on. */
+/** Makes a master key the current key. It wraps new keys from now on. */
 export async function makeCurrent(handle: ReferenceHandle, { id, transitText }: MasterKeyRow): Promise<void> {
   await handle.run(putMasterKey, id, transitText)
 }
@@ -63,7 +63,7 @@ export async function replaceTransitText(handle: ReferenceHandle, { id, transitT
   await handle.run(newTransitText, id, transitText)
 }
 
-/** Fails while the key wraps anything. Waits for transactions that are about to use it. */
+/** Deletes a master key. Fails while the key wraps another key. Waits for transactions that are about to use it. */
 export async function deleteMasterKey(handle: ReferenceHandle, id: string): Promise<void> {
   await handle.run(lessMasterKey, id)
 }
@@ -153,7 +153,7 @@ export async function rewrapData(tx: Transaction, id: string, { from, to, wrappe
   await tx.run(rewrapDataKey, id, from, wrapped, to)
 }
 
-/** Waits until no transaction seals with the key. */
+/** Waits until no transaction seals with the key, and prevents new ones until this transaction ends. */
 export async function holdToRetire(tx: Transaction, id: string): Promise<void> {
   await tx.row(holdForRetiring, id)
 }

@@ -2,21 +2,24 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { StartError } from '../start-error.ts'
 
-/** A transit key of Vault or OpenBao. It encrypts and decrypts on its server, and never leaves it. */
+/**
+ * The settings for a transit key of Vault or OpenBao. The transit key never leaves its server, which encrypts and
+ * decrypts with it.
+ */
 export type TransitSettings = {
   address: string
   /** The path where the transit engine is mounted. */
   mount: string
   key: string
   token: string | undefined
-  /** Read for every request, because agents renew it. */
+  /** The path of the token file. The file is read for every request, because agents renew the token. */
   tokenFile: string | undefined
   namespace: string | undefined
 }
 
 const answerWithinMs = 5_000
 
-/** Uses the public HTTP API of the transit engine, which both products have. */
+/** `Transit` uses the public HTTP API of the transit engine. Vault and OpenBao have the same API. */
 export class Transit {
   readonly #settings: TransitSettings
 
@@ -43,12 +46,12 @@ export class Transit {
     return Buffer.from(textOf(plaintext), 'base64')
   }
 
-  /** Re-encrypts with the newest version of the transit key. The plain text stays on the server. */
+  /** Encrypts a ciphertext again with the newest version of the transit key. The plain text stays on the server. */
   async rewrap(ciphertext: string): Promise<string> {
     return textOf((await this.#ask('rewrap', { ciphertext })).ciphertext)
   }
 
-  /** Creates a new version of the transit key. Old versions still decrypt. */
+  /** Creates a new version of the transit key. Old versions can still decrypt. */
   async rotate(): Promise<void> {
     await this.#send(`keys/${encodeURIComponent(this.#settings.key)}/rotate`, {})
   }
@@ -111,7 +114,7 @@ function reasonOf(error: Error): string {
   return cause?.code ?? error.name
 }
 
-/** The message of the server is not shown, because it may contain a secret. */
+/** Returns advice for an error status. The message of the server is not shown, because it may contain a secret. */
 function advice(status: number): string {
   if (status === 400)
     return 'check that MILLWRIGHT_VAULT_KEY names the key that was used, and that its policy allows decryption'

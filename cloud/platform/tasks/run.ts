@@ -10,7 +10,10 @@ export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
 
 type Options = { database: Database; log: Log; tenantId: string; claimed: store.ClaimedTask; kind: TaskKind }
 
-/** The lease of a periodic task is short, because other work waits for it when its process dies. */
+/**
+ * The default limits of a task. The lease of a periodic task is short, because other work waits for the task if its
+ * process dies.
+ */
 export const defaults = { maxAttempts: 10, leaseMs: 60_000, periodicLeaseMs: 10_000 } as const
 
 const endedTopic = 'tasks.ended/'
@@ -19,7 +22,10 @@ export function leaseMsOf({ leaseMs, periodic }: Pick<TaskKind, 'leaseMs' | 'per
   return leaseMs ?? (periodic === undefined ? defaults.leaseMs : defaults.periodicLeaseMs)
 }
 
-/** Returns the ticket of the run whose task a committed transaction ended, or undefined for any other topic. */
+/**
+ * Returns the ticket of a run if the topic signals that a transaction ended the run's task. Returns undefined for any
+ * other topic.
+ */
 export function endedTicket(topic: string): string | undefined {
   return topic.startsWith(endedTopic) ? topic.slice(endedTopic.length) : undefined
 }
@@ -57,7 +63,7 @@ export class Run {
     this.#ended = true
   }
 
-  /** Aborts the handler because the process stops. The task waits again and does not lose an attempt. */
+  /** Aborts the handler because the process stops. The task waits again, and this attempt is not counted. */
   stop(): void {
     this.#stopping = true
     this.#controller.abort(new Error('The process is stopping'))
@@ -100,7 +106,7 @@ export class Run {
     if (!(await store.end(tx, this.claimed))) throw new LeaseLost(this.claimed.id)
     const { periodic } = this.kind
     if (next === undefined && periodic === undefined) return
-    // For a time in the past the database uses its own clock, because the clock of this process may be ahead of it.
+    // For a time in the past, the database uses its own clock. The clock of this process may be ahead of the database.
     const at = next !== undefined && next.runAgainAt.getTime() > Date.now() ? next.runAgainAt : null
     const inMs = next === undefined ? (periodic?.everyMs ?? 0) : 0
     await store.wait(tx, this.claimed, { attempts: 0, lastError: null, at, inMs })
@@ -125,7 +131,7 @@ export class Run {
       const isFinal = this.#isOutOfAttempts(attempts) && !this.#stopping && !isTransient(error)
       return isFinal ? await this.#fail(error) : await this.#retry(error)
     } catch (cause) {
-      // The lease expires, and another worker claims the task.
+      // The lease will expire, and another worker will claim the task.
       this.#log.warn({ error: cause, task: id, kind }, 'The outcome of a task could not be stored')
       return 'lost'
     }
@@ -156,7 +162,7 @@ export class Run {
     return this.kind.retryMs?.(attempts) ?? retryDelayMs(attempts)
   }
 
-  /** Repeats the transaction through a short outage of the database, so that finished work is not done again. */
+  /** Repeats the transaction during a short outage of the database, so that finished work is not done again. */
   async #persist<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {

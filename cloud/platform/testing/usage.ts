@@ -13,12 +13,12 @@ import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
-/** A resource of a tenant and a request for it that must fail for another tenant. */
+/** A request for a resource of one tenant. The same request must fail for another tenant. */
 export type Reach = { operation: string; method: string; path: string }
 
 /**
- * Uses the platform once in every way that leaves rows, so that tests over all tables find some in each. These tests
- * fail for a new table without rows: add its use here.
+ * Uses the platform once in every way that writes rows, so that tests over all tables find rows in each table. These
+ * tests fail for a new table without rows. Add the use of a new table here.
  */
 export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const admin = await hub.as('administrator')
@@ -89,8 +89,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
 }
 
 /**
- * A gateway with a link, and a discovery that found one device, one device of another access group, and failed at a
- * third.
+ * Creates a gateway with a link and a discovery. The discovery found one device, found one device of another access
+ * group, and failed at a third device.
  */
 async function useShopFloor(
   hub: TestHub,
@@ -120,7 +120,10 @@ async function useShopFloor(
   return { gatewayId: gateway.id, jobId }
 }
 
-/** A credential that was delivered to a gateway, opened a device, is mapped to a template and assigned to an asset. */
+/**
+ * Creates a credential that was delivered to a gateway and opened a device. It is mapped to a template and assigned to
+ * an asset.
+ */
 async function useCredentials(
   hub: TestHub,
   admin: TestCaller,
@@ -164,7 +167,7 @@ const credentialSchema = {
   required: ['username', 'password'],
 }
 
-/** Two devices with a past and a current relation, and all optional data of a device. */
+/** Creates two devices with a past and a current relation, and all optional data of a device. */
 async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
   const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }
@@ -200,7 +203,7 @@ async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   return pump
 }
 
-/** A job of a workflow that the tenant defined, with tags and a history. */
+/** Creates a job of a workflow that the tenant defined. The job has tags and a history. */
 async function useWorkflows(admin: TestCaller): Promise<string> {
   await admin.workflows.createWorkflow({
     body: {

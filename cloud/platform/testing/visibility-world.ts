@@ -8,8 +8,9 @@ import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
 /**
- * A plant for the visibility model: gateways in different access groups, with links, discoveries that found devices, and jobs
- * that name devices. Callers read every combination of the groups. Any asset can be moved to another group at any time.
+ * The test data for the visibility model: gateways in different access groups, their links, discoveries that found
+ * devices, and jobs that name devices. For every combination of groups, one caller can read exactly these groups. Any
+ * asset can be moved to another group at any time.
  */
 
 export const groupCount = 3
@@ -26,17 +27,17 @@ export type ModelAsset = {
 
 export type ModelDiscovery = { id: string; gatewayId: string; linkId: string; found: string[] }
 
-/** A job and the asset in its tags: the link of a discovery, the device of a property read. */
+/** A job and the asset in its tags. For a discovery the asset is a link. For a property read it is a device. */
 export type ModelJob = { id: string; gatewayId: string; assetId: string }
 
-/** Credentials, and their copies that are assigned to assets. */
+/** Credentials and their copies. A copy is assigned to an asset. */
 export type ModelCredential = { id: string; copies: { id: string; assetId: string }[] }
 
 export type Reader = {
   caller: TestCaller
-  /** The groups that it can read. */
+  /** The groups that the caller can read. */
   groups: ReadonlySet<number>
-  /** Whether it can read the gateways and links of every group. */
+  /** True if the caller can read the gateways and links of every group. */
   readsGateways: boolean
 }
 
@@ -101,7 +102,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
   return world
 }
 
-/** Credentials that are assigned to the first device of each discovery. */
+/** Creates credentials and assigns them to the first device of each discovery. */
 async function addCredential({ admin, credential, discoveries }: World): Promise<void> {
   const schema = { type: 'object', properties: { password: { type: 'string', writeOnly: true } } }
   const { data: created } = await admin.credentials.createSchema({
@@ -126,7 +127,7 @@ async function addCredential({ admin, credential, discoveries }: World): Promise
   }
 }
 
-/** A gateway with two links, a discovery with each, and a job that reads properties of a device. */
+/** Adds a gateway with two links, a discovery with each link, and a job that reads properties of a device. */
 async function addGateway(world: World, group: number): Promise<void> {
   const { hub, admin } = world
   const gateway = await enrolledGateway(hub, admin, {
@@ -198,7 +199,7 @@ async function addAsset(world: World, { id, kind, group }: Pick<ModelAsset, 'id'
   await moveAsset(world, asset, group)
 }
 
-/** Moves an asset. Group -1 is the default group, which only administrators can read. */
+/** Moves an asset to a group. Group -1 is the default group, which only administrators can read. */
 export async function moveAsset({ hub, admin, groups }: World, asset: ModelAsset, group: number): Promise<void> {
   if (asset.group === group) return
   const accepted = await admin.exchange(inventory, 'setAccessGroup', {

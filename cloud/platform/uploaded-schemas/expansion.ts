@@ -4,13 +4,15 @@ import { type BaseSchema, placesIn, pointerOf } from './check.ts'
 
 /**
  * Counts how often a schema is evaluated along one path through a document, with every reference expanded. Validation
- * takes at most this count times the number of values of the document, so it bounds what an uploaded schema can cost:
- * twenty nested `allOf` with two equal references each have 40 subschemas and an expanded size of a million.
+ * takes at most this count times the number of values of the document, so the count limits the cost of an uploaded
+ * schema. For example, twenty nested `allOf` with two equal references each have 40 subschemas and an expanded size of a
+ * million.
  *
- * Subschemas that apply to the same value (`allOf`, `$ref`, …) and subschemas of members that may be the same one
- * (`additionalProperties`, `items`, …) are added. Of named properties only the most expensive counts, because they apply
- * to different values. Each step into a member uses one level of the document, so recursion ends with its depth. A
- * reference to the base schema counts as the number of its subschemas: that schema is ours.
+ * The counts of subschemas that apply to the same value (`allOf`, `$ref`, …) are added. The counts of subschemas that
+ * may apply to the same member (`additionalProperties`, `items`, …) are added too. Of named properties only the most
+ * expensive one counts, because they apply to different values. Each step into a member uses one level of the document,
+ * so recursion ends at the maximum depth. A reference to the base schema counts as the number of its subschemas, because
+ * the product defines that schema.
  */
 export function expandedSize(schema: JsonSchema, { depth, ...options }: ExpansionOptions): number {
   const { limit } = options
@@ -27,7 +29,7 @@ type ExpansionOptions = {
   base?: BaseSchema | undefined
   /** The maximum number of levels of a document. */
   depth: number
-  /** The count stops at this limit: a larger size is returned as `limit + 1`, an endless one as `Infinity`. */
+  /** The count stops at this limit. A larger size is returned as `limit + 1`, an endless one as `Infinity`. */
   limit: number
   /** The weight of one evaluation of a subschema, without its own subschemas. The default is 1. */
   weigh?: (node: Node) => number
@@ -35,10 +37,10 @@ type ExpansionOptions = {
 
 class LimitExceeded extends Error {}
 
-/** The schema applies itself to the same value without end. */
+/** `EndlessReference` means that the schema applies itself to the same value without end. */
 class EndlessReference extends Error {}
 
-/** The limit for chained references, because the count uses the stack. */
+/** The maximum length of a chain of references. Each reference in a chain uses space on the stack. */
 const longestChain = 1_000
 
 const keywords = {

@@ -7,25 +7,28 @@ import type { BaseSchema } from './check.ts'
 import { type Check, compileSchema, requireUsable, tooLongError } from './compile.ts'
 
 /**
- * The worker process that validates with uploaded schemas (see `validator.ts`, which sends one request at a time). It is a
- * process and not a thread, because a thread that runs out of memory can end the whole process.
+ * The worker process that validates with uploaded schemas. `validator.ts` sends one request at a time to it. The worker
+ * is a process and not a thread, because a thread that runs out of memory can end the whole process.
  */
 
 export type WorkerRequest = {
-  /** The name of the compiled schema. Undefined for an upload, which is checked and not stored. */
+  /** The name of the compiled schema. Undefined for an upload, because that schema is only checked and not stored. */
   key?: string
-  /** Can be omitted if the worker has the schema of the key. */
+  /** The schema. It can be omitted if the worker already has the schema of the key. */
   schema?: JsonSchema
   base?: BaseSchema | undefined
   values: readonly unknown[]
-  /** Processor time for all values together. Values that are not reached get the error `too_long`. */
+  /**
+   * The processor time for all values together. Values that are not validated within this time get the error
+   * `too_long`.
+   */
   budgetMs: number
 }
 
 export type WorkerResponse =
   | { errors: readonly (readonly ErrorObject[])[] }
   | { refused: { code: ProblemCode; detail: string; errors?: FieldError[] } }
-  /** The worker does not have the schema of this key. Send the schema. */
+  /** The worker does not have the schema of this key. The request must be repeated with the schema. */
   | { isUnknown: true }
 
 const mostCompiled = 64
@@ -48,8 +51,8 @@ function respond({ key, schema, base, values, budgetMs }: WorkerRequest): Worker
 }
 
 /**
- * The parts of an error that messages are written from, with one value more than a message shows. The schema and the
- * value are not copied between threads.
+ * Returns only the parts of an error that error messages need. Lists contain one value more than a message shows. The
+ * complete schema and value are not copied between processes.
  */
 function portable({ instancePath, keyword, params, message, schema, parentSchema }: ErrorObject): ErrorObject {
   const { description, properties } = (parentSchema ?? {}) as { description?: unknown; properties?: object }
@@ -88,6 +91,6 @@ process.on('message', (request: WorkerRequest) => {
     process.send?.(response)
   }
 })
-// The platform ends the worker. A signal to the whole process group must not end it during a request.
+// Only the platform ends the worker. A signal to the whole process group must not end it during a request.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
