@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a file atomically: a reader sees the old or the new content, also after a power failure. */
+/** Writes a file atomically. A reader sees either the old or the new content, even after a power failure. */
 export async function writeDurably(path: string, content: string, { mode = 0o600 } = {}): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.new`

@@ -118,7 +118,7 @@ describe('a gateway', () => {
   })
 
   test('reports a link that registered an unreachable address', async () => {
-    // Not the port of a stopped link, which another program may use now.
+    // Port 1 is used instead of the port of a stopped link, because another program may use that port now.
     await register({ vendor: 'siemens', port: 1 }, 'nowhere')
     const report = await until(() => lastReport().find((one: Call) => /is not reachable/.test(one.problem ?? '')))
     assert.equal(report.state, 'unreachable')

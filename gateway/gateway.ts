@@ -17,7 +17,7 @@ import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
 import { gatewayVersion } from './version.ts'
 
-/** A running gateway. */
+/** `RunningGateway` controls a gateway that was started. */
 export type RunningGateway = {
   gatewayId: string
   name: string
@@ -27,7 +27,7 @@ export type RunningGateway = {
   registryPort: number
   /** The port for agents on this machine. */
   proxyPort: number
-  /** The state of the connection, the spool and the links. */
+  /** Returns the state of the connection, the spool and the links. */
   status: () => GatewayStatus
   stop: () => Promise<void>
 }
@@ -36,7 +36,10 @@ export type GatewayStatus = ReturnType<typeof statusOf>
 
 type GatewayOptions = {
   log?: Log
-  /** How often the lease of a running job is renewed. A renewal also reports progress and reads cancellations. */
+  /**
+   * The interval in which the lease of a running job is renewed. A renewal also reports progress and reads
+   * cancellations.
+   */
   renewEveryMs?: number
 }
 
@@ -62,7 +65,8 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     vendors: settings.linkVendors,
   })
   cleanUp.defer(() => registryServer.stop())
-  // Opened after the port: a second process of the same gateway fails at the port, before it changes the files.
+  // The spool is opened after the port. A second process of the same gateway then fails at the port, before it changes
+  // the files.
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const monitor = new LinkMonitor({ registry, cloud, log })

@@ -21,8 +21,8 @@ import {
 } from './testing.ts'
 
 /**
- * A gateway that is enrolled at a real hub, and a link of another library that behaves like those of the public SDK. The
- * link offers the discovery and the identifiers interface only.
+ * These tests run a gateway that is enrolled at a real hub. The link uses another library and behaves like links of the
+ * public SDK. It has only the discovery and the identifiers interface.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
@@ -42,7 +42,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-/** A device with an Ethernet port and two addresses on it. Ids are new and the order is random in each call. */
+/** Returns a device with an Ethernet port that has two addresses. Each call creates new ids and a random order. */
 function newDevice(number: number, more: object[] = []): Device {
   const mac = `02:00:00:00:07:0${number}`
   const port = crypto.randomUUID()
@@ -89,7 +89,7 @@ describe('a gateway at a hub with a link of the public SDK', () => {
   let admin: TestCaller
   let gateway: RunningGateway
   let link: TestLink
-  /** The answers of the link; each test sets its own. */
+  /** The results of the link's scan. Each test sets its own function. */
   let scanned: () => { devices?: Device[]; errors?: object[] } = () => ({})
   let identified: (target: Call) => Promise<object[]> | object[] = () => []
 
@@ -285,7 +285,7 @@ describe('a gateway at a hub with a link of the public SDK', () => {
     assert.match(errors[0]?.detail ?? '', /base64/)
   })
 
-  /** Sends a target to the auth proxy exactly as written. */
+  /** Sends a request target to the auth proxy exactly as written. */
   const send = (method: string, path: string, body?: string) =>
     new Promise<{ code: number; answer: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json' }

@@ -5,26 +5,32 @@ import type { CloudConnection } from './cloud-connection.ts'
 import type { LeasedJob } from './jobs/leased-job.ts'
 import { Secret } from './secret.ts'
 
-/** One set of credentials for a device, in the form that links accept. */
+/** `Credential` is one set of credentials for a device, in the format that links accept. */
 export type Credential = { instanceId: string; schemaUri: string; secret: Secret }
 
-/** The error text for a device that could not be opened. It contains no part of the credentials. */
+/**
+ * Returns the error text for a device that accepted none of the credentials. The text contains no part of the
+ * credentials.
+ */
 export function protectedText(refused: number): string {
   if (refused === 0) return 'The device is protected, and there are no credentials for its address'
   return `The device is protected: ${refused === 1 ? '1 credential was' : `${refused} credentials were`} rejected`
 }
 
-/** The replacement for a text of a link that contains a part of the credentials. */
+/** The replacement for a link's text that contains a part of the credentials. */
 export const redactedText = 'The message of the link is omitted, because it contains the credentials'
 
-/** The number of credentials that are tried on one device. Many devices lock an account after a few failed attempts. */
+/**
+ * The maximum number of credentials that are tried on one device. Many devices lock an account after a few failed
+ * attempts.
+ */
 const maxPerAddress = 5
 
 type Options = { leased: LeasedJob; assetLinkId: string; cloud: CloudConnection; timeoutMs?: number }
 
 /**
- * `JobCredentials` requests the credentials for the protected devices of one job, by address. They exist in memory only, and
- * are overwritten at the end of the job.
+ * `JobCredentials` requests the credentials for the protected devices of one job, by address. The credentials exist
+ * only in memory and are overwritten at the end of the job.
  */
 export class JobCredentials implements Disposable {
   readonly #options: Required<Options>
@@ -53,7 +59,7 @@ export class JobCredentials implements Disposable {
     })
   }
 
-  /** Retries while the connection is down or the lease is being renewed. */
+  /** Requests credentials. Retries while the connection is down or the lease is being renewed. */
   async #request(addresses: string[]): Promise<AddressCredentials[]> {
     const { leased, assetLinkId, cloud, timeoutMs } = this.#options
     const backOff = new BackOff({ firstMs: 250, longestMs: 10_000 })

@@ -12,15 +12,19 @@ import { endpointOf, type Registration } from './registry/registration.ts'
 /** The time limit of a call that the link answers without accessing a device. */
 const answerMs = 10_000
 
-/** The largest message of a link. Messages of scans contain many devices, but must fit into the memory of a small machine. */
+/**
+ * The maximum size of a link's message. Messages of scans contain many devices, but must fit into the memory of a small
+ * machine.
+ */
 const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
 
 const channelOptions = {
-  // Links are on the local network, so the proxy for the platform is not used.
+  // Links are on the local network, so calls to links do not use the proxy for the platform.
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 250,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  // Keep-alive detects a machine that failed. Links close connections with a shorter interval.
+  // Keep-alive detects that the machine of a link has failed. The interval is long, because links close connections
+  // with a shorter interval.
   'grpc.keepalive_time_ms': 330_000,
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
@@ -32,7 +36,7 @@ type StreamOptions<Read> = {
 }
 type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
-/** `LinkClient` calls one link, with the vendor prefix of that link. */
+/** `LinkClient` calls one link. It uses the vendor prefix of that link. */
 export class LinkClient {
   readonly #client: Client
   readonly #registration: Registration
@@ -46,8 +50,8 @@ export class LinkClient {
   }
 
   /**
-   * Calls a unary method. Throws a `ServiceError` with the status of the link. `read` decodes the response instead
-   * of the generated message.
+   * Calls a unary method. Throws a `ServiceError` with the status of the link. If `read` is given, it decodes the
+   * response in place of the generated message.
    */
   call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -78,8 +82,8 @@ export class LinkClient {
   }
 
   /**
-   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. `read` decodes the bytes of a
-   * message instead of the generated message.
+   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. If `read` is given, it
+   * decodes the bytes of a message in place of the generated message.
    */
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -104,8 +108,8 @@ export class LinkClient {
   }
 
   /**
-   * Opens a stream, sends nothing and reports whether the link knows the method: an unknown one ends with UNIMPLEMENTED.
-   * Throws when the link does not answer.
+   * Opens a stream, sends nothing, and returns whether the link implements the method. A link without the method
+   * returns UNIMPLEMENTED. Throws when the link does not respond.
    */
   knows<Method extends DescMethod>(method: Method, signal: AbortSignal): Promise<boolean> {
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
@@ -139,7 +143,10 @@ export class LinkClient {
   }
 }
 
-/** The registered name of the interface, or the name with the vendor prefix of the link. */
+/**
+ * Returns the registered name of the interface. If the interface is not registered, returns its name with the vendor
+ * prefix of the link.
+ */
 function interfaceOf({ interfaces, vendor }: Registration, method: DescMethod): string {
   const service = serviceOf(method)
   const registered = interfaces.find((name) => parseInterfaceName(name)?.service === service)
@@ -151,7 +158,7 @@ function serviceOf(method: DescMethod): LinkService | undefined {
   return services.find(([, service]) => service.typeName === method.parent.typeName)?.[0]
 }
 
-/** True when a link has an interface, with any vendor prefix. */
+/** Returns true when a link has an interface, with any vendor prefix. */
 export function offers({ interfaces }: { interfaces: readonly string[] }, service: LinkService): boolean {
   return interfaces.some((name) => parseInterfaceName(name)?.service === service)
 }
@@ -160,20 +167,23 @@ export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
 }
 
-/** True when the error is a status from the link, and not from the connection. */
+/** Returns true when the error is a status from the link, and not an error of the connection. */
 export function isLinkStatus(error: unknown): error is ServiceError {
   const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
   return isServiceError(error) && !away.includes(error.code)
 }
 
-/** True when the link reports that it is busy. A message that is too large has the same code, but comes from the client. */
+/**
+ * Returns true when the link reports that it is busy. The error for a message that is too large has the same code, but
+ * the client creates it.
+ */
 export function isBusy(error: unknown): boolean {
   return (
     isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED && !error.details.startsWith('Received message')
   )
 }
 
-/** The text of an error of a link, for people. */
+/** Returns the text of a link's error for people. */
 export function linkErrorText(error: unknown): string {
   if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)
   return `${status[error.code] ?? error.code}: ${error.details}`

@@ -5,7 +5,7 @@ export type Log = Logger
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Fields that may contain a secret and are never logged. */
+/** The names of fields that may contain a secret. Their values are never logged. */
 const secretNames = ['authorization', 'dpop', 'enrolmentToken', 'access_token', 'client_assertion', 'credentials']
 
 /** Creates a logger that writes one JSON object per line, by default to stderr. Texts of devices are fields, not messages. */
@@ -21,7 +21,7 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
   return pino(options, to ?? standardError())
 }
 
-/** The stream for stderr. When the terminal is closed, lines are lost, and the process continues. */
+/** Returns the stream for stderr. When the terminal is closed, log lines are lost and the process continues. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: false })
   destination.on('error', () => {})

@@ -8,8 +8,8 @@ const restBytes = 56 * 1024 * 1024
 type Collect = (how: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
 /**
- * Runs a garbage collection after a scan or many registrations, because V8 would keep unused memory for minutes, and small
- * machines need it for other programs. Only for a process that runs nothing but a gateway.
+ * Runs a garbage collection after a scan or many registrations. V8 would keep unused memory for minutes, and small
+ * machines need that memory for other programs. Use this function only in a process that runs nothing but a gateway.
  */
 export function releaseMemory(isBusy: () => boolean): void {
   // `gc` exists only in a context that is created after the flag was set.

@@ -19,8 +19,9 @@ import {
 } from './testing.ts'
 
 /**
- * Links that behave like those of the public SDK: they register before they name their interfaces, ignore targets and
- * credentials in a scan, and read a protected device through the device-info or the identifiers interface.
+ * These tests use links that behave like links of the public SDK. Such links register before they name their
+ * interfaces, and ignore targets and credentials in a scan. They read a protected device through the device-info or the
+ * identifiers interface.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
@@ -55,7 +56,7 @@ const locked = {
   device: { connection_parameter_set: { parameter_json: lockedAddress } },
 }
 
-/** Scans the whole network, for any request. */
+/** Scans the whole network for every request, and ignores the targets. */
 const scanEverything = (call: Call) => {
   call.write({ devices: [open] })
   call.write({ errors: [locked] })
@@ -362,7 +363,7 @@ test('reads a device after a restart by the connection that the link reported be
   let job: string | undefined
   using link = await TestLink.start({
     'connectivitysuite.drvinfo.v1': {
-      // After the restart the link answers only when the gateway has the job.
+      // After the restart, the link responds only when the gateway has the job.
       GetVersionInfo: async (_: Call, answer: Call) => {
         await until(() => job === undefined || cloud.leases.has(job) || cloud.endOf(job) !== undefined)
         answer(null, { version: { major: 3, minor: 7, patch: 4 } })

@@ -1,27 +1,27 @@
 import { inspect } from 'node:util'
 
-/** The minimum length of a part of a secret that is searched in texts. */
+/** The minimum length of a part of a secret. Shorter parts are not searched in texts. */
 const minSecretCharacters = 3
 
 /**
- * `Secret` holds a secret text as bytes, which are overwritten when it is disposed. It prints as stars. The text exists only
- * while it is sent.
+ * `Secret` stores a secret text as bytes, which are overwritten when the secret is disposed. Printing a secret shows
+ * stars. The secret exists as a string only while it is sent.
  */
 export class Secret implements Disposable {
   readonly #bytes: Buffer
 
   constructor(text: string) {
-    // A separate allocation, because small buffers share a pool.
+    // The buffer has its own allocation, because small buffers of Node share a pool.
     this.#bytes = Buffer.alloc(Buffer.byteLength(text))
     this.#bytes.write(text)
   }
 
-  /** The secret text, only for sending. */
+  /** Returns the secret text. Use it only for sending. */
   reveal(): string {
     return this.#bytes.toString()
   }
 
-  /** True when a text contains a part of the secret. */
+  /** Returns true when a text contains a part of the secret. */
   isIn(text: string): boolean {
     return textsIn(this.reveal()).some((one) => one.length >= minSecretCharacters && text.includes(one))
   }
@@ -43,7 +43,7 @@ export class Secret implements Disposable {
   }
 }
 
-/** The whole text and, if it is JSON, each text and number in it. */
+/** Returns the whole text and, if it is JSON, each text and number in it. */
 function textsIn(text: string): string[] {
   const texts = [text]
   try {

@@ -3,20 +3,23 @@ import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import { SetupError } from './setup-error.ts'
 
-/** The settings of the gateway. The address of the platform is in the configuration file. */
+/**
+ * `GatewaySettings` contains the settings of the gateway. The address of the platform is not a setting: it is in the
+ * configuration file.
+ */
 export type GatewaySettings = {
   home: string
-  /** The gateway-config.json for the enrolment. An enrolled gateway does not need it. */
+  /** The path of gateway-config.json for the enrolment. An enrolled gateway does not need this file. */
   configFile: string
   registryHost: string
   registryPort: number
   /** The port where agents on this machine reach the platform without a token. */
   proxyPort: number
-  /** Package prefixes of links: the same messages with other names. */
+  /** The package prefixes that links use. Each prefix has the same messages with other names. */
   linkVendors: string[]
   /** The size limit of the spool. */
   spoolBytes: number
-  /** The time limit between two messages of a link during a scan. */
+  /** The maximum time between two messages of a link during a scan. */
   linkSilenceMs: number
   /** The HTTP proxy for the platform. */
   outgoingProxy: string | undefined
@@ -133,10 +136,13 @@ function logLevel(text: string, variable: string): LogLevel {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Only these variables are checked, because variables of the cloud and of links may be set on the same machine. */
+/**
+ * Matches the variables that are checked. Other variables are ignored, because variables of the cloud and of links may
+ * be set on the same machine.
+ */
 const ours = /^MILLWRIGHT_GATEWAY_/
 
-/** Reads the settings; throws a `SetupError` for an invalid value and for an unknown name. */
+/** Reads the settings. Throws a `SetupError` for an invalid value and for an unknown name. */
 export function readSettings(environment: Environment): GatewaySettings {
   const known = Object.values(gatewaySettings).map(({ variable }) => variable)
   const unknown = Object.keys(environment).find((name) => ours.test(name) && !known.some((one) => one === name))

@@ -14,14 +14,17 @@ import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK
 import Value from 'typebox/value'
 import type { GatewaySettings } from './settings.ts'
 
-/** Test support of the gateway: a cloud with one gateway, and links that use another gRPC library. */
+/**
+ * This file contains the test support of the gateway: a cloud with one gateway, and links that use another gRPC
+ * library.
+ */
 
 const folders: string[] = []
 process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A temporary folder that is deleted when the process ends. */
+/** Creates a temporary folder that is deleted when the process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'))
   folders.push(folder)
@@ -48,7 +51,7 @@ type Awaitable<Result> = Result | Promise<Result>
 
 const untilLimitMs = 120_000
 
-/** Polls until the condition returns a result. Fails after two minutes, also on a busy machine. */
+/** Polls until the condition returns a result. Fails after two minutes, which is long enough for a busy machine. */
 export async function until<Result>(
   condition: () => Awaitable<Result | undefined | false>,
   everyMs = 10,
@@ -69,14 +72,14 @@ type Answer = { status: number; body?: unknown }
 
 const gatewayId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-/** `TestCloud` is a cloud with one gateway. It checks contracts, tokens and proofs like the real one. */
+/** `TestCloud` is a cloud with one gateway. It checks contracts, tokens and proofs like the real cloud. */
 export class TestCloud {
   readonly calls: Call[] = []
-  /** Every request as it arrived, also of operations that this cloud does not have. */
+  /** All received requests, including requests for operations that this cloud does not have. */
   readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
-  /** Failures that a test can switch on. */
+  /** Returns another response for a call. Tests set it to simulate failures. */
   answering: (call: Call) => Answer | undefined | Promise<Answer | undefined> = () => undefined
   isRevoked = false
   tokens = 0
@@ -84,7 +87,7 @@ export class TestCloud {
   clockAheadMs = 0
   key: JWK | undefined
   readonly canceled = new Set<string>()
-  /** The credentials for an address. */
+  /** The credentials by address. */
   readonly credentials = new Map<string, AddressCredentials['credentials']>()
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
@@ -140,7 +143,7 @@ export class TestCloud {
     return this.calls.filter((call) => call.operation === operation)
   }
 
-  /** The assets that were uploaded for a job, each upload once. */
+  /** Returns the assets that were uploaded for a job. A repeated upload counts once. */
   found(jobId: string): Record<string, unknown>[] {
     const uploads = this.callsOf('uploadFound').filter(({ params }) => params.id === jobId)
     const once = new Map(uploads.map(({ body }) => [`${body.data.lease}/${body.data.sequence}`, body.data.assets]))
@@ -321,7 +324,7 @@ function send(response: ServerResponse, { status, body }: Answer): void {
 
 const packages = new Map<string, GrpcObject>()
 
-/** The protocol, loaded with another gRPC library and the prefix of a vendor. */
+/** Returns the protocol with the prefix of a vendor, loaded with another gRPC library. */
 // biome-ignore lint/suspicious/noExplicitAny: the library has no types for what it loads
 export function protocol(vendor: string): any {
   const known = packages.get(vendor)
@@ -343,7 +346,10 @@ export function protocol(vendor: string): any {
 type GrpcCall = any
 type Handlers = Record<string, Record<string, (call: GrpcCall, answer: GrpcCall) => void>>
 
-/** A link that another library serves. The keys of its services are paths below the vendor: `industrialassethub.discover.v1`. */
+/**
+ * `TestLink` is a link that another library serves. The keys of its services are paths below the vendor prefix, such as
+ * `industrialassethub.discover.v1`.
+ */
 export class TestLink {
   readonly port: number
   readonly vendor: string
@@ -386,7 +392,10 @@ function serviceAt(vendor: string, path: string) {
   return found[name].service
 }
 
-/** Calls a registry with another library. Returns the response, or throws an error with the status code. */
+/**
+ * Returns a function that calls a registry with another library. The function returns the response, or throws an error
+ * with the status code.
+ */
 export function askRegistry(port: number, vendor: string) {
   const { RegistryApi } = packageAt(vendor, 'connectivitysuite.registry.v1')
   return (method: string, request: object): Promise<Body> => {
@@ -401,19 +410,19 @@ export function askRegistry(port: number, vendor: string) {
 
 const classUri = (name: string) => `https://schema.industrial-assets.io/base/v0.12.0/${name}#`
 
-/** A device identifier with a text value, as links of the public SDK send it. */
+/** Returns a device identifier with a text value, in the format of links of the public SDK. */
 export const field = (path: string, text: string, className = 'Asset') => ({
   text,
   classifiers: [{ type: 'URI', value: classUri(className) + path }],
 })
 
-/** One element of a list of the device. */
+/** Returns one element of a list of the device. */
 export const list = (path: string, ...value: object[]) => ({
   children: { value },
   classifiers: [{ type: 'URI', value: `${classUri('Asset')}${path}` }],
 })
 
-/** A relationship between two devices, which newer links send in the list of devices. */
+/** Returns a relationship between two devices. Newer links send relationships in the list of devices. */
 export const relationship = (subject: string, predicate: string, object: string) => ({
   identifiers: Object.entries({ subject, predicate, object }).map(([name, text]) =>
     field(`asset_relationship/${name}`, text, 'DeviceRelationship'),
@@ -426,7 +435,10 @@ export const versionInfo: Handlers = {
   },
 }
 
-/** The discovery interface of a link of the public SDK: without filters, the call for them returns an error. */
+/**
+ * Returns the discovery interface of a link of the public SDK. If the link has no filters, the call that reads them
+ * returns an error.
+ */
 export const discoveryInterface = (discover: (call: GrpcCall) => void, filters?: object[]): Handlers => ({
   'industrialassethub.discover.v1': {
     GetFilterTypes: (_, answer) =>

@@ -1,6 +1,7 @@
 /**
- * Joins available messages into one, without delaying any: when the next message is not available, or the source fails, the
- * joined message is sent. Concatenated encoded messages with only repeated fields are one valid message.
+ * Joins available messages into one message, without delaying any message. The joined message is sent when the next
+ * message is not available or the source fails. Encoded messages that have only repeated fields can be concatenated to
+ * one valid message.
  */
 export async function* inBatches(
   messages: AsyncIterable<Uint8Array>,
@@ -34,7 +35,7 @@ export async function* inBatches(
   }
 }
 
-/** True when a promise settles before the next turn of the event loop. */
+/** Resolves to true when a promise settles before the next turn of the event loop. */
 function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const immediate = setImmediate(resolve, false)

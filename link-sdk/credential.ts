@@ -2,7 +2,10 @@ import { inspect } from 'node:util'
 import type { JsonValue } from '@millwright/api/variant.ts'
 import { LinkError } from './link-error.ts'
 
-/** The credentials of a device, with user name and password if they have the usual structure. */
+/**
+ * `Credential` contains the credentials of a device. User name and password are set if the credentials have the usual
+ * structure.
+ */
 export type Credential = {
   schemaUri: string
   text: string
@@ -12,7 +15,7 @@ export type Credential = {
   password?: string
 }
 
-/** Parses credentials from the gateway. They print as stars. */
+/** Parses credentials from the gateway. Printing the result shows stars in place of the secrets. */
 export function readCredential({ schemaUri, text }: { schemaUri: string; text: string }): Credential {
   const fields = fieldsOf(text)
   const { username, password } = fields
@@ -38,7 +41,7 @@ function fieldsOf(text: string): Credential['fields'] {
   }
 }
 
-/** The credentials of a target for one schema. A caller without a schema gets those of the only schema. */
+/** Returns the credentials of a target for one schema. Credentials without a schema URI are included. */
 export function credentialsOf(
   { credentials }: { credentials: readonly Credential[] },
   schemaUri: string,
@@ -48,7 +51,7 @@ export function credentialsOf(
 
 /**
  * Calls `ask` with each of the credentials, in order, until one is accepted. `ask` throws UNAUTHENTICATED for rejected
- * credentials. Without credentials, `ask` is called once without.
+ * credentials. If there are no credentials, `ask` is called once with undefined.
  */
 export async function withCredentials<Answer>(
   credentials: readonly Credential[],

@@ -7,13 +7,16 @@ import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
 import type { Updates } from './update.ts'
 
-/** The address of a device, in fields that the link defines. Calls get it back as the discovery returned it. */
+/**
+ * `Address` is the address of a device, in fields that the link defines. Later calls receive the address unchanged, as
+ * the discovery returned it.
+ */
 export type Address = { readonly [field: string]: JsonValue }
 
-/** The device of a call. */
+/** `Target` is the device that a call refers to. */
 export type Target = {
   address: Address
-  /** The identifiers of the device in the inventory, if the caller has no address. */
+  /** The identifiers of the device in the inventory. They are used if the caller has no address. */
   identifiers: readonly Address[]
   /** The name of a connection, if the link is configured with named connections. */
   connectionName?: string
@@ -25,21 +28,24 @@ type Call = { signal: AbortSignal; log: Log }
 export type DiscoverCall = Call & {
   filters: readonly Filter[]
   options: Options
-  /** The devices to scan, with their credentials. Empty: scan everything. */
+  /** The devices to scan, with their credentials. An empty list means all devices. */
   targets: readonly Target[]
   /**
-   * Reports the percentage of the range that has been scanned, from 0 to 100. Call it as often as you like, where the link
-   * knows its range. A gateway also takes it as a sign of life while no device is found.
+   * Reports the percentage of the range that has been scanned, from 0 to 100. A link that knows its range can call it
+   * as often as needed. The gateway also uses a report as a sign of life while no device is found.
    */
   progress: (percent: number) => void
 }
 
-/** A result of a discovery: a device, or the error of a device that could not be read. */
+/** `DiscoveryResult` is a device, or the error of a device that could not be read. */
 export type DiscoveryResult = { asset: Asset; address?: Address } | { error: LinkError; address?: Address }
 
 export type PropertiesCall = Call & { device: Target; keys: readonly string[] }
 
-/** The values of properties: a value, an error if it could not be read, undefined if the device does not have it. */
+/**
+ * `PropertyValues` contains a value for each property, an error if the property could not be read, or undefined if the
+ * device does not have it.
+ */
 export type PropertyValues = Readonly<Record<string, VariantValue | LinkError | undefined>>
 
 export type SupportedProperty = { key: string } & (
@@ -52,9 +58,12 @@ export type LinkDefinition = {
   manifest: Manifest
   /** Yields each device as soon as it is found. Ends early when `signal` is aborted. */
   discover: (call: DiscoverCall) => AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>
-  /** Reads properties of one device; all properties without keys. Throws UNAVAILABLE when the device does not respond. */
+  /**
+   * Reads properties of one device. Without keys, all properties are read. Throws UNAVAILABLE when the device does not
+   * respond.
+   */
   properties?: (call: PropertiesCall) => Promise<PropertyValues> | PropertyValues
-  /** The supported properties of a device; by default the properties that `properties` returns. */
+  /** Returns the supported properties of a device. By default, these are the properties that `properties` returns. */
   supportedProperties?: (
     call: Omit<PropertiesCall, 'keys'>,
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]

@@ -8,7 +8,7 @@ import {
 import { type Field, fieldBelow, fieldsOfClass, tags } from './device-field.ts'
 import { LinkError } from './link-error.ts'
 
-/** A value of an asset: JSON values, 64-bit integers, times and bytes. */
+/** `AssetValue` is a value of an asset: a JSON value, a 64-bit integer, a time or bytes. */
 export type AssetValue =
   | string
   | number
@@ -21,7 +21,10 @@ export type AssetValue =
   | readonly AssetValue[]
   | { readonly [field: string]: AssetValue }
 
-/** An asset as the schema of assets describes it: `name`, `asset_identifiers`, `product_instance_information` … */
+/**
+ * `Asset` is an asset that follows the asset schema, with fields such as `name`, `asset_identifiers` and
+ * `product_instance_information`.
+ */
 export type Asset = { readonly [field: string]: AssetValue }
 
 /**
@@ -39,7 +42,7 @@ export function writeIdentifiers(writer: BinaryWriter, asset: Asset): BinaryWrit
   return writer
 }
 
-/** The identifiers of an asset as generated messages. */
+/** Returns the identifiers of an asset as generated messages. */
 export function identifiersOf(asset: Asset): DeviceIdentifier[] {
   return fromBinary(DeviceIdentifierValueListSchema, writeIdentifiers(new BinaryWriter(), asset).finish()).value
 }
@@ -48,7 +51,7 @@ function writeFields(writer: BinaryWriter, fields: Asset, of: Field): void {
   for (const [name, value] of Object.entries(fields)) if (hasContent(value)) write(writer, value, fieldBelow(of, name))
 }
 
-/** True when a value is not empty and does not contain only empty values. */
+/** Returns true when a value is not empty and does not contain only empty values. */
 function hasContent(value: AssetValue): boolean {
   if (typeof value === 'string') return value.trim() !== ''
   if (isArray(value)) return value.some(hasContent)

@@ -15,7 +15,7 @@ import { answer, type ServedService } from './unary.ts'
 
 export type PropertiesLink = LinkDefinition & Required<Pick<LinkDefinition, 'properties'>>
 
-/** The device-info service: reads properties of one device on demand. */
+/** Returns the device-info service, which reads properties of one device on demand. */
 export function deviceInfoService(link: PropertiesLink, log: Log): ServedService {
   return {
     service: linkServices.deviceInfo,
@@ -45,7 +45,10 @@ function deviceOf(device: GetPropertyValuesRequest['device']): Target {
   return targetOf(device)
 }
 
-/** The supported keys, read only if a requested key has no value, to distinguish unknown keys. */
+/**
+ * Returns the supported keys. They are read only if a requested key has no value, to distinguish unknown keys from
+ * missing values.
+ */
 async function supportedKeys(
   link: PropertiesLink,
   { call, values }: { call: PropertiesCall; values: PropertyValues },
@@ -65,7 +68,7 @@ function allOf(values: PropertyValues): Result[] {
   return present.toSorted().map((key) => resultOf(key, values[key], new Set()))
 }
 
-/** The result for a requested key. Results are in the order of the request. */
+/** Returns the result for a requested key. */
 function resultOf(key: string, value: VariantValue | LinkError | undefined, supported: ReadonlySet<string>): Result {
   const failure = (error: LinkError): Result => ({
     result: { case: 'error', value: { key, resultCode: error.number, description: error.message } },
@@ -88,7 +91,7 @@ function describe(property: SupportedProperty): Supported {
   return { key, type: { case: 'datatype', value: variantTypeOf(property.type) } }
 }
 
-/** The type of a value, if it exists. */
+/** Returns the type of a value, if the value exists. */
 function typeOf(value: VariantValue | LinkError | undefined): Pick<Supported, 'type'> {
   if (value === undefined || value instanceof LinkError) return {}
   const { value: held } = variantOf(value)

@@ -23,14 +23,14 @@ import { readFilters, readOptions } from './parameters.ts'
 import { targetOf } from './target.ts'
 import { answer, type ServedService, signalOf } from './unary.ts'
 
-/** Below the default limit of receivers, 4 MiB. */
+/** The maximum size of a message. It is below 4 MiB, the default limit of receivers. */
 const largestMessageBytes = 3 * 1024 * 1024
 const batch = { items: 100, bytes: 256 * 1024 } as const
 
 type Context = { log: Log; stopping: AbortSignal }
 type Stream = ServerWritableStream<DiscoverRequest, Buffer>
 
-/** The discovery service. All vendor prefixes share one count of running discoveries. */
+/** Returns the discovery service. All vendor prefixes share one counter of running discoveries. */
 export function discoverService({ manifest, discover }: LinkDefinition, { log, stopping }: Context): ServedService {
   let underWay = 0
 
@@ -101,15 +101,18 @@ function supported({
   }
 }
 
-/** A percentage that has not changed is sent again after this time, as a sign of life. */
+/** The time after which an unchanged percentage is sent again, as a sign of life. */
 const repeatMs = 10_000
 
-/** Sends the percentage to callers that request it, when it changes and periodically. */
+/**
+ * Returns a function that sends the percentage to callers that request it. The percentage is sent when it changes, and
+ * periodically.
+ */
 function progressWriter(stream: Stream): (percent: number) => void {
   const isWanted = stream.metadata.get(progressMetadataKey).length > 0
   let last = { progress: 0, atMs: performance.now() }
   return (percent) => {
-    // The protocol does not distinguish 0 from a field that is not set.
+    // The minimum is 1, because the protocol does not distinguish 0 from a field that is not set.
     const progress = Math.min(100, Math.max(1, Math.floor(percent)))
     const nowMs = performance.now()
     if (!isWanted || Number.isNaN(progress) || stream.cancelled || stream.writableEnded) return
@@ -148,7 +151,7 @@ async function* encoded(
   }
 }
 
-/** Encodes a result. A device that cannot be sent becomes an error of that device, and the discovery continues. */
+/** Encodes a result. A device that cannot be encoded becomes an error of that device, and the discovery continues. */
 function responseOf(found: DiscoveryResult, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
   if ('error' in found) return { isDevice: false, bytes: errorBytes(found) }
   try {
@@ -171,9 +174,9 @@ function deviceBytes(
 ): Uint8Array {
   const connection = address === undefined ? {} : { connectionParameterSet: parametersOf(address) }
   const rest = create(DiscoveredDeviceSchema, { timestamp: ticksOf(new Date()), ...connection })
-  // Clears the bytes of a device whose encoding failed.
+  // Removes the partial bytes of a device whose encoding failed.
   writer.finish()
-  // Concatenated encoded messages are one message.
+  // Encoded messages can be concatenated, so both parts form one message.
   writeIdentifiers(writer.uint32(devicesTag).fork(), asset).raw(toBinary(DiscoveredDeviceSchema, rest))
   return writer.join().finish()
 }

@@ -11,7 +11,10 @@ import type { Log } from './log.ts'
 import { targetOf } from './target.ts'
 import { answer, type ServedService } from './unary.ts'
 
-/** The identifiers service of older gateways: the same values as properties, encoded like a discovered device. */
+/**
+ * Returns the identifiers service for older gateways. It returns the values of the properties, encoded like a
+ * discovered device.
+ */
 export function identifiersService(link: PropertiesLink, log: Log): ServedService {
   return {
     service: linkServices.identifiers,
@@ -32,7 +35,10 @@ export function identifiersService(link: PropertiesLink, log: Log): ServedServic
   }
 }
 
-/** True when an identifier is requested, by its classifier or by the name of its field. An empty request means all. */
+/**
+ * Returns true when the request names an identifier, by its classifier or by the name of its field. An empty request
+ * means all identifiers.
+ */
 function isWanted({ classifiers }: DeviceIdentifier, requests: readonly IdentifierRequest[]): boolean {
   if (requests.length === 0) return true
   const uri = classifiers[0]?.value ?? ''

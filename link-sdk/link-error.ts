@@ -3,8 +3,8 @@ import { Code } from '@millwright/api/proto/generated/code_pb.js'
 export type CodeName = keyof typeof Code
 
 /**
- * An error of a link. When thrown, it ends the call with its status. When yielded or returned for one device or property, it
- * applies to that one only.
+ * `LinkError` is an error of a link. A thrown error ends the call with its status. An error that is yielded or returned
+ * for one device or property applies only to that device or property.
  */
 export class LinkError extends Error {
   readonly code: CodeName
@@ -20,7 +20,10 @@ export class LinkError extends Error {
   }
 }
 
-/** Codes beyond those of gRPC exist for single devices only; a call that fails with one of them uses the nearest. */
+/**
+ * The nearest gRPC code for each code that gRPC does not have. Such codes are valid for single devices only, so a
+ * failed call uses the nearest code.
+ */
 const nearest: Partial<Record<CodeName, CodeName>> = {
   BUSY: 'RESOURCE_EXHAUSTED',
   INVALID_DATAPOINT_ID: 'INVALID_ARGUMENT',
@@ -29,7 +32,7 @@ const nearest: Partial<Record<CodeName, CodeName>> = {
   PAYLOAD_SERIALISATION_ISSUE: 'INTERNAL',
 }
 
-/** The status that ends a gRPC call. */
+/** `Status` is the status that ends a gRPC call. */
 export type Status = { code: number; details: string }
 
 export function statusOf(error: unknown): Status {

@@ -21,7 +21,7 @@ const manifest: Manifest = {
   options: [{ key: 'mode', type: 'text', default: 'plain', description: 'What to do' }],
 }
 
-/** How the generator of the test's link ends, seen from inside. */
+/** The counters of the test link's generator: how often it ended, was aborted, and yielded. */
 const seen = { ended: 0, aborted: 0, yielded: 0 }
 
 async function* discover({ options, signal, targets, progress }: DiscoverCall): AsyncGenerator<DiscoveryResult> {

@@ -1,10 +1,10 @@
 import type { linkDataTypes } from '@millwright/api/gatekeeper.ts'
 import type { JsonValue } from '@millwright/api/variant.ts'
 
-/** The types that a parameter may have. */
+/** `ParameterType` is a type that a parameter may have. */
 export type ParameterType = Exclude<(typeof linkDataTypes)[number], 'unspecified' | 'file' | 'null'>
 
-/** A filter or an option of a discovery, with its description for people. */
+/** `Parameter` is a filter or an option of a discovery, with its description for people. */
 export type Parameter = {
   key: string
   type: ParameterType
@@ -13,26 +13,32 @@ export type Parameter = {
   default?: JsonValue
 }
 
-/** The description of a link. */
+/** `Manifest` describes a link. */
 export type Manifest = {
-  /** The device class: unique among links, and the same in every version. `acme.links.oven`. */
+  /** The device class, for example `acme.links.oven`. It is unique among links and the same in every version. */
   id: string
   name: string
   vendor: string
-  /** Three numbers and an optional suffix: `1.4.0`, `2.0.0-rc.1`. */
+  /** The version: three numbers and an optional suffix, for example `1.4.0` or `2.0.0-rc.1`. */
   version: string
   description?: string
   documentation?: string
   feedback?: string
-  /** Filters: the scope of a discovery. */
+  /** The filters, which limit the scope of a discovery. */
   filters?: readonly Parameter[]
-  /** Options: how a discovery runs. */
+  /** The options, which control how a discovery runs. */
   options?: readonly Parameter[]
-  /** JSON Schemas of the credentials of protected devices. Secret fields are `writeOnly`. Users enter the values on the platform. */
+  /**
+   * The JSON Schemas for the credentials of protected devices. Secret fields are `writeOnly`. Users enter the values on
+   * the platform.
+   */
   credentialSchemas?: readonly { uri: string; schema: object }[]
-  /** A square PNG. */
+  /** The icon, a square PNG image. */
   icon?: Uint8Array
-  /** The number of concurrent discoveries, by default one. Further ones are rejected with RESOURCE_EXHAUSTED. */
+  /**
+   * The maximum number of concurrent discoveries. The default is one. Further discoveries are rejected with
+   * RESOURCE_EXHAUSTED.
+   */
   discoveriesAtOnce?: number
 }
 
@@ -45,7 +51,7 @@ export function parseVersion(text: string): Version | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch), suffix }
 }
 
-/** The faults of a manifest, as sentences. Empty when it is valid. */
+/** Returns the faults of a manifest as sentences. The list is empty when the manifest is valid. */
 export function faultsOf(manifest: Manifest): string[] {
   const parameters = [...(manifest.filters ?? []), ...(manifest.options ?? [])]
   const faults = [

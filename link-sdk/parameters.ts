@@ -7,7 +7,10 @@ import type { Parameter } from './manifest.ts'
 
 export type Operator = keyof typeof ComparisonOperator
 
-/** A filter of a request. Filters with the same key are combined with "or", different keys with "and". */
+/**
+ * `Filter` is a filter of a request. Filters with the same key are combined with "or". Filters with different keys are
+ * combined with "and".
+ */
 export type Filter = { key: string; operator: Operator; value: JsonValue }
 
 export type Options = Readonly<Record<string, JsonValue | undefined>>
@@ -18,7 +21,7 @@ export function readFilters(given: readonly ActiveFilter[], known: readonly Para
   return [...filters, ...defaults('filter', { filters, known })]
 }
 
-/** The options of a request by key. The last value of a repeated key is used. */
+/** Returns the options of a request by key. For a repeated key, the last value is used. */
 export function readOptions(given: readonly ActiveOption[], known: readonly Parameter[] = []): Options {
   const options = given.map((option) => readParameter('option', option, known))
   const all = [...options, ...defaults('option', { filters: options, known })]
@@ -84,8 +87,8 @@ function invalid(description: string): LinkError {
 }
 
 /**
- * True when a device with these values matches the filters. A filter whose key has no value is ignored. Comparisons are
- * case-sensitive. In a pattern `?` is one character and `*` any number.
+ * Returns true when a device with these values matches the filters. A filter whose key has no value is ignored.
+ * Comparisons are case-sensitive. In a pattern, `?` matches one character and `*` matches any number of characters.
  */
 export function matches(filters: readonly Filter[], values: Readonly<Record<string, JsonValue | undefined>>): boolean {
   return Object.entries(values).every(([key, value]) => {
@@ -105,7 +108,10 @@ function compare(value: JsonValue, { operator, value: wanted }: Filter): boolean
   return operator === 'LESS_THAN' ? order < 0 : order <= 0
 }
 
-/** Matches a pattern without a regular expression and with limited backtracking, so that no pattern takes exponential time. */
+/**
+ * Returns true when a text matches a pattern. The function uses limited backtracking instead of a regular expression,
+ * so that no pattern takes exponential time.
+ */
 function fits(text: string, pattern: string): boolean {
   let at = 0
   let next = 0

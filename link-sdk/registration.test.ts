@@ -17,7 +17,7 @@ const link = defineLink({
 type RegisterRequest = RegisterServiceRequest
 type Done = sendUnaryData<object>
 
-/** A registry that keeps what it hears. */
+/** Starts a registry that records the requests it receives. */
 async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = {}) {
   const heard = new EventEmitter()
   const known = new Map<string, ServiceInfo>()

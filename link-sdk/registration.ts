@@ -7,7 +7,9 @@ import type { ServiceInfoSchema } from '@millwright/api/proto/generated/registry
 import { callUnary } from './call.ts'
 import type { Log } from './log.ts'
 
-/** The longest pause between refreshes, so that a restarted registry has the link again after a minute. */
+/**
+ * The maximum pause between refreshes. After a restart of the registry, the link is registered again within one minute.
+ */
 const longestPauseMs = 60_000
 const retry = { firstMs: 1_000, longestMs: 30_000 } as const
 const answerWithinMs = 10_000
@@ -18,16 +20,16 @@ export type Registration = {
   vendor: string
   info: MessageInitShape<typeof ServiceInfoSchema>
   log: Log
-  /** Called once the link is registered. */
+  /** Called when the link is registered. */
   onRegistered?: (expireSeconds: number) => void
 }
 
-/** The address fields of a registration: an IP address or a host name. */
+/** Returns the address fields of a registration: an IP address or a host name. */
 export function addressInfo(host: string): MessageInitShape<typeof ServiceInfoSchema> {
   return { grpcIp: { case: isIP(host) === 0 ? 'dnsDomainname' : 'ipv4Address', value: host } }
 }
 
-/** Half of the lifetime of a registration, and at most one minute. */
+/** Returns the pause until the next refresh: half of a registration's lifetime, and at most one minute. */
 export function pauseMs(expireSeconds: number): number {
   return Math.max(1_000, Math.min((expireSeconds * 1_000) / 2, longestPauseMs))
 }
@@ -44,7 +46,10 @@ export function keepRegistered(registration: Registration): { stop: () => Promis
   }
 }
 
-/** Returns whether the link may be registered at the end. An interrupted request may have been processed. */
+/**
+ * Refreshes the registration until the signal is aborted. Returns true when the link may still be registered, because
+ * an interrupted request may have been processed.
+ */
 async function keepOn(registration: Registration, signal: AbortSignal): Promise<boolean> {
   const { registry, log } = registration
   const backOff = new BackOff(retry)

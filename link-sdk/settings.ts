@@ -4,7 +4,7 @@ import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
 
-/** An error in arguments or settings, shown to the user as one sentence. */
+/** `UsageError` is an error in arguments or settings. It is shown to the user as one sentence. */
 export class UsageError extends Error {}
 
 const known = {
@@ -26,7 +26,10 @@ function variableOf(name: string): string {
   return `MILLWRIGHT_LINK_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** Reads the settings of a link: arguments, then the environment, then defaults. Returns `help` for `--help`. */
+/**
+ * Reads the settings of a link. Arguments have priority over the environment, and the environment over defaults.
+ * Returns `help` for `--help`.
+ */
 export function readSettings(
   given: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -14,25 +14,25 @@ import { type UpdateLink, updateService } from './update-service.ts'
 export type LinkSettings = {
   /** The address to listen on. */
   host?: string
-  /** 0 selects a free port. */
+  /** The port to listen on. 0 selects a free port. */
   port?: number
-  /** The host name for the gateway, if it differs from the host. */
+  /** The host name that the gateway uses, if it differs from `host`. */
   advertisedHost?: string
   advertisedPort?: number
-  /** `host:port` of the gateway's registry; without it the link is not registered. */
+  /** The address of the gateway's registry as `host:port`. Without it, the link is not registered. */
   registry?: string
   /** The vendor prefixes to serve. The link registers with the first one. */
   vendors?: readonly string[]
-  /** Distinguishes several instances of the link at one gateway. */
+  /** The name of this instance, if several instances of the link use one gateway. */
   instance?: string
   logLevel?: LogLevel
-  /** How long running discoveries may continue when the link stops. */
+  /** The time that running discoveries may continue after the link starts to stop. */
   graceMs?: number
   onRegistered?: (expireSeconds: number) => void
 }
 
 export type RunningLink = AsyncDisposable & {
-  /** `host:port`. */
+  /** The address of the link as `host:port`. */
   endpoint: string
   port: number
   stop: () => Promise<void>
@@ -98,7 +98,10 @@ function healthOf(server: Server, names: readonly string[]): HealthImplementatio
 
 type Place = { settings: LinkSettings; host: string; port: number; interfaces: readonly string[]; log: Log }
 
-/** Interfaces are also registered as app types, so that gateways with the older field find the link. */
+/**
+ * Returns the registration of the link. Interfaces are also registered as app types, so that gateways that read only
+ * the older field find the link.
+ */
 function registrationOf({ manifest }: LinkDefinition, place: Place): Registration | undefined {
   const { settings, host, port, log } = place
   if (settings.registry === undefined) return undefined
@@ -131,7 +134,10 @@ function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Rejects new calls immediately. Running calls may finish within a limit, then they are aborted, then disconnected. */
+/**
+ * Rejects new calls immediately. Running calls may finish within `graceMs`. Calls that still run are aborted, and then
+ * disconnected.
+ */
 async function shutDown(server: Server, { graceMs, giveUp }: { graceMs: number; giveUp: () => void }): Promise<void> {
   const told = setTimeout(giveUp, graceMs)
   const cutOff = setTimeout(() => server.forceShutdown(), graceMs + 1_000)

@@ -4,7 +4,7 @@ import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedServiceI
 import { LinkError, statusOf } from './link-error.ts'
 import type { Log } from './log.ts'
 
-/** A service of a link: its description, its wire format for a vendor prefix, and its handlers. */
+/** `ServedService` is a service of a link: its description, its wire format for a vendor prefix, and its handlers. */
 export type ServedService = {
   service: DescService
   definition: (interfaceNamed: string) => ServiceDefinition
@@ -13,7 +13,7 @@ export type ServedService = {
 
 type Cancellable = EventEmitter & { cancelled: boolean }
 
-/** Aborted when the caller cancels the call. */
+/** Returns a signal that is aborted when the caller cancels the call. */
 export function signalOf(call: Cancellable): AbortSignal {
   const controller = new AbortController()
   if (call.cancelled) controller.abort()
@@ -23,7 +23,7 @@ export function signalOf(call: Cancellable): AbortSignal {
 
 type Answering<Request, Response> = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** A unary gRPC handler from a function. */
+/** Returns a unary gRPC handler that calls a function. */
 export function answer<Request, Response>(work: Answering<Request, Response>, log: Log) {
   return (call: ServerUnaryCall<Request, Response>, done: sendUnaryData<Response>): void => {
     const working = (async () => work(call.request, signalOf(call)))()

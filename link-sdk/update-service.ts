@@ -26,7 +26,10 @@ type Writable = EventEmitter & { write(message: unknown): boolean; end(): unknow
 
 export type UpdateLink = LinkDefinition & Required<Pick<LinkDefinition, 'update'>>
 
-/** The update service: transfers artefacts to a device. The content is sent when the link requests it, with back-pressure. */
+/**
+ * Returns the update service, which transfers artefacts to a device. The content is sent when the link requests it,
+ * with back-pressure.
+ */
 export function updateService({ update }: UpdateLink, log: Log): ServedService {
   const step = (work: (call: UpdateCall) => UpdateSteps) => (stream: Stream) => {
     ended(stream, { log, working: carryOut(stream, { work, log }) })

@@ -48,7 +48,7 @@ describe('a link with updates and a client of another library', () => {
   })
   after(() => running.stop())
 
-  /** Sends the content on request. */
+  /** Runs one step of an update and sends the content when the link requests it. */
   async function step(
     method: string,
     { jobId, content = [] }: { jobId: string; content?: string[] },

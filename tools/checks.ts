@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Runs a program with its output on this terminal; resolves to true if the program succeeded. */
+/** Runs a program with its output on this terminal. Resolves to true if the program succeeded. */
 export function run(
   program: string,
   programArguments: readonly string[],
@@ -22,9 +22,9 @@ export function run(
 
 const installed = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url))
 
-/** Types, format, lint and plain language. The architecture is checked by a test. */
+/** Checks types, format, lint and plain language. A test checks the architecture. */
 export async function check(): Promise<boolean> {
-  // TypeScript checks only the files that changed and the files that depend on them.
+  // With these options, TypeScript checks only the files that changed and the files that depend on them.
   const known = (name: string) => ['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`]
   const results = await Promise.all([
     run(installed('tsc'), ['-p', 'tsconfig.json', ...known('types')]),

@@ -112,13 +112,13 @@ describe('the documentation', () => {
   })
 })
 
-/** Whether a file exists in a folder, or below it if only its name is given. */
+/** Returns true when a file exists in a folder. If only a file name is given, subfolders are searched too. */
 function isIn(folder: string, file: string): boolean {
   if (existsSync(join(root, folder, file))) return true
   return folder !== '' && globSync(`${folder}/**/${file}`, { cwd: root, exclude: ['**/node_modules'] }).length > 0
 }
 
-/** The targets of links and pictures, without those to other sites. */
+/** Returns the targets of links and pictures. Links to other sites are left out. */
 function linksIn(page: string): string[] {
   return [...page.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(
     ([, target = '']) => target,
@@ -133,7 +133,7 @@ function resolves(page: string, target: string): boolean {
   return !file.endsWith('.md') || headingsIn(read(file)).includes(anchor)
 }
 
-/** Headings as GitHub turns them into anchors. */
+/** Returns the anchors that GitHub creates from the headings of a page. */
 function headingsIn(page: string): string[] {
   return [...page.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

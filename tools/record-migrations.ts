@@ -3,7 +3,7 @@ import { readMigrations } from '@millwright/cloud/platform/database/migrations.t
 import { migrationSources } from '@millwright/cloud/prepare.ts'
 
 /**
- * Records the checksums of the migrations, so that a change of a released one is detected. Run it after adding a
+ * Records the checksums of the migrations, so that a change of a released migration is detected. Run it after adding a
  * migration.
  */
 const migrations = await readMigrations(migrationSources)

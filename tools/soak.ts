@@ -4,8 +4,8 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 
 /**
- * `npm run soak`: compares random reads of callers with a simple model of visibility. `--questions` sets their number,
- * `--seed` repeats a run. Each round has a new plant and the next seed.
+ * `npm run soak` compares random reads of callers with a simple model of visibility. `--questions` sets the number of
+ * reads. `--seed` repeats a run. Each round has a new plant and the next seed.
  */
 
 const questionsPerRound = 5_000

@@ -3,18 +3,21 @@ import { Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { spec, type TestEvent } from 'node:test/reporters'
 
-/** The result of one test file. */
+/** `FileReport` is the result of one test file. */
 export type FileReport = {
   file: string
-  /** The output of the file, shown in one piece. */
+  /** The output of the file. It is printed in one piece. */
   text: string
-  /** The failures in full, shown again at the end. */
+  /** The full text of the failures. It is printed again at the end. */
   failures: string
   passed: number
   failed: number
   skipped: number
   ms: number
-  /** Processor time, including ended child processes. On a busy machine it is more meaningful than the elapsed time. */
+  /**
+   * The processor time, including ended child processes. On a busy machine, it is more meaningful than the elapsed
+   * time.
+   */
   cpuMs: number
 }
 
@@ -63,7 +66,10 @@ async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<F
   }
 }
 
-/** On Linux, the time includes ended child processes. Elsewhere, it is the time of this process. */
+/**
+ * Returns the processor time so far. On Linux, the time includes ended child processes. On other systems, it is the
+ * time of this process.
+ */
 function usedSoFar(): number {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
@@ -75,7 +81,10 @@ function usedSoFar(): number {
   }
 }
 
-/** Suites and the file itself are not tests. They count only if they fail without a failed test. */
+/**
+ * Returns true for a test. Suites and the file itself are not tests. They count only if they fail without a failed
+ * test.
+ */
 function isTest({ type, data }: TestEnd): boolean {
   if (type === 'test:fail') return (data.details.error as { failureType?: string }).failureType !== 'subtestsFailed'
   return data.nesting > 0 && data.details.type !== 'suite'

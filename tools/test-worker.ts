@@ -3,20 +3,20 @@ import { pathToFileURL } from 'node:url'
 import { root } from './checks.ts'
 
 /**
- * Runs the received test files one after the other in one process, so that the modules of a hub are loaded once. Each
+ * This process runs the received test files one after the other, so that the modules of a hub are loaded once. Each
  * file runs inside a test with the name of the file, so that the hooks of a file apply only to that file.
  * `test-report.ts` reports the results.
  */
 
 export type Assignment = { file: string; arrangement: 'one process' | 'split' }
 
-/** Maximum time between the last test and the end of the process. */
+/** The maximum time between the last test and the end of the process. */
 const endMs = 30_000
 
 process.on('message', ({ file, arrangement }: Assignment) => {
   process.env.MILLWRIGHT_TEST_ARRANGEMENT = arrangement
   const url = new URL(file, pathToFileURL(root))
-  // With another URL, because a module is evaluated only once.
+  // The second run uses another URL, because a module is evaluated only once per URL.
   if (arrangement === 'split') url.searchParams.set('arrangement', arrangement)
   test(file, () => import(url.href))
 })

@@ -8,7 +8,7 @@ import type { Assignment } from './test-worker.ts'
 /** The timeout of a test and of a test file. */
 const limitMs = 1_200_000
 
-/** A number of processes that take files from the first queue that is not empty. */
+/** `Lane` is a number of processes that take files from the first queue that is not empty. */
 export type Lane = { queues: Assignment[][]; workers: number }
 
 type Handling = {
@@ -17,7 +17,7 @@ type Handling = {
 }
 
 /**
- * Runs test files in a few processes. Each process takes the next file of its lane; lanes can share queues. Resolves to
+ * Runs test files in a few processes. Each process takes the next file of its lane. Lanes can share queues. Resolves to
  * true if all files passed.
  */
 export async function runFiles(lanes: readonly Lane[], handling: Handling): Promise<boolean> {

@@ -8,9 +8,9 @@ import type { Assignment } from './test-worker.ts'
 import { type Lane, runFiles } from './test-workers.ts'
 
 /**
- * `npm test`: the checks, then all tests on one temporary database server. Tests of calls between processes run again with
- * each service in a separate process. `npm test -- <files>` runs some files only. The run fails if the output contains a
- * secret.
+ * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
+ * again with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the
+ * output contains a secret.
  */
 
 const patterns = process.argv.slice(2)
@@ -22,7 +22,10 @@ const selected =
   patterns.length === 0 ? everything : everything.filter((file) => patterns.some((part) => file.includes(part)))
 if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
 
-/** The last duration of each file. The slowest files start first, so that they do not delay the end of the run. */
+/**
+ * The file with the last duration of each test file. The slowest files start first, so that they do not delay the end
+ * of the run.
+ */
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
 
@@ -36,8 +39,8 @@ if (server !== undefined) {
 }
 
 /**
- * Tests whose behaviour depends on the number of processes: operations behind the front, calls between services, bodies and
- * headers, streams, callers and permissions. They run in both arrangements.
+ * The tests whose behaviour depends on the number of processes: operations behind the front, calls between services,
+ * bodies and headers, streams, callers and permissions. They run in both arrangements.
  */
 const crossing = [
   'cloud/operations.test.ts',
@@ -62,8 +65,9 @@ await server?.stop()
 conclude()
 
 /**
- * End-to-end tests mostly wait: for the start of a program, the end of a lease, a page. They have separate processes. The
- * processes that keep two processors busy help when their own queue is empty.
+ * Returns the lanes. End-to-end tests mostly wait, for example for the start of a program or the end of a lease, so
+ * they have separate processes. The other processes keep two processors busy. They run end-to-end tests when their own
+ * queue is empty.
  */
 function lanes(): Lane[] {
   const waiting = assignments().filter(({ file }) => file.startsWith('e2e/'))
@@ -88,7 +92,8 @@ function assignments(): Assignment[] {
 function take(report: FileReport & Assignment): void {
   reports.push(report)
   durations[titleOf(report)] = Math.round(report.ms)
-  // Failures are printed immediately and again at the end, because an interrupted run has no end.
+  // Failures are printed immediately and again at the end. The first output is needed, because an interrupted run does
+  // not reach the end.
   print(report.text + report.failures)
 }
 

@@ -100,7 +100,10 @@ export class DeviceInfoAgent {
     }
   }
 
-  /** Repeats a request with the credentials that the cloud has for the device, one after the other. */
+  /**
+   * Sends a request and repeats it with each of the credentials that the cloud has for the device, until one is
+   * accepted.
+   */
   async #askWithCredentials<Result>(
     leased: LeasedJob,
     { error: first, ask }: { error: unknown; ask: (credential: Credential) => Promise<Result> },
@@ -149,7 +152,10 @@ export class DeviceInfoAgent {
   }
 }
 
-/** The caller gets the reason for a missing answer immediately, not after the time limit. */
+/**
+ * The outcome for a result that is too large. It is reported immediately, so that the caller does not wait until the
+ * time limit.
+ */
 const tooLarge: JobOutcome = {
   state: 'FAILED',
   message: 'The response of the device exceeds the size limit of the platform',
@@ -159,7 +165,10 @@ function unreachable(description: string): JobOutcome {
   return { state: 'FINISHED', result: { unreachable: true, description: description.slice(0, 1_024) } }
 }
 
-/** The error, unless its text contains the secret that the link got. */
+/**
+ * Returns the error. If its text contains the secret that the link received, an error with a replacement text is
+ * returned.
+ */
 function discreet(error: unknown, { secret }: Credential): unknown {
   return secret.isIn(linkErrorText(error)) ? new Error(redactedText) : error
 }

@@ -17,27 +17,31 @@ import { hasMember } from '../mapping/schema-fit.ts'
 import type { DeviceConnection } from './device-connections.ts'
 
 /**
- * Reads one device through a link. Links of the current generation answer `GetPropertyValues` of the device-info
- * interface; links that only have the identifiers interface answer `GetIdentifiers`, and its values become properties.
+ * This file reads one device through a link. Links of the current generation implement `GetPropertyValues` of the
+ * device-info interface. Links that have only the identifiers interface implement `GetIdentifiers`, and its values
+ * become properties.
  */
 
 export type PropertyResult =
   | { key: string; value: unknown }
   | { key: string; error: { code: number; name: string; description: string } }
 
-/** The interface through which a link reads one device. */
+/** `ReadService` is the interface through which a link reads one device. */
 export type ReadService = 'deviceInfo' | 'identifiers'
 
-/** The destination of a read: the connection of a device, with credentials if it is protected. */
+/**
+ * `DeviceDestination` is the destination of a read: the connection of a device, with credentials if the device is
+ * protected.
+ */
 export type DeviceDestination = MessageInitShape<typeof DestinationSchema>
 
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
 const { getIdentifiers } = linkServices.identifiers.method
 
-/** The cloud waits 25 seconds for an answer. */
+/** The time limit of a read. It is shorter than the 25 seconds that the cloud waits for an answer. */
 export const answerMs = 20_000
 
-/** The service with which a link reads a single device, or undefined if it has none. */
+/** Returns the service with which a link reads a single device, or undefined if the link has no such service. */
 export function readServiceOf(link: { interfaces: readonly string[] }): ReadService | undefined {
   if (offers(link, 'deviceInfo')) return 'deviceInfo'
   return offers(link, 'identifiers') ? 'identifiers' : undefined
@@ -50,8 +54,8 @@ type DeviceOptions = {
 }
 
 /**
- * The destination of a job: the connection that the link itself reported, else the identifiers. Links without the
- * device-info interface search by the address, not by identifiers.
+ * Returns the destination of a job: the connection that the link reported, or the identifiers if there is no
+ * connection. Links without the device-info interface find a device by its address, not by its identifiers.
  */
 export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
   const { connection: given, assetIdentifiers, addresses } = definition
@@ -78,7 +82,7 @@ export function destinationOf(
 
 type ReadOptions = { device: DeviceDestination; service: ReadService; signal: AbortSignal; deadlineMs?: number }
 
-/** One result for each key, in their order. Other properties that the link sends are left out. */
+/** Returns one result for each key, in the order of the keys. Other properties that the link sends are left out. */
 export async function readProperties(
   link: LinkClient,
   keys: readonly string[],
@@ -96,18 +100,18 @@ export async function readProperties(
   return keys.map((key) => results.get(key) ?? missing(key, supported))
 }
 
-/** Everything that the link reports about one device, as an asset. */
+/** Returns everything that the link reports about one device, as an asset. */
 export async function readDevice(link: LinkClient, options: ReadOptions): Promise<MappingResult> {
   if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
   let results = resultsByKey(await propertyValues(link, [], options))
   if (results.size === 0) {
-    // Some links answer only the keys of the request.
+    // Some links return only the keys that the request names, so all supported keys are requested.
     const keys = [...(await supportedKeys(link, options))]
     results = resultsByKey(await propertyValues(link, keys, options))
   }
   const type = results.get('functional_object_type')
   const className = assetTypeOf(type !== undefined && 'value' in type ? type.value : undefined) ?? 'Device'
-  // Other properties are measured values of the device, not fields of its asset.
+  // Only fields of the asset schema are used. Other properties are measured values of the device.
   const fields = [...results.values()].flatMap((one) =>
     'value' in one && hasMember(className, one.key) ? [[one.key, one.value] as const] : [],
   )
@@ -122,7 +126,7 @@ function identifiers(link: LinkClient, { device, signal, deadlineMs = answerMs }
   return link.call(getIdentifiers, { target: device }, { signal, deadlineMs, read: readIdentifiers })
 }
 
-/** The identifiers of a device by the names of the asset's fields. */
+/** Returns the identifiers of a device by the names of the asset's fields. */
 async function identifiedValues(link: LinkClient, options: ReadOptions): Promise<Document> {
   const readings = await identifiers(link, options)
   return assetOfDevice(readings).asset ?? decodeDevice(readings).document
@@ -143,7 +147,7 @@ function resultsByKey({ propertyResults }: GetPropertyValuesResponse): Map<strin
   return results
 }
 
-/** The supported keys. Empty when the link returns an error. */
+/** Returns the supported keys. The set is empty when the link returns an error. */
 async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions): Promise<Set<string>> {
   try {
     const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs: answerMs / 4 })
@@ -193,17 +197,20 @@ function dataTypeOfValue(value: unknown): string {
   return typeof value === 'string' ? 'text' : 'structure'
 }
 
-/** True when the link or the device did not respond. */
+/** Returns true when the link or the device did not respond. */
 export function isUnreachable(error: unknown): boolean {
   return isServiceError(error) && [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code)
 }
 
-/** True when the link reported that the device rejected the credentials. */
+/** Returns true when the link reported that the device rejected the credentials. */
 export function isRefusal(error: unknown): boolean {
   return isServiceError(error) && [status.UNAUTHENTICATED, status.PERMISSION_DENIED].includes(error.code)
 }
 
-/** True when the error may be a rejection. Many links report a rejection with a general code, so credentials are tried. */
+/**
+ * Returns true when the error may be a rejection of credentials. Many links report a rejection with a general code, so
+ * the gateway tries credentials after such a code too.
+ */
 export function mayBeRefusal(error: unknown): boolean {
   const hiding = [status.UNAVAILABLE, status.INTERNAL, status.UNKNOWN]
   const isLinkAway = isServiceError(error) && error.details.startsWith('No connection established')

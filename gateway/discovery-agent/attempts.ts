@@ -6,18 +6,21 @@ import type { ReportedError } from './device-error.ts'
 import { locationOf, type ProtectedDevice } from './protected-device.ts'
 import type { ReportedDevice } from './scan.ts'
 
-/** One device with the credentials that are tried. */
+/** `Attempt` is one device with the credentials that are tried. */
 export type Attempt = { locked: ProtectedDevice; credential: Credential }
 
 /**
- * True when a reported device is the device at the requested address, and not a module inside it. Modules are reached
- * through the address of the device that contains them.
+ * Returns true when a reported device is the device at the requested address, and not a module inside that device.
+ * Modules are reached through the address of the device that contains them.
  */
 export function isAt(address: string, { asset }: MappingResult, { isAlone }: { isAlone: boolean }): boolean {
   return isAlone || addressesOf(asset).includes(address)
 }
 
-/** `Attempts` assigns the results of a link to the attempts: by the connection, otherwise by the address. */
+/**
+ * `Attempts` assigns the results of a link to the attempts. Results are matched by the connection, or by the address if
+ * there is no connection.
+ */
 export class Attempts {
   readonly #byKey: Map<string, Attempt>
   readonly #byAddress: Map<string, Attempt[]>
@@ -29,19 +32,25 @@ export class Attempts {
     this.#unanswered = new Set(all)
   }
 
-  /** The attempts without a result. */
+  /** Returns the attempts without a result. */
   get unanswered(): Attempt[] {
     return [...this.#unanswered]
   }
 
-  /** The attempt that found a device. Most links report no connection, so the addresses of the device are compared. */
+  /**
+   * Returns the attempt that found a device. Most links report no connection, so the addresses of the device are
+   * compared.
+   */
   ofDevice({ mapped, connection }: ReportedDevice): Attempt | undefined {
     const found = this.#find(connection, addressesOf(mapped.asset))
     if (found !== undefined) this.#unanswered.delete(found)
     return found
   }
 
-  /** The attempt that an error belongs to. An attempt with a device is not failed by a later error. */
+  /**
+   * Returns the attempt that an error belongs to. An error that arrives after the device was found does not fail the
+   * attempt.
+   */
   ofError({ connection }: ReportedError): Attempt | undefined {
     const found = this.#find(connection, [])
     return found !== undefined && this.#unanswered.delete(found) ? found : undefined
@@ -53,7 +62,10 @@ export class Attempts {
     return known ?? this.#at([place?.address ?? [], addresses].flat())
   }
 
-  /** The attempt at an address. Devices may share an address; attempts without a result have priority. */
+  /**
+   * Returns the attempt at an address. Several devices may share an address, so attempts without a result have
+   * priority.
+   */
   #at(addresses: readonly string[]): Attempt | undefined {
     const there = addresses.flatMap((address) => this.#byAddress.get(address) ?? [])
     return there.find((one) => this.#unanswered.has(one)) ?? there[0]

@@ -7,12 +7,12 @@ import type { Batch } from './findings.ts'
 
 type JobEnd = { jobId: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
 
-/** The header of a spool entry: the request of the gatekeeper API, and the job. */
+/** `EntryHeader` is the header of a spool entry: the kind of the gatekeeper request, and the job. */
 type EntryHeader = { kind: 'found' | 'end'; id: string; jobId: string }
 
 /**
- * An entry of the spool: findings of a job, or the end of a job. The first line is the header. The rest is the body of the
- * request, which the gateway does not parse again.
+ * `SpoolEntry` contains findings of a job, or the end of a job. The first line is the header. The rest is the body of
+ * the request, which the gateway does not parse again.
  */
 export type SpoolEntry = string
 
@@ -34,10 +34,10 @@ function entryOf(header: EntryHeader, body: string): SpoolEntry {
   return `${JSON.stringify(header)}\n${body}`
 }
 
-/** Statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
+/** The statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
 const temporary = new Set([401, 403, 408, 429])
 
-/** An entry is dropped after so many server errors, which take about half an hour. */
+/** The number of server errors after which an entry is dropped. The retries take about half an hour. */
 const maxFailures = 60
 
 type DeliveryOptions = { cloud: CloudConnection; log: Log; attempt: number }

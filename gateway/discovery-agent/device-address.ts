@@ -1,19 +1,22 @@
 import { isIP } from 'node:net'
 import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 
-/** Finds the IP address of a device in the connection parameters of a link. Each link uses its own field names. */
+/**
+ * This file finds the IP address of a device in the connection parameters of a link. Each link uses its own field
+ * names.
+ */
 
-/** Field names for the address of the device, as opposed to the address of its router or network. */
+/** Matches field names of the device's own address. Names for the address of a router or network do not match. */
 const addressFieldNames = /^(ip|ipv4|ipv6|host|url|endpoint|address)[_-]?(address|name|url)?$/i
 
 const maxDepth = 4
 
-/** The IP address in the connection parameters, or undefined if it is missing or ambiguous. */
+/** Returns the IP address in the connection parameters, or undefined if it is missing or ambiguous. */
 export function addressIn(parameters: unknown): string | undefined {
   const found = addressesIn(parameters, maxDepth)
   const named = found.filter(({ name }) => addressFieldNames.test(name))
   const candidates = new Set((named.length > 0 ? named : found).map(({ address }) => address))
-  // With a common field name the first address is used. With other names there must be exactly one address.
+  // If fields with a common name exist, the first address is used. Otherwise there must be exactly one address.
   return named.length > 0 || candidates.size === 1 ? [...candidates][0] : undefined
 }
 
@@ -28,7 +31,10 @@ function addressesIn(value: unknown, depth: number): NamedAddress[] {
   })
 }
 
-/** `10.0.0.1`, `10.0.0.1:502`, `[fd00::1]:502`, `opc.tcp://10.0.0.1:4840`; `fe80::1%eth0` without its local zone. */
+/**
+ * Returns the IP address in a text such as `10.0.0.1`, `10.0.0.1:502`, `[fd00::1]:502` or `opc.tcp://10.0.0.1:4840`.
+ * The local zone is removed: `fe80::1%eth0` becomes `fe80::1`.
+ */
 function addressOfText(text: string): string | undefined {
   const trimmed = text.trim()
   if (isIP(trimmed) !== 0) return trimmed.replace(/%.*$/, '')
@@ -37,14 +43,14 @@ function addressOfText(text: string): string | undefined {
   return isIP(host) === 0 ? undefined : host
 }
 
-/** The IP addresses of an asset. */
+/** Returns the IP addresses of an asset. */
 export function addressesOf(asset: Document | undefined): string[] {
   return documentsOf(asset?.connection_points).flatMap(({ ipv4_address: ipv4, ipv6_address: ipv6 }) =>
     [ipv4, ipv6].filter((one) => typeof one === 'string'),
   )
 }
 
-/** A canonical JSON text: equal for documents that differ only in the order of fields. */
+/** Returns a canonical JSON text. Documents that differ only in the order of fields have the same text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
     isDocument(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,

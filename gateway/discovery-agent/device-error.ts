@@ -5,9 +5,9 @@ import type { DiscoverError } from '@millwright/api/proto/generated/discover_pb.
 import type { MappingResult } from '../mapping/asset.ts'
 import { type Document, isDocument } from '../mapping/document.ts'
 
-/** Errors about one device that could not be read, or not completely. */
+/** This file creates errors about devices that could not be read, or could not be read completely. */
 
-/** An error of one device with its connection, as reported by the link. */
+/** `ReportedError` is an error of one device with its connection, as the link reported it. */
 export type ReportedError = { error: DeviceError; connection?: ConnectionParameterSet }
 
 const limits = { description: 4_000, fields: 100, text: 1_000, parameters: 2_000 } as const
@@ -32,12 +32,15 @@ function addressOf(parameters: string): Document | undefined {
     const parsed: unknown = JSON.parse(parameters)
     if (isDocument(parsed) && parameters.length <= limits.parameters) return parsed
   } catch {
-    // The parameters are not JSON: the error contains them as text.
+    // Parameters that are not JSON are included in the error as text.
   }
   return { parameters: parameters.slice(0, limits.parameters) }
 }
 
-/** The error for the fields of a device that the inventory does not accept; undefined when it accepts all. */
+/**
+ * Returns the error for the fields of a device that the inventory does not accept, or undefined when it accepts all
+ * fields.
+ */
 export function errorOfMapping({ asset, faults }: MappingResult): DeviceError | undefined {
   if (faults.length === 0 && asset !== undefined) return undefined
   const fields = faults

@@ -29,24 +29,27 @@ type Options = {
   connections: DeviceConnections
   spool: Spool
   log: Log
-  /** The time limit between two messages of the link during a scan. */
+  /** The maximum time between two messages of the link during a scan. */
   linkSilenceMs: number
   renewEveryMs?: number | undefined
 }
 
 type ScanContext = { leased: LeasedJob; registration: Registration; scanRequest: ScanRequest; findings: Findings }
 
-/** The number of protected devices of one scan that are read again with credentials. They are in memory until the end. */
+/**
+ * The maximum number of protected devices of one scan that are read again with credentials. These devices stay in
+ * memory until the end of the scan.
+ */
 const maxProtectedDevices = 100_000
 
-/** The number of concurrent jobs. Each link runs one scan at a time; further scans of the link wait. */
+/** The number of concurrent jobs. Each link runs one scan at a time, and further scans of the link wait. */
 const concurrentJobs = 32
 
 /** `DiscoveryAgent` runs discovery jobs: it starts a scan on the link and delivers findings while the scan runs. */
 export class DiscoveryAgent {
   readonly #options: Options
   readonly #agent: JobAgent
-  /** One scan of each link at a time. */
+  /** Limits each link to one scan at a time. */
   readonly #scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()
 
@@ -59,7 +62,8 @@ export class DiscoveryAgent {
       cloud,
       log,
       renewEveryMs,
-      // The end of a job may wait in the spool. New jobs are requested after its delivery, so that no job runs twice.
+      // The end of a job may still wait in the spool. The agent requests new jobs only after that entry is delivered,
+      // so that no job runs twice.
       ready: (signal) => spool.settled(signal),
       work: (leased) => this.#work(leased),
       end: (leased, ending) => this.#end(leased, ending),
@@ -115,14 +119,17 @@ export class DiscoveryAgent {
     }
     // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
-    // Messages have no counts of devices: they are shown to readers of the gateway who cannot read all of its devices.
+    // The messages contain no counts of devices, because readers of the gateway may lack permission to read all of its
+    // devices.
     if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
     if (trouble !== undefined) return failed(`The link ended the scan with an error: ${linkErrorText(trouble)}`)
     return { state: 'FINISHED', message: 'Scan complete' }
   }
 
-  /** Scans all devices and returns the protected ones. Findings before an error of the link are delivered too. */
+  /**
+   * Scans all devices and returns the protected devices. If the link fails, the earlier findings are still delivered.
+   */
   async #scanAll({ leased, registration, scanRequest, findings }: ScanContext): Promise<ProtectedDevice[]> {
     const locked = new Map<string, ProtectedDevice>()
     const relations = new ScanRelations()
@@ -183,7 +190,7 @@ export class DiscoveryAgent {
     for await (const finding of unlocking) await findings.add(finding)
   }
 
-  /** Puts the end of the job behind its findings in the spool, so that the cloud receives the findings first. */
+  /** Appends the end of the job to the spool after its findings, so that the cloud receives the findings first. */
   async #end(leased: LeasedJob, { state, message }: JobOutcome): Promise<void> {
     const said = message === undefined ? {} : { message: message.slice(0, workflowLimits.message) }
     const entry = endEntry(leased.lease, { jobId: leased.job.id, state, ...said })

@@ -6,7 +6,7 @@ import { type Document, documentsOf } from '../mapping/document.ts'
 import { canonical } from './device-address.ts'
 import { errorOfMapping } from './device-error.ts'
 
-/** The limits of a batch: the limits of one request, and at most one second of waiting. */
+/** The limits of a batch: the limits of one request, and a maximum age of one second. */
 export const batchLimits = {
   assets: gatekeeperLimits.foundPerUpload,
   errors: gatekeeperLimits.errorsPerUpload,
@@ -15,10 +15,10 @@ export const batchLimits = {
   ageMs: 1_000,
 } as const
 
-/** A batch of findings as JSON texts, which are stored and sent without changes. */
+/** `Batch` contains findings as JSON texts, which are stored and sent without changes. */
 export type Batch = { assets: string[]; errors: string[]; uses: string[] }
 
-/** The use of credentials at an address, and whether they were accepted. */
+/** `Use` records that credentials were used at an address, and whether they were accepted. */
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
@@ -27,7 +27,10 @@ export type Finding = {
   uses?: Use[]
 }
 
-/** The number of devices of one scan that are remembered, so that a second pass does not report them again. */
+/**
+ * The number of devices of one scan that are remembered, so that the second scan with credentials does not report them
+ * again.
+ */
 const maxRemembered = 100_000
 
 /** `Findings` collects the findings of a scan into batches and delivers them in order. */
@@ -44,7 +47,7 @@ export class Findings {
     this.#deliver = deliver
   }
 
-  /** Adds findings. Waits while the current batch is full, so that a scan is not faster than the delivery. */
+  /** Adds findings. Waits while the current batch is full, so that the scan does not run faster than the delivery. */
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
     for (const { mapped, use } of devices) {
       const fault = errorOfMapping(mapped)
@@ -61,12 +64,12 @@ export class Findings {
     for (const use of uses) await this.#put(batchItemOf('uses', use))
   }
 
-  /** True when the device was added before. */
+  /** Returns true when the device was added before. */
   has({ asset }: MappingResult): boolean {
     return asset !== undefined && this.#identities.has(identityOf(asset))
   }
 
-  /** Delivers all findings. Resolves when they are stored, and throws when a batch could not be stored. */
+  /** Delivers all findings. Resolves when they are stored. Rejects when a batch could not be stored. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -83,15 +86,18 @@ export class Findings {
     return this.#handing
   }
 
-  /** Delivers a batch after one second. While an earlier batch is pending, the next one grows instead. */
+  /** Delivers a batch that is one second old. While an earlier batch is pending, the current batch grows instead. */
   #flushAged(): void {
     this.#timer = undefined
     if (this.#waiting > 0) this.#timer = setTimeout(() => this.#flushAged(), batchLimits.ageMs)
-    // A batch that could not be stored is reported with the next batch, or at the end.
+    // The error is ignored here: the next call of `flush` reports a batch that could not be stored.
     else this.flush().catch(() => undefined)
   }
 
-  /** Returns a promise only when the batch is full, because creating promises for each finding is expensive. */
+  /**
+   * Adds an item. Returns a promise only when the batch is full, because creating a promise for each finding is
+   * expensive.
+   */
   #put(item: BatchItem): Promise<void> | undefined {
     if (!this.#hasRoomFor(item)) return this.flush().then(() => this.#keep(item))
     this.#keep(item)
@@ -104,7 +110,7 @@ export class Findings {
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
 
-  /** Adds a use to the batch of its asset, even if the batch is full, because a use is small. */
+  /** Adds a use to the batch that contains its asset. A use is small, so it is added even if the batch is full. */
   #putUse(use: Use): void {
     this.#keep(batchItemOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
   }

@@ -5,10 +5,16 @@ import { protectedText } from '../job-credentials.ts'
 import { addressIn, canonical } from './device-address.ts'
 import type { ReportedError } from './device-error.ts'
 
-/** The location of a device: the connection of its link, and its IP address if it is known. */
+/**
+ * `DeviceLocation` contains the connection of a device through its link, and the IP address of the device if it is
+ * known.
+ */
 export type DeviceLocation = { connection: ConnectionParameterSet; key: string; address: string | undefined }
 
-/** A device that requires credentials, with a known IP address, so that the cloud can select credentials. */
+/**
+ * `ProtectedDevice` is a device that requires credentials and has a known IP address. The cloud needs the address to
+ * select credentials.
+ */
 export type ProtectedDevice = { place: DeviceLocation & { address: string }; error: DeviceError }
 
 export function locationOf(connection: ConnectionParameterSet): DeviceLocation {
@@ -21,7 +27,7 @@ export function locationOf(connection: ConnectionParameterSet): DeviceLocation {
   }
 }
 
-/** Returns the protected device of an error; undefined for other errors and for devices without an address. */
+/** Returns the protected device of an error. Returns undefined for other errors and for devices without an address. */
 export function protectedDeviceOf({ error, connection }: ReportedError): ProtectedDevice | undefined {
   if (error.code !== Code.UNAUTHENTICATED || connection === undefined) return undefined
   const { address, ...place } = locationOf(connection)
@@ -36,7 +42,10 @@ export function withoutCredentials({ error }: ProtectedDevice, why: string): Dev
   return { ...error, description: `The device is protected, and credentials could not be requested: ${why}` }
 }
 
-/** The error when the link failed for another reason, so that it is unknown whether the credentials are correct. */
+/**
+ * Returns the error for a device when the link failed for another reason. It is then unknown whether the credentials
+ * are correct.
+ */
 export function unreadable(
   { error }: ProtectedDevice,
   { code, reason }: { code: number; reason: string },

@@ -4,20 +4,21 @@ import type { Document } from '../mapping/document.ts'
 import type { Finding } from './findings.ts'
 import type { ReportedDevice } from './scan.ts'
 
-/** The number of devices and relationships of one scan that are remembered until its end. */
+/** The maximum number of devices and relationships of one scan that are remembered until its end. */
 const maxRemembered = 100_000
 
 type Relation = NonNullable<MappingResult['relation']>
 
 /**
- * The relationships that a link reports in addition to devices. They refer to devices by the ids of this scan. At the end of the
- * scan each one becomes a relation of its subject's asset.
+ * `ScanRelations` collects the relationships that a link reports in addition to devices. Relationships refer to devices
+ * by ids that are valid only in this scan. At the end of the scan, each relationship becomes a relation of its
+ * subject's asset.
  */
 export class ScanRelations {
   readonly #assets = new Map<string, Document>()
   readonly #relations: Relation[] = []
 
-  /** Stores the ids of devices, and removes the relationships from the list of devices. */
+  /** Stores the ids of the devices and the relationships. Returns the list without the relationships. */
   take(found: readonly ReportedDevice[]): ReportedDevice[] {
     return found.filter(({ mapped: { id, asset, relation } }) => {
       if (relation !== undefined) {
@@ -32,8 +33,8 @@ export class ScanRelations {
   }
 
   /**
-   * Each subject with its relations. A relationship of a device that the scan did not find is an error, and so is one
-   * that the schema does not allow; the other relations of its subject remain.
+   * Returns each subject with its relations. A relationship is an error if the scan did not find its device, or if the
+   * schema does not allow the relation. The other relations of the subject remain.
    */
   finding(): Finding {
     const errors: NonNullable<Finding['errors']> = []

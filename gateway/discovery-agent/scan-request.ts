@@ -4,7 +4,7 @@ import type { Variant } from '@millwright/api/proto/generated/variant_pb.js'
 import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { documentsOf, textOf } from '../mapping/document.ts'
 
-/** A filter or an option of a job, ready for the link. */
+/** `Parameter` is a filter or an option of a job, converted for the link. */
 export type Parameter = { key: string; operator: number; value: Variant; text: string }
 
 export type ScanRequest = { assetLinkId: string; filters: Parameter[]; options: Parameter[] }

@@ -12,12 +12,15 @@ import { silenceVariable } from '../settings.ts'
 import { errorOfLink, type ReportedError } from './device-error.ts'
 import type { ScanRequest } from './scan-request.ts'
 
-/** The content of one message of a link. `progress` is a percentage, if the link reports it. */
+/** `ScanMessage` is the content of one message of a link. `progress` is a percentage, if the link reports it. */
 export type ScanMessage = { devices: ReportedDevice[]; errors: ReportedError[]; progress?: number }
 
 export type ReportedDevice = { mapped: MappingResult; connection?: ConnectionParameterSet }
 
-/** How long the start of a scan is retried: while the link runs another scan, or while it starts. */
+/**
+ * The maximum time for retries of a scan's start: `busy` while the link runs another scan, `away` while the link itself
+ * starts.
+ */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
 type Scan = {
@@ -25,16 +28,16 @@ type Scan = {
   /** Returns the current registration of the link. */
   lookUp?: () => Registration | undefined
   scanRequest: ScanRequest
-  /** The only devices to scan; none means all devices. */
+  /** The devices to scan. Without targets, the link scans all devices. */
   targets?: DeviceDestination[]
-  /** The time limit between two messages of the link. */
+  /** The maximum time between two messages of the link. */
   silenceMs: number
   signal: AbortSignal
-  /** Called while the link cannot start the scan. */
+  /** Receives the reason while the link cannot start the scan. */
   onWaiting?: (why: string) => void
 }
 
-/** The link sent nothing for longer than the time limit of the gateway. */
+/** `SilentLinkError` means that the link sent nothing for longer than the time limit of the gateway. */
 export class SilentLinkError extends Error {
   constructor({ appInstanceId }: Registration, silenceMs: number) {
     super(`The link ${appInstanceId} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`)
@@ -42,8 +45,8 @@ export class SilentLinkError extends Error {
 }
 
 /**
- * Runs a scan on a link, with the discovery interface that it has. Ends early, without an error, when the signal is aborted.
- * Throws a `SilentLinkError` when the link sends nothing for `silenceMs`.
+ * Runs a scan on a link through the link's discovery interface. Ends early, without an error, when the signal is
+ * aborted. Throws a `SilentLinkError` when the link sends nothing for `silenceMs`.
  */
 export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
   const { signal, silenceMs, onWaiting } = options
@@ -51,7 +54,7 @@ export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
   const beganAtMs = performance.now()
   for (;;) {
     let hasBegun = false
-    // A link may have another address after a restart.
+    // The current registration is used, because a link may have another address after a restart.
     const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration, 'scan')
     const silence = new AbortController()
@@ -74,7 +77,10 @@ export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
   }
 }
 
-/** Aborts `silence` when the next message does not arrive in time. The time to process a message is not counted. */
+/**
+ * Aborts `silence` when the next message does not arrive in time. The time that the caller needs to process a message
+ * is not counted.
+ */
 async function* limitSilence<Message>(
   messages: AsyncGenerator<Message>,
   { silenceMs, silence }: { silenceMs: number; silence: AbortController },
@@ -104,7 +110,7 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<ScanM
   try {
     yield* discoverFirst(link, scanning)
   } catch (error) {
-    // The registration of some links names the first generation although they have the current interface.
+    // Some links register only the first-generation interface although they also have the current one.
     if (!isServiceError(error) || error.code !== status.UNIMPLEMENTED) throw error
     yield* discoverNow(link, scanning)
   }
@@ -132,7 +138,9 @@ function reportedDevice({ readings, connectionParameterSet: connection }: Device
   return { mapped: assetOfDevice(readings), ...(connection === undefined ? {} : { connection }) }
 }
 
-/** The interface of the first generation: start a discovery, subscribe to its results, stop it. */
+/**
+ * Runs a scan with the interface of the first generation: starts a discovery, subscribes to its results, and stops it.
+ */
 async function* discoverFirst(link: LinkClient, { scanRequest, signal }: Scan): AsyncGenerator<ScanMessage> {
   const { startDeviceDiscovery, subscribeDiscoveryResults, stopDeviceDiscovery } = linkServices.firstDiscovery.method
   const parameter = ({ key, operator, text }: ScanRequest['filters'][number]) => ({ key, operator, value: text })
@@ -144,7 +152,7 @@ async function* discoverFirst(link: LinkClient, { scanRequest, signal }: Scan): 
       yield { devices: found, errors: [] }
     }
   } finally {
-    // The discovery is stopped in every case, so that the link releases it.
+    // The discovery is always stopped, so that the link releases its resources.
     await link.call(stopDeviceDiscovery, { discoveryId }).catch(() => undefined)
   }
 }

@@ -20,16 +20,16 @@ import type { ScanMessage } from './scan.ts'
 type Options = {
   /** Requests the credentials for a group of addresses. */
   newCredentials: () => JobCredentials
-  /** Reads one device; absent when the link has no interface for it. */
+  /** Reads one device. It is undefined when the link has no interface for reading one device. */
   read?: ((device: DeviceDestination, signal: AbortSignal) => Promise<MappingResult>) | undefined
   /** Starts a scan of these devices only. */
   discover: (targets: DeviceDestination[], signal: AbortSignal) => AsyncIterable<ScanMessage>
-  /** True when the scan has found the device before. */
+  /** Returns true when the scan has found the device before. */
   isFound: (device: MappingResult) => boolean
   signal: AbortSignal
 }
 
-/** The options with the number of protected devices at each address. */
+/** `UnlockContext` adds the number of protected devices at each address to the options. */
 type UnlockContext = Options & { devicesAt: ReadonlyMap<string, number> }
 
 /** The number of devices in one request for credentials. */
@@ -41,15 +41,19 @@ const concurrentReads = 8
 /** The time limit for the devices of one request. */
 const answerMs = 10 * 60_000
 
-/** A link that reports more devices outside its targets ignores the targets, so its scan is stopped. */
+/**
+ * The maximum number of reported devices that are not targets. A link that reports more ignores the targets, so its
+ * scan is stopped.
+ */
 const maxUnrelatedDevices = 100
 
 /**
- * Reads protected devices again, with the credentials that the cloud selects for their addresses. The credentials of one
- * device are tried one at a time, so that the accepted ones are known and accounts are not locked unnecessarily.
+ * Reads protected devices again, with the credentials that the cloud selects for their addresses. The credentials of
+ * one device are tried one at a time. The gateway then knows which credentials were accepted, and does not lock
+ * accounts unnecessarily.
  *
- * A link with the device-info or the identifiers interface reads the devices through it: many links ignore targets and
- * credentials in a scan. Other links scan the devices as targets.
+ * If the link has the device-info or the identifiers interface, the devices are read through that interface, because
+ * many links ignore targets and credentials in a scan. Other links scan the devices as targets.
  */
 export async function* unlock(locked: readonly ProtectedDevice[], options: Options): AsyncGenerator<Finding> {
   const context = { ...options, devicesAt: countBy(locked, ({ place }) => place.address) }
@@ -61,7 +65,7 @@ export async function* unlock(locked: readonly ProtectedDevice[], options: Optio
     try {
       credentialsByAddress = await credentials.ask(some.map(({ place }) => place.address))
     } catch (error) {
-      // The error (permission denied, or connection lost) applies to the remaining devices too.
+      // The error also applies to the remaining devices: the permission is denied, or the connection is lost.
       const why = error instanceof Problem ? error.title : 'the platform is not reachable'
       return yield { errors: locked.slice(from).map((one) => withoutCredentials(one, why)) }
     }
@@ -88,7 +92,7 @@ async function* readSome(
   }
 }
 
-/** Attempts the credentials of one device until it can be read. */
+/** Tries the credentials of one device until the device can be read. */
 async function readOne(
   locked: ProtectedDevice,
   credentials: readonly Credential[],
@@ -198,7 +202,7 @@ function readAnswer(
     const made = attempts.ofDevice(device)
     if (made === undefined) {
       read.unrelatedDevices += 1
-      // The first pass has counted it.
+      // The device is not reported again, because the first scan has counted it.
       if (isFound(mapped)) read.hasKnownDevices = true
       else finding.devices.push({ mapped })
       continue
@@ -209,7 +213,7 @@ function readAnswer(
   }
   for (const found of errors) {
     const made = attempts.ofError(found)
-    // The first pass has reported errors of other devices.
+    // The error belongs to another device, and the first scan has reported it.
     if (made === undefined) continue
     const { code, description } = found.error
     if (code === Code.UNAUTHENTICATED) read.refused.push(made)
@@ -237,7 +241,7 @@ function unansweredError(one: Attempt, { trouble, isCanceled }: ScanEnd): Device
   return { ...one.locked.error, code: Code.UNAVAILABLE, description: description.slice(0, 4_000) }
 }
 
-/** The text of a link, or a replacement if the text contains a part of the credentials. */
+/** Returns the text of a link, or a replacement if the text contains a part of the credentials. */
 function redact(text: string, { credential }: Attempt): string {
   return credential.secret.isIn(text) ? redactedText : text
 }

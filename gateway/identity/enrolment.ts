@@ -11,20 +11,20 @@ import { gatewayVersion } from '../version.ts'
 import type { OwnKey } from './key.ts'
 import { enrolmentProof } from './signatures.ts'
 
-/** The identity of an enrolled gateway. */
+/** `Identity` is the identity of an enrolled gateway. */
 export type Identity = {
   gatewayId: string
   clientId: string
   tenantName: string
   name: string
   baseUrl: string
-  /** The hash of the enrolment token. A config file with another token enrols the gateway again. */
+  /** The hash of the enrolment token. A configuration file with another token enrols the gateway again. */
   enrolledWith: string
 }
 
 type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; fetch: typeof fetch }
 
-/** Returns the stored identity, or enrols with the configuration file. */
+/** Returns the stored identity, or enrols the gateway with the configuration file. */
 export async function enrolledIdentity(options: Options): Promise<Identity> {
   const file = join(options.home, 'identity.json')
   const written = await readIfExists(file)
@@ -50,7 +50,9 @@ export async function enrolledIdentity(options: Options): Promise<Identity> {
   return identity
 }
 
-/** Keeps the stored identity when an enrolment with a new file fails, because the gateway still works with it. */
+/**
+ * Returns the stored identity when an enrolment with a new file fails, because the gateway can still use that identity.
+ */
 function fallBackTo(known: Identity | undefined): (error: unknown) => Identity {
   return (error) => {
     if (known !== undefined) return known
@@ -95,7 +97,8 @@ async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Pro
     return send({ body: { data } })
   }
   const answer = await attempt()
-    // The first attempt was signed with a wrong clock, which its response has corrected.
+    // The first attempt was signed with a wrong clock. Its response has corrected the clock, so the enrolment is
+    // repeated.
     .catch((error: unknown) => (corrected ? attempt() : Promise.reject(error)))
     .catch((error: unknown) => {
       throw enrolmentError(error, config, clock)
@@ -104,7 +107,7 @@ async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Pro
   return { gatewayId, clientId, tenantName, name, baseUrl, enrolledWith: hashOf(enrolmentToken) }
 }
 
-/** The error for a failed enrolment: the reason and the next step. */
+/** Returns the error for a failed enrolment: the reason and the next step. */
 function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: GatewayConfig, clock: Clock): SetupError {
   if (error instanceof Problem && error.code === 'enrolment_refused') {
     if (Date.parse(expiresTimestamp) <= clock.now()) {
@@ -130,7 +133,7 @@ function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: Gat
   )
 }
 
-/** The root cause of a failed request. */
+/** Returns the root cause of a failed request. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return reasonOf(error.cause)

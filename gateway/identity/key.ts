@@ -5,10 +5,10 @@ import { calculateJwkThumbprint } from 'jose'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import { SetupError } from '../setup-error.ts'
 
-/** The key pair of the gateway. The private key is created here and never leaves this machine. */
+/** `OwnKey` is the key pair of the gateway. The private key is created on this machine and never leaves it. */
 export type OwnKey = { privateKey: KeyObject; publicKey: GatewayKey; thumbprint: string }
 
-/** File mode of the private key: readable only by its owner. */
+/** The file mode of the private key: only its owner can read it. */
 const ownerOnly = 0o600
 
 /** Reads the key, or creates it at the first start. */

@@ -13,7 +13,7 @@ function secondsOf(clock: Clock): number {
   return Math.floor(clock.now() / 1000)
 }
 
-/** Proves that the enrolling gateway has the private key. */
+/** Returns the proof that the enrolling gateway has the private key. */
 export function enrolmentProof({ key, clock }: Signer, claims: { gatewayId: string; enrolmentToken: string }) {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: tokenAlgorithm })
@@ -21,7 +21,7 @@ export function enrolmentProof({ key, clock }: Signer, claims: { gatewayId: stri
     .sign(key.privateKey)
 }
 
-/** The client assertion for the token endpoint (RFC 7523). */
+/** Returns the client assertion for the token endpoint (RFC 7523). */
 export function clientAssertion(
   { key, clock }: Signer,
   { clientId, audience }: { clientId: string; audience: string },
@@ -38,7 +38,7 @@ export function clientAssertion(
     .sign(key.privateKey)
 }
 
-/** The proof of possession for one request (RFC 9449). A stolen token is useless without the key. */
+/** Returns the proof of possession for one request (RFC 9449). A stolen token is useless without the key. */
 export function requestProof({ key, clock }: Signer, request: { method: string; url: URL; token: string }) {
   const { method, url, token } = request
   return new SignJWT({

@@ -6,26 +6,32 @@ import { reasonOf } from './enrolment.ts'
 import type { OwnKey } from './key.ts'
 import { clientAssertion } from './signatures.ts'
 
-/** The gateway was revoked or deleted on the platform. The gateway cannot recover without a new enrolment. */
+/**
+ * `RefusedError` means that the gateway was revoked or deleted on the platform. The gateway cannot recover without a
+ * new enrolment.
+ */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
 }
 
-/** A token is renewed when this part of its lifetime is left, and at least this long before it expires. */
+/** The time of a token's renewal: when `part` of its lifetime is left, and at least `leastMs` before it expires. */
 const renewal = { part: 0.2, leastMs: 30_000 } as const
 
-/** Back-off after a rejection. The gateway retries, because the rejection may be temporary. */
+/** The back-off after a rejection. The gateway retries, because the rejection may be temporary. */
 const refusalPauses = { firstMs: 5_000, longestMs: 5 * 60_000 } as const
 
 type Token = { text: string; renewAtMs: number; expiresAtMs: number }
 type Failure = { error: Error; untilMs: number }
 
-/** The state of the connection to the platform. */
+/** `ConnectionState` is the state of the connection to the platform. */
 export type ConnectionState = 'unknown' | 'online' | 'offline' | 'refused'
 
 type Options = { identity: Identity; key: OwnKey; clock: Clock; log: Log; fetch: typeof fetch }
 
-/** `TokenSource` provides the access token of the gateway. It renews the token before expiry; concurrent callers share one request. */
+/**
+ * `TokenSource` provides the access token of the gateway. It renews the token before expiry. Concurrent callers share
+ * one request.
+ */
 export class TokenSource {
   readonly #options: Options
   readonly #url: string
@@ -56,7 +62,7 @@ export class TokenSource {
     }
   }
 
-  /** Discards a token that the cloud rejected. The next request gets a new one. */
+  /** Discards a token that the cloud rejected. The next request gets a new token. */
   forget(text: string): void {
     if (this.#token?.text === text) this.#token = undefined
   }

@@ -16,10 +16,10 @@ type Options = {
   end: (leased: LeasedJob, ending: JobOutcome) => Promise<void>
 }
 
-/** The minimum time between two requests without a job, in case the cloud does not hold the response. */
+/** The minimum time between two polls that return no job. It limits the polling if the cloud responds immediately. */
 const minPollMs = 1_000
 
-/** `JobAgent` polls the cloud for jobs and runs several concurrently. */
+/** `JobAgent` polls the cloud for jobs and runs several jobs concurrently. */
 export class JobAgent {
   readonly #options: Options
   readonly #leased = new Map<string, LeasedJob>()
@@ -35,7 +35,9 @@ export class JobAgent {
     this.#asking = this.#poll()
   }
 
-  /** Releases all jobs, which the cloud then offers again. Pending requests to the cloud are ended by `CloudConnection.close`. */
+  /**
+   * Releases all jobs, so that the cloud offers them again. `CloudConnection.close` ends pending requests to the cloud.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const leased of this.#leased.values()) leased.stop('stopping')
@@ -98,7 +100,7 @@ export class JobAgent {
       await end(leased, ending)
       log.info({ ...about, state: ending.state, message: ending.message }, 'job ended')
     } catch (error) {
-      // The lease expires, and the cloud offers the job again.
+      // The error is only logged, because the lease expires and the cloud then offers the job again.
       log.error({ ...about, error }, 'the end of a job could not be reported')
     }
   }

@@ -4,23 +4,26 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 
-/** The outcome of a job, as reported to the cloud. */
+/** `JobOutcome` is the outcome of a job, as reported to the cloud. */
 export type JobOutcome = {
   state: 'FINISHED' | 'FAILED' | 'CANCELED'
   message?: string
   result?: Record<string, unknown>
 }
 
-/** Why the work on a job stops early. */
+/** `StopReason` is the reason why the work on a job stops early. */
 export type StopReason = 'canceled' | 'abandoned' | 'stopping'
 
 /** The renewal interval. It is short enough that one lost renewal does not end the lease. */
 const renewEveryMs = 10_000
 
-/** The first renewals follow each other faster, so that a short scan reports its progress too. The interval doubles. */
+/**
+ * The first renewal interval. It is short, so that a short scan also reports its progress. The interval doubles after
+ * each renewal.
+ */
 const firstRenewalMs = 1_000
 
-/** The time within which the cloud offers a job with a lost lease to this gateway again. */
+/** The time in which the cloud offers a job again to this gateway after its lease was lost. */
 const adoptWithinMs = 60_000
 
 const longestMessage = 1_024
@@ -51,7 +54,7 @@ export class LeasedJob {
     return this.#lease
   }
 
-  /** Aborts with a `StopReason` when the work on the job must stop. */
+  /** Returns a signal that aborts with a `StopReason` when the work on the job must stop. */
   get signal(): AbortSignal {
     return this.#stopping.signal
   }
@@ -64,7 +67,9 @@ export class LeasedJob {
     this.#stopping.abort(reason)
   }
 
-  /** Sets the message, and the percentage where it is known, that the next renewal reports. 100 is for finished jobs. */
+  /**
+   * Sets the message and the percentage, if known, that the next renewal reports. Only a finished job has 100 percent.
+   */
   note(message: string, progress?: number): void {
     this.#note.message = message.slice(0, longestMessage)
     if (progress !== undefined) this.#note.progress = Math.min(progress, 99)
@@ -99,7 +104,7 @@ export class LeasedJob {
     }
   }
 
-  /** The cloud holds the response until the next renewal is due, or until the job is canceled. */
+  /** Renews the lease once. The cloud delays the response until the next renewal is due or the job is canceled. */
   async #renew(): Promise<void> {
     const lease = this.#lease
     const waitSeconds = Math.min(Math.floor(this.#intervalMs / 1_000), gatekeeperLimits.renewalWaitSeconds)

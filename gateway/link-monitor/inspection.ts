@@ -7,7 +7,7 @@ import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
 import { isLinkStatus, isServiceError, LinkClient, linkErrorText, offers } from '../link-client.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 
-/** The result of an inspection: what a link reports about itself. */
+/** `Inspection` contains what a link reports about itself. */
 export type Inspection = Pick<LinkReport, 'filters' | 'options' | 'credentialSchemas' | 'interfaces' | 'state'> &
   Partial<Pick<LinkReport, 'product' | 'problem'>>
 
@@ -24,7 +24,10 @@ const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, descri
 
 const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate } = linkServices
 
-/** Reads product, filters, options and credential schemas of a link. A link without a working address is unreachable. */
+/**
+ * Reads product, filters, options and credential schemas of a link. A link that does not respond at its address is
+ * unreachable.
+ */
 export async function inspect(registration: Registration, signal: AbortSignal): Promise<Inspection> {
   using link = new LinkClient(registration)
   let version: VersionInfo | undefined
@@ -70,7 +73,10 @@ function unreachable(registration: Registration, error: unknown): { state: 'unre
   return { state: 'unreachable', problem: problem.slice(0, 1_000) }
 }
 
-/** The result of an optional call. Links without filters return an error; UNIMPLEMENTED means that the interface is missing. */
+/**
+ * Returns the result of an optional call. Links without filters return an error. UNIMPLEMENTED means that the link does
+ * not have the interface.
+ */
 async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
   try {
     return { answer: await asked, isOffered: true }
@@ -80,8 +86,9 @@ async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answ
 }
 
 /**
- * Services that the link has although its registration does not name them: the first registration of many links comes
- * before they have added all interfaces. The probes name no device, so they change nothing on one.
+ * Returns the services that the link has although its registration does not name them. Many links register for the
+ * first time before they have added all interfaces. The probe requests name no device, so they change nothing on a
+ * device.
  */
 async function unnamedServices(
   link: LinkClient,
@@ -100,7 +107,10 @@ async function unnamedServices(
   return found
 }
 
-/** True when the link implements the method, so that the status is not UNIMPLEMENTED. */
+/**
+ * Returns true when the link implements the method: the call succeeds, or the link returns a status other than
+ * UNIMPLEMENTED.
+ */
 async function isKnown(call: Promise<unknown>): Promise<boolean> {
   try {
     await call
@@ -110,7 +120,7 @@ async function isKnown(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The registered interfaces, and those of the services that answered. */
+/** Returns the registered interfaces, and the interfaces of the services that responded. */
 function interfacesWith(registration: Registration, services: readonly LinkService[]): string[] {
   const missing = services
     .filter((service) => !offers(registration, service))

@@ -16,21 +16,27 @@ import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import type { Log } from '../log.ts'
 import type { Registration } from '../registry/registration.ts'
 
-/** An alarm or a driver event of a link, as the gateway's status shows it. */
+/** `LinkEvent` is an alarm or a driver event of a link, as the gateway's status shows it. */
 export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; text: string }
 
-/** Events that the gateway's status shows. */
+/** The number of events that the gateway's status shows. */
 const statusEvents = 200
 
-/** The latest events of one link, numbered, so that the cloud publishes each of them once. */
+/**
+ * `EventStream` contains the latest events of one link. The events are numbered, so that the cloud publishes each event
+ * once.
+ */
 type EventStream = { id: string; sequence: number; events: ReportedLinkEvent[] }
 
-/** A stream that was open for so long resets the back-off when it ends. */
+/** The minimum time that a stream must be open to reset the back-off. */
 const lastingMs = 60_000
 
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
 
-/** Subscribes to alarms and driver events of links that offer them, logs them, and keeps the latest for the report to the cloud. */
+/**
+ * `LinkEvents` subscribes to the alarms and driver events of links, logs them, and stores the latest events for the
+ * report to the cloud.
+ */
 export class LinkEvents {
   readonly recent: LinkEvent[] = []
   readonly #streams = new Map<string, EventStream>()
@@ -45,7 +51,7 @@ export class LinkEvents {
     this.#onNews = onNews
   }
 
-  /** The latest events of a link, as fields of its report. */
+  /** Returns the latest events of a link, as fields of its report. */
   reportFields(appInstanceId: string): Pick<LinkReport, 'events' | 'eventStream'> {
     const stream = this.#streams.get(appInstanceId)
     return stream === undefined ? {} : { events: stream.events, eventStream: stream.id }
@@ -75,7 +81,7 @@ export class LinkEvents {
     this.#followed.delete(appInstanceId)
   }
 
-  /** Opens a stream again when it ends, unless the link does not implement the method. */
+  /** Opens a stream again when it ends. Stops when the link does not implement the method. */
   async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
     const backOff = new BackOff({ firstMs: 1_000 })
     while (!signal.aborted) {
@@ -103,7 +109,7 @@ export class LinkEvents {
     const stream = link.stream(linkServices.driverEvents.method.subscribeEvents, {}, { signal })
     for await (const { notifications } of stream) {
       for (const { typeUrl, value } of notifications) {
-        // The last part of the type URL identifies the message, for all vendor prefixes.
+        // The last part of the type URL identifies the message. The vendor prefix before it can differ.
         const name = typeUrl.split('.').at(-1) ?? ''
         this.#note(registration, 'driver', name === 'DriverStateNotification' ? textOfState(value) : name)
       }

@@ -14,13 +14,13 @@ type Options = {
   registry: Registry
   cloud: CloudConnection
   log: Log
-  /** How often links are checked and reported to the cloud, even without a change. */
+  /** The interval in which links are checked and reported to the cloud, even without a change. */
   everyMs?: number
 }
 
 type MonitoredLink = {
   registration: Registration
-  /** The latest inspection. Until the first one, the inspection of the previous registration. */
+  /** The latest inspection. Before the first inspection, it is the inspection of the previous registration. */
   inspection: Inspection
   isGone: boolean
   isInspecting: boolean
@@ -29,23 +29,30 @@ type MonitoredLink = {
 }
 
 /**
- * A link that registered is inspected again, with growing pauses, until two inspections agree: many links register before
- * they serve all their interfaces.
+ * The pauses between repeated inspections of a link that registered. Inspections repeat until two of them are equal,
+ * because many links register before they serve all their interfaces.
  */
 const reinspection = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
 
 /** The number of concurrent inspections. */
 const concurrentInspections = 16
 
-/** How long changes are collected for one report. The time grows with the number of links, because the report does too. */
+/**
+ * The time in which changes are collected for one report. It grows with the number of links, because the size of the
+ * report does too.
+ */
 const gatherMs = { least: 200, perLink: 2 } as const
 
-/** Events are collected for longer, because some links send many. */
+/**
+ * The time in which events are collected for one report. It is longer than for other changes, because some links send
+ * many events.
+ */
 const eventsGatherMs = 2_000
 
 /**
- * Registrations that only refresh the former one are gathered for longer, because each report names all links. The cloud
- * creates relations of the link again that a user deleted.
+ * The time in which registrations without a change are collected for one report. It is longer than for changes, because
+ * each report contains all links. Such a report is needed because the cloud then restores relations of the link that a
+ * user deleted.
  */
 const refreshGatherMs = { least: 2_000, perLink: 100 } as const
 
@@ -91,7 +98,7 @@ export class LinkMonitor {
     await this.#running
   }
 
-  /** The current reports of all links. */
+  /** Returns the current reports of all links. */
   reports(): LinkReport[] {
     return [...this.#links.values()].map(({ registration, inspection, isGone }) => {
       const validity = this.#options.registry.validityOf(registration.appInstanceId)
@@ -109,7 +116,7 @@ export class LinkMonitor {
     return known === undefined ? undefined : reportOf(known.registration, known.inspection)
   }
 
-  /** Waits for the first inspection of a link since the start of the gateway, for a limited time. */
+  /** Waits, for a limited time, until a link has been inspected once since the start of the gateway. */
   async inspected(
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
@@ -121,12 +128,15 @@ export class LinkMonitor {
     over.abort()
   }
 
-  /** The latest alarms and driver events of links, oldest first. */
+  /** Returns the latest alarms and driver events of links, oldest first. */
   get recentEvents() {
     return this.#events.recent
   }
 
-  /** Inspects a link that is new, changed or was unreachable. A refresh of a working link needs no inspection. */
+  /**
+   * Inspects a link that is new, changed or was unreachable. A repeated registration of a working link needs no
+   * inspection.
+   */
   #onRegistered(registration: Registration): void {
     const before = this.#links.get(registration.appInstanceId)
     if (before !== undefined && !before.isGone && sameRegistration(before.registration, registration)) {
@@ -187,7 +197,7 @@ export class LinkMonitor {
     known.inspection = inspection
     known.hasAnswered = true
     known.firstInspection.resolve()
-    // A link with an equal inspection may have another address.
+    // After a new registration, an equal inspection is reported too, because the link may have another address.
     if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
     const link = registration.appInstanceId
     if (inspection.state === 'running' && before.state !== 'running') log.info({ link }, 'link is reachable')
@@ -229,7 +239,9 @@ export class LinkMonitor {
     this.#setInspection(known, { ...inspection, ...seen })
   }
 
-  /** Reports the complete list after a change and periodically, so that a lost report is corrected. */
+  /**
+   * Reports the complete list of links after a change and periodically, so that the next report corrects a lost report.
+   */
   async #reportToCloud(): Promise<void> {
     const { cloud, everyMs, log } = this.#options
     const { signal } = this.#stopping
@@ -264,7 +276,7 @@ export class LinkMonitor {
     })
   }
 
-  /** Removes links that were reported as gone. Later reports do not contain them. */
+  /** Removes links that were reported as gone, so that later reports do not contain them. */
   #dropGone(told: readonly LinkReport[]): void {
     for (const { appInstanceId, state } of told) {
       if (state !== 'gone' || this.#links.get(appInstanceId)?.isGone !== true) continue

@@ -2,10 +2,10 @@ import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts
 import { endpointOf, type Registration } from '../registry/registration.ts'
 import type { Inspection } from './inspection.ts'
 
-/** The size limit of a report: the limit of a request without its envelope. */
+/** The size limit of a report. It is the limit of a request, reduced by the size of the envelope. */
 export const reportBytes = gatekeeperLimits.linkReportBytes - 64 * 1024
 
-/** The report of one link. */
+/** Returns the report of one link. */
 export function reportOf(registration: Registration, inspection: Inspection): LinkReport {
   const [deviceClass] = registration.driverSchemaUris
   return {
@@ -21,7 +21,10 @@ export function reportOf(registration: Registration, inspection: Inspection): Li
 const withoutEvents = ({ events: _, eventStream: __, ...link }: LinkReport): LinkReport => link
 const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
 
-/** Steps that make the report of a link smaller. A link is never left out, because the cloud would treat it as gone. */
+/**
+ * The steps that make the report of a link smaller. A link is never left out, because the cloud would treat a missing
+ * link as gone.
+ */
 const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   withoutEvents,
   withoutSchemas,
@@ -51,12 +54,12 @@ export function fittingReport(links: readonly LinkReport[], bytes: number = repo
 
 type ReportPart = { link: LinkReport; size: number; level: number }
 
-/** The size includes the comma after the report. */
+/** Returns a report with its size. The size includes the comma after the report. */
 function partOf(link: LinkReport, level: number): ReportPart {
   return { link, size: Buffer.byteLength(JSON.stringify(link)) + 1, level }
 }
 
-/** The index of the largest report that can be reduced further; -1 when there is none. */
+/** Returns the index of the largest report that can be reduced further, or -1 when there is none. */
 function placeOfLargest(parts: readonly ReportPart[]): number {
   let largest = -1
   for (const [place, { size, level }] of parts.entries()) {

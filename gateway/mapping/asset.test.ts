@@ -26,7 +26,7 @@ const container = (uri: string, ...value: Init[]): Init => ({
 })
 const mapped = (...identifiers: Init[]) => assetOfDevice(readingsOf(create(DiscoveredDeviceSchema, { identifiers })))
 
-/** The readings of a device, decoded from its bytes. */
+/** Returns the readings of a device, decoded from its bytes. */
 function readingsOf(device: DiscoveredDevice): Reading[] {
   const bytes = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { devices: [device] }))
   return readDiscovered(Buffer.from(bytes)).devices[0]?.readings ?? []

@@ -6,7 +6,10 @@ import { normaliseDocument } from './normalise.ts'
 import type { Reading } from './reading.ts'
 import { type Fault, fitMembers, hasMember } from './schema-fit.ts'
 
-/** The result of mapping a discovered entry: an asset, a relation between two devices, or only faults without an identifier. */
+/**
+ * `MappingResult` is the result of mapping a discovered entry: an asset, a relation between two devices, or only faults
+ * when the entry has no identifier.
+ */
 export type MappingResult = {
   asset?: Document
   /** The id of the device in relations of the same scan. */
@@ -15,7 +18,7 @@ export type MappingResult = {
   faults: Fault[]
 }
 
-/** The asset that a device of the current interface describes. */
+/** Returns the asset that a device of the current interface describes. */
 export function assetOfDevice(readings: readonly Reading[]): MappingResult {
   const { document, className } = decodeDevice(readings)
   if (className === relationClass) return relationOf(document)
@@ -24,7 +27,10 @@ export function assetOfDevice(readings: readonly Reading[]): MappingResult {
   return id === undefined ? mapped : { ...mapped, id }
 }
 
-/** The class of an entry that is a relationship between two devices. Some links send it in the list of devices. */
+/**
+ * The class of an entry that describes a relationship between two devices. Some links send such entries in the list of
+ * devices.
+ */
 const relationClass = 'DeviceRelationship'
 
 function relationOf({ asset_relationship: given }: Document): MappingResult {
@@ -37,7 +43,7 @@ function relationOf({ asset_relationship: given }: Document): MappingResult {
   return { relation: texts as NonNullable<MappingResult['relation']>, faults: [] }
 }
 
-/** The asset that a document of either generation describes. */
+/** Returns the asset that a document of the current or the legacy schema describes. */
 export function assetOfDocument(document: Document, className?: string): MappingResult {
   const modern = toCurrentSchema(document, className)
   normaliseDocument(modern)
@@ -79,10 +85,16 @@ function annotationsFrom(others: Document, faults: Fault[]): Document[] {
   })
 }
 
-/** The minimum length of a serial number that identifies a device when an id link contains it. */
+/**
+ * The minimum length of a serial number that is searched in an id link. An id link with the serial number identifies
+ * one device.
+ */
 const minSerialCharacters = 4
 
-/** Identifiers that are derived from other fields: id link, product and serial number, MAC addresses of ports. */
+/**
+ * Returns the identifiers that are derived from other fields: id link, product and serial number, MAC addresses of
+ * ports.
+ */
 function derivedIdentifiers(asset: Document): Document[] {
   const { serial_number: serial, manufacturer_product: product } = documentOf(asset.product_instance_information)
   const { product_link: link, product_id: article, manufacturer } = documentOf(product)

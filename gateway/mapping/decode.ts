@@ -3,15 +3,15 @@ import { below, type Step } from './path.ts'
 import type { Reading, Scalar } from './reading.ts'
 
 /**
- * Builds a document from a flat list of values with their paths. Lists have two forms: one container for each element, or
- * one container whose children have an index.
+ * This file builds a document from a flat list of values with their paths. Lists have two forms: one container per
+ * element, or one container whose children have an index.
  */
 
 type Node = Branch | List | Scalar
 type Branch = { kind: 'branch'; members: Map<string, Node> }
 type List = { kind: 'list'; elements: Map<number, Branch | Scalar>; next: number; isIndexed: boolean }
 
-/** Fields that are lists even with one element. */
+/** The fields that are lists even with one element. */
 const lists = new Set([
   'asset_identifiers',
   'asset_links',
@@ -32,7 +32,7 @@ const lists = new Set([
 
 export type Decoded = {
   document: Document
-  /** The class of the first value that names one. */
+  /** The class of the first value that has a class. */
   className?: string
 }
 
@@ -93,7 +93,7 @@ function isNode(node: Node | undefined): node is Branch | List {
   return typeof node === 'object'
 }
 
-/** The branch that contains the last step of a path. */
+/** Returns the branch that contains the last step of a path. */
 function reach(branch: Branch, steps: readonly Step[]): Branch {
   let at = branch
   for (let depth = 0; depth < steps.length - 1; depth++) {
@@ -139,7 +139,10 @@ function plainBranch({ members }: Branch): Document {
   return document
 }
 
-/** Converts a node to a plain value. Gaps between indices are removed. A single container of a field that is not a list is an object. */
+/**
+ * Converts a node to a plain value. Gaps between indices are removed. If the field is not a list, a single container
+ * becomes an object.
+ */
 function plain(name: string, node: Node): unknown {
   if (!isNode(node)) return node
   if (node.kind === 'branch') return plainBranch(node)

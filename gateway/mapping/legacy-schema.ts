@@ -1,9 +1,14 @@
 import { assetTypeOf } from '@millwright/api/asset-schema.ts'
 import { compact, type Document, documentOf, documentsOf, isDocument, textOf } from './document.ts'
 
-/** Converts documents of the legacy schema to the current schema. Fields with current names stay as they are. */
+/**
+ * This file converts documents of the legacy schema to the current schema. Fields with current names are not changed.
+ */
 
-/** Fields that are not imported: states and management fields, which the platform sets, and addresses of the document. */
+/**
+ * The fields that are not imported: states and management fields, which the platform sets, and addresses of the
+ * document.
+ */
 const notTaken = new Set([
   '@context',
   '@type',
@@ -58,7 +63,7 @@ export function toCurrentSchema(document: Document, className?: string): Documen
 
 const software = new Set(['SoftwareAsset', 'RunningSoftware', 'AssetLink', 'Dcd'])
 
-/** The asset type: from the document, otherwise from the name of its schema. An unknown type becomes a device. */
+/** Returns the asset type from the document, or from the name of its schema. An unknown type becomes a device. */
 function typeOf(document: Document, className: string | undefined): string {
   const own = textOf(document.functional_object_type) ?? textOf(document['@type'])
   const named = own ?? className ?? 'Asset'
@@ -71,7 +76,7 @@ const identifierNames: Readonly<Record<string, string>> = {
   GatewayIdentifier: 'CertificateIdentifier',
 }
 
-/** Legacy identifier types that the current schema stores as custom identifiers. */
+/** The legacy identifier types that the current schema stores as custom identifiers. */
 const customNames: Readonly<Record<string, string>> = {
   Ipv4Identifier: 'ipv4_address',
   Ipv6Identifier: 'ipv6_address',
@@ -102,7 +107,9 @@ function identifierOf(identifier: Document): Document[] {
   return [{ ...identifier, asset_identifier_type: identifierNames[type] ?? type }]
 }
 
-/** The type of an identifier by its fields. Legacy links omit the type if the fields determine it. */
+/**
+ * Returns the type of an identifier, determined by its fields. Legacy links omit the type if the fields determine it.
+ */
 function typeByFields(identifier: Document): string {
   if ('mac_address' in identifier) return 'MacIdentifier'
   if ('id_link' in identifier) return 'IdLinkIdentifier'
@@ -158,7 +165,10 @@ function relatedOf({ connection_point: former, ...own }: Document): Document {
   return compact({ ...own, connection_point_id: own.connection_point_id ?? former })
 }
 
-/** Converts a software component. In the legacy schema, a component is the software itself, or running software with an artifact. */
+/**
+ * Converts a software component. In the legacy schema, a component is either the software itself or running software
+ * with an artifact.
+ */
 function componentOf(component: Document): Document {
   const { software_component_type: type, artifact, running_sw_id: formerId, running_software_id: id } = component
   if (type !== undefined) {

@@ -1,6 +1,6 @@
 import { type Document, isDocument } from './document.ts'
 
-/** Normalises values that links write in different ways. */
+/** This file normalises values that links write in different ways. */
 
 const operationNames = [
   'FirmwareUpdate',
@@ -14,20 +14,20 @@ const operationNames = [
   'Restore',
 ] as const
 
-/** Normalises the name of an operation, such as `firmware_update`. An unknown name stays as it is. */
+/** Normalises the name of an operation, such as `firmware_update`. An unknown name is not changed. */
 export function operationName(name: string): string {
   const plain = name.replaceAll(/[_\s-]/g, '').toLowerCase()
   return operationNames.find((known) => known.toLowerCase() === plain) ?? name
 }
 
-/** Normalises a MAC address: twelve digits without separators, or in groups of four, become pairs. */
+/** Normalises a MAC address to pairs of digits. The input can also have no separators or groups of four digits. */
 export function macAddress(text: string): string {
   const digits = text.trim().replaceAll(/[.:\s-]/g, '')
   if (!/^[0-9a-f]{12}$/i.test(digits) || /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text)) return text
   return (digits.match(/../g) ?? []).join(':')
 }
 
-/** Expands an IPv6 address to eight groups, as the schema requires. Other text stays as it is. */
+/** Expands an IPv6 address to eight groups, as the schema requires. Other text is not changed. */
 export function ipv6Address(text: string): string {
   const address = text.trim().replace(/%.*$/, '')
   if (!/^[0-9a-f:]+$/i.test(address) || !address.includes('::')) return address
@@ -39,7 +39,7 @@ export function ipv6Address(text: string): string {
   return [...head, ...Array<string>(gap).fill('0'), ...tail].join(':')
 }
 
-/** `https://host?1P=…` without a path is `https://host/?1P=…`: the same link in the form of the schema. */
+/** Adds the missing path to an id link: `https://host?1P=…` becomes `https://host/?1P=…`, as the schema requires. */
 export function idLink(text: string): string {
   return text.trim().replace(/^(https?:\/\/[^/?#\s]+)(?=\?|$)/i, '$1/')
 }

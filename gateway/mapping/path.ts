@@ -1,12 +1,12 @@
 import type { SemanticClassifier } from '@millwright/api/proto/generated/identifiers_pb.js'
 
-/** Determines the path of a value in an asset from its classifiers. */
+/** This file determines the path of a value in an asset from the value's classifiers. */
 
 export type Step = { name: string; index?: number }
 
 export type Place = {
   readonly path: readonly Step[]
-  /** The class at the end of the schema address. */
+  /** The class that the schema address ends with. */
   readonly className?: string
 }
 
@@ -16,7 +16,7 @@ const maxDepth = 16
 const serial = ['product_instance_information', 'serial_number']
 const product = (name: string) => ['product_instance_information', 'manufacturer_product', name]
 
-/** The paths of dictionary entries (IRDI), for any version after the second #. */
+/** The paths of dictionary entries (IRDI). The version after the second `#` is ignored. */
 const irdis: Readonly<Record<string, readonly string[]>> = {
   '0173-1#02-AAM556': serial,
   '0112/2///61987#ABA951': serial,
@@ -33,7 +33,10 @@ const irdis: Readonly<Record<string, readonly string[]>> = {
 
 const knownHosts = /^https?:\/\/(schema\.)?industrial-assets\.io\//i
 
-/** Prefers an address of a known schema, then any address, then a dictionary entry. Undefined without a usable classifier. */
+/**
+ * Returns the place for a list of classifiers. An address of a known schema has priority, then any address, then a
+ * dictionary entry. Returns undefined if no classifier is usable.
+ */
 export function placeOf(classifiers: readonly SemanticClassifier[]): Place | undefined {
   const addresses = classifiers.filter(({ type, value }) => type.toUpperCase() === 'URI' && value.includes('#'))
   const address = addresses.find(({ value }) => knownHosts.test(value)) ?? addresses[0]
@@ -68,7 +71,7 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Parses `name[3]`. With several brackets the last one is the index. */
+/** Parses a step such as `name[3]`. If there are several brackets, the last one is the index. */
 function stepOf(part: string): Step {
   const [, name, index] = /^(.*?)(?:\[\d*\])*\[(\d{1,9})\]$/.exec(part) ?? []
   return name === undefined || name === '' ? { name: part } : { name, index: Number(index) }
@@ -76,7 +79,9 @@ function stepOf(part: string): Step {
 
 const belows = new WeakMap<readonly Step[], WeakMap<readonly Step[], readonly Step[]>>()
 
-/** The rest of a path below a parent. A path that is not below the parent is relative to it. */
+/**
+ * Returns the rest of a path below a parent. A path that is not below the parent is treated as relative to the parent.
+ */
 export function below(path: readonly Step[], parent: readonly Step[]): readonly Step[] {
   if (parent.length === 0) return path
   const ofParent = belows.get(parent) ?? new WeakMap<readonly Step[], readonly Step[]>()

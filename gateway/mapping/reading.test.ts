@@ -14,7 +14,7 @@ type Init = MessageInitShape<typeof DeviceIdentifierSchema>
 const encoded = (response: MessageInitShape<typeof DiscoverResponseSchema>) =>
   Buffer.from(toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, response)))
 
-/** The same content, decoded with the generated messages. */
+/** Returns the same content, decoded with the generated messages. */
 function readingOf({ classifiers, value }: DeviceIdentifier): Reading {
   return { place: placeOf(classifiers), content: contentOf(value) }
 }

@@ -11,16 +11,16 @@ import { LruMap } from 'toad-cache'
 import { type Place, placeOf } from './path.ts'
 
 /**
- * Decodes devices directly from the bytes of a `DiscoverResponse`. Generated messages would take more time than all other
- * work for a device: most of their text is schema addresses, which are the same for every device.
+ * This file decodes devices directly from the bytes of a `DiscoverResponse`. The generated messages would take more
+ * time than all other work for a device. Most of their text is schema addresses, which are the same for every device.
  */
 
 export type Scalar = string | number | boolean
 
-/** A value with its path, or a container with its children. */
+/** `Reading` is a value with its path, or a container with its children. */
 export type Reading = { place: Place | undefined; content: Scalar | Reading[] | undefined }
 
-/** The values of one device, and the connection of its link. */
+/** `DeviceReadings` contains the values of one device, and its connection through the link. */
 export type DeviceReadings = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
 
 /** The maximum nesting depth of a device. */
@@ -61,7 +61,7 @@ export function readDiscovered(bytes: Buffer): Discovered {
   return { devices, errors, ...(progress === 0 ? {} : { progress }) }
 }
 
-/** The values of a `GetIdentifiersResponse`: they have the field number that they have in a discovered device. */
+/** Returns the values of a `GetIdentifiersResponse`. They have the same field number as in a discovered device. */
 export function readIdentifiers(bytes: Buffer): Reading[] {
   return readDevice({ reader: new BinaryReader(bytes), bytes }, bytes.length).readings
 }
@@ -139,7 +139,7 @@ function readIdentifier(source: Source, end: number, depth: number): Reading {
   return { place: placeOfBytes(classifiers), content }
 }
 
-/** Reads text without null characters; undefined when it is empty. */
+/** Reads text without null characters. Returns undefined when the text is empty. */
 function readText({ reader, bytes }: Source, end: number): string | undefined {
   const whole = bytes.toString('utf8', reader.pos, end)
   reader.pos = end
@@ -158,12 +158,15 @@ function skip(reader: BinaryReader, at: number): void {
   reader.skip((at & 7) as WireType, at >>> 3)
 }
 
-/** The size of the cache of classifiers, because the devices of one scan have the same classifiers. */
+/** The limits of the classifier cache. The cache exists because the devices of one scan have the same classifiers. */
 const remembered = { places: 5_000, characters: 1_000 } as const
-/** `null` for classifiers without a place. */
+/** The cached places by classifier. The value is `null` for classifiers without a place. */
 const known = new LruMap<Place | null>(remembered.places)
 
-/** The path for encoded classifiers. Concatenated classifiers are an encoded identifier without other fields. */
+/**
+ * Returns the place for encoded classifiers. Concatenated classifiers are a valid encoded identifier without other
+ * fields.
+ */
 function placeOfBytes(classifiers: string): Place | undefined {
   const before = known.get(classifiers)
   if (before !== undefined) return before ?? undefined

@@ -2,10 +2,11 @@ import { assetSchema } from '@millwright/api/asset-schema.ts'
 import { type Document, documentOf, isDocument } from './document.ts'
 
 /**
- * Fits a document to the asset schema. Values are converted to the type of the schema. A value that does not fit is left out
- * and reported with its JSON pointer, so that one invalid field does not reject the whole device.
+ * This file fits a document to the asset schema. Values are converted to the type that the schema requires. A value
+ * that does not fit is left out and reported with its JSON pointer, so that one invalid field does not reject the whole
+ * device.
  *
- * The schema is compiled to functions once, one for each kind of value.
+ * The schema is compiled once to functions, one function for each kind of value.
  */
 
 export type Fault = { pointer: string; detail: string }
@@ -28,25 +29,25 @@ type Schema = {
   maxItems?: number
 }
 
-/** The current path, and the faults so far. */
+/** `Position` contains the current path, and the faults so far. */
 type Position = { path: (string | number)[]; faults: Fault[] }
 
-/** Converts a value to the type of the schema. Returns undefined when the value does not fit or is empty. */
+/** `Fit` converts a value to the type of the schema. It returns undefined when the value does not fit or is empty. */
 type Fit = (value: unknown, at: Position) => unknown
 
 type Class = {
   members: ReadonlyMap<string, Fit>
   required: readonly string[]
-  /** The member that selects the class where several are allowed, and the allowed classes. */
+  /** The member that selects one of several allowed classes, and the names of these classes. */
   discriminator: { name: string; classes: readonly string[] } | undefined
 }
 
-/** The members of a document that fit a class. The caller checks required members. */
+/** Returns the members of a document that fit a class. The caller checks required members. */
 export function fitMembers(document: Document, className: string, faults: Fault[]): Document {
   return membersOf(document, classNamed(className), { path: [], faults })
 }
 
-/** True when a class has a member with this name. */
+/** Returns true when a class has a member with this name. */
 export function hasMember(className: string, name: string): boolean {
   return classNamed(className).members.has(name)
 }
@@ -69,7 +70,10 @@ function classNamed(name: string): Class {
   return made
 }
 
-/** Compiles a schema. A referenced class is looked up when a value is fitted, because classes have circular references. */
+/**
+ * Compiles a schema. A referenced class is looked up only when a value is fitted, because classes have circular
+ * references.
+ */
 function fitterOf(schema: Schema): Fit {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace('#/$defs/', '')
@@ -113,7 +117,7 @@ function fitObject(value: unknown, definition: Class, at: Position): Document | 
   })
 }
 
-/** The class of an object, by its discriminator if several classes are allowed. */
+/** Returns the class of an object. If several classes are allowed, the discriminator selects the class. */
 function classOf(document: Document, definition: Class, at: Position): Class | undefined {
   const { discriminator } = definition
   if (discriminator === undefined) return definition
@@ -190,7 +194,7 @@ function textFitter(schema: Schema): (text: string, at: Position) => string | un
   const { const: only, enum: names, description, maxLength = Number.POSITIVE_INFINITY } = schema
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
   return (text, at) => {
-    // Empty text is a value only if the schema allows it.
+    // Empty text counts as a value only if the schema allows it.
     if (text === '') return schema.minLength === 0 ? text : undefined
     if (only !== undefined && text !== only) return refuse(at, `must be ${only}`)
     if (names?.includes(text) === false) return refuse(at, `must be one of ${names.join(', ')}`)
@@ -202,7 +206,7 @@ function textFitter(schema: Schema): (text: string, at: Position) => string | un
   }
 }
 
-/** True when a text has more code points than the limit, as JSON Schema counts characters. */
+/** Returns true when a text has more characters than the limit. JSON Schema counts code points as characters. */
 function isLonger(text: string, characters: number): boolean {
   return text.length > characters && [...text].length > characters
 }

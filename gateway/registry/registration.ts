@@ -3,11 +3,13 @@ import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, parseInterfaceName } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfo, ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
 
-/** The registration of a link. */
+/** `Registration` is the registration of a link. */
 export type Registration = {
   appInstanceId: string
   host: string
-  /** Host name or IP address, returned to clients as it was registered. */
+  /**
+   * Whether the link registered a host name or an IP address. Clients of the registry get the address in the same form.
+   */
   addressedBy: 'name' | 'number'
   port: number
   appTypes: string[]
@@ -81,7 +83,10 @@ const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
   'cdm-device-class-driver': [suffixOf(firstDiscovery)],
 }
 
-/** The interfaces of a link that registers none, by its application types. Some links write interface names as types. */
+/**
+ * Returns the interfaces of a link that registered none, derived from its application types. Some links write interface
+ * names as application types.
+ */
 export function interfacesOf(appTypes: readonly string[], vendor: string): string[] {
   const named = appTypes.flatMap((type) => {
     const suffixes = Object.hasOwn(suffixesByAppType, type) ? suffixesByAppType[type] : undefined
@@ -91,7 +96,7 @@ export function interfacesOf(appTypes: readonly string[], vendor: string): strin
   return [...new Set(named)]
 }
 
-/** The registration as a message for clients of the registry. */
+/** Returns the registration as a message for clients of the registry. */
 export function infoOf(registration: Registration): Omit<ServiceInfo, '$typeName' | '$unknown'> {
   const { appInstanceId, host, addressedBy, port, appTypes, interfaces, driverSchemaUris } = registration
   return {
@@ -106,7 +111,9 @@ export function infoOf(registration: Registration): Omit<ServiceInfo, '$typeName
 
 type Filter = Pick<ServiceInfoFilter, 'appInstanceIds' | 'appTypes' | 'driverSchemaUris' | 'interfaces'>
 
-/** True when a registration matches all properties of the filter. The values of one property are alternatives. */
+/**
+ * Returns true when a registration matches all properties of the filter. The values of one property are alternatives.
+ */
 export function matches(registration: Registration, filter: Filter | undefined): boolean {
   if (filter === undefined) return true
   const fits = (wanted: readonly string[], has: readonly string[]) =>
@@ -119,7 +126,7 @@ export function matches(registration: Registration, filter: Filter | undefined):
   )
 }
 
-/** The address of the link for gRPC. Some links register an IPv6 address as IPv4 address. */
+/** Returns the address of the link for gRPC. Some links register an IPv6 address in the field for IPv4. */
 export function endpointOf({ host, port }: Pick<Registration, 'host' | 'port'>): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -28,7 +28,7 @@ export class RegistryServer {
   }
 
   static async start({ registry, host, port, vendors }: Options): Promise<RegistryServer> {
-    // Otherwise a second gateway could listen on the same port and get half of the registrations.
+    // Without this option, a second gateway could listen on the same port and get half of the registrations.
     const server = new Server({ 'grpc.so_reuseport': 0 })
     for (const vendor of vendors) {
       const service = wireService(linkServices.registry, interfaceName(linkServices.registry, vendor))
@@ -75,7 +75,7 @@ function handlersFor(registry: Registry, vendor: string) {
     if (request.info === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'info is missing' })
     const { appInstanceId } = request.info
     if (registry.unregister(appInstanceId)) return answer(null, {})
-    // The interface defines this status. Clients treat all errors alike.
+    // The definition of the interface requires this status. Clients treat all errors alike.
     answer({ code: status.NOT_FOUND, details: `${appInstanceId} is not registered` })
   }
 

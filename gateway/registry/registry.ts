@@ -14,10 +14,10 @@ type Options = { file: string; log: Log; now?: () => number }
 
 const lifeMs = registrationLimits.lifeSeconds * 1000
 
-/** How long changes and refreshes are collected before the file is written. */
+/** The time in which changes and refreshes are collected before the file is written. */
 const writeAfterMs = { change: 100, refresh: 60_000 } as const
 
-/** `Registry` holds the registered links, also across restarts. A registration that is not refreshed expires. */
+/** `Registry` stores the registered links, even across restarts. A registration that is not refreshed expires. */
 export class Registry {
   readonly #options: Required<Options>
   readonly #entries = new Map<string, Entry>()
@@ -32,7 +32,7 @@ export class Registry {
   static async open(options: Options): Promise<Registry> {
     const registry = new Registry(options)
     for (const entry of entriesFrom(await readIfExists(options.file))) {
-      // After a clock was set back, a registration must not live longer.
+      // If the clock was set back, the registration must not become valid for longer.
       const registeredAtMs = Math.min(entry.registeredAtMs, registry.#options.now())
       registry.#entries.set(entry.registration.appInstanceId, { ...entry, registeredAtMs })
     }
@@ -81,7 +81,7 @@ export class Registry {
     return entry === undefined || this.#isExpired(entry) ? undefined : entry.registration
   }
 
-  /** The time of the latest registration of a link and the rest of its lifetime, as the cloud gets them. */
+  /** Returns the time of a link's latest registration and the rest of its lifetime, for the report to the cloud. */
   validityOf(appInstanceId: string): LinkReport['registration'] {
     const entry = this.#entries.get(appInstanceId)
     if (entry === undefined) return undefined
@@ -133,7 +133,7 @@ export class Registry {
   }
 }
 
-/** The stored entries. An unreadable file counts as empty, because links register again within a minute. */
+/** Returns the stored entries. An unreadable file counts as empty, because links register again within a minute. */
 function entriesFrom(text: string | undefined): Entry[] {
   try {
     const entries: unknown = JSON.parse(text ?? '[]')

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 
-/** The format of an entry in a file: length, checksum, text. */
+/** The size of an entry's header. An entry in a file consists of length, checksum and text. */
 
 const headerBytes = 8
 
-/** The largest entry. A larger length in a file means that the file is damaged. */
+/** The maximum size of an entry. A larger length in a file means that the file is damaged. */
 export const largestEntryBytes = 16 * 1024 * 1024
 
 export function recordOf(entry: string): Buffer {
@@ -19,7 +19,10 @@ export function recordOf(entry: string): Buffer {
 
 export type Read = (position: number, length: number) => Promise<Buffer>
 
-/** The entry at a position, and the position of the next one. Undefined at the end, and at an incomplete entry after a crash. */
+/**
+ * Returns the entry at a position, and the position of the next entry. Returns undefined at the end of the file, and
+ * for an entry that is incomplete after a crash.
+ */
 export async function entryAt(read: Read, position: number): Promise<{ entry: string; next: number } | undefined> {
   const header = await read(position, headerBytes)
   if (header.length < headerBytes) return undefined

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { syncFolder } from '../durable-file.ts'
 import { entryAt } from './record.ts'
 
-/** Names that sort like their numbers. */
+/** Returns the name of a segment file. The names have the same sort order as their numbers. */
 export function segmentName(number: number): string {
   return `${String(number).padStart(12, '0')}.spool`
 }
@@ -51,7 +51,7 @@ export class Segment {
     return this.#size
   }
 
-  /** Resolves when the record is on disk. A failed write leaves no incomplete entry. */
+  /** Appends a record. Resolves when the record is on disk. A failed write leaves no incomplete entry. */
   async append(record: Buffer): Promise<void> {
     try {
       await this.#writeWhole(record)
@@ -63,7 +63,10 @@ export class Segment {
     this.#size += record.length
   }
 
-  /** Writes the whole record. An almost full disk accepts a part without an error, and rejects the rest. */
+  /**
+   * Writes the whole record. An almost full disk accepts a part of the record without an error, and then rejects the
+   * rest.
+   */
   async #writeWhole(record: Buffer): Promise<void> {
     for (let done = 0; done < record.length; ) {
       const { bytesWritten } = await this.#file.write(record, done, record.length - done, this.#size + done)

@@ -8,10 +8,10 @@ import { Segment, segmentNumber } from './segment.ts'
 
 type Options = { folder: string; limitBytes: number; log?: Log }
 
-/** The size of a file after which a new one is started. Delivered entries are deleted with their whole file. */
+/** The size at which a new file is started. Files are deleted when all their entries are delivered. */
 const segmentBytes = 8 * 1024 * 1024
 
-/** The largest file that is reused when the spool is empty. A larger one is deleted with the next entry. */
+/** The maximum size of a file that is reused when the spool is empty. A larger file is deleted with the next entry. */
 const reusedWhenEmptyBytes = 256 * 1024
 
 type Waiter = { until: () => boolean; resolve: () => void }
@@ -22,7 +22,7 @@ type Waiter = { until: () => boolean; resolve: () => void }
  */
 export class Spool {
   readonly #options: Options
-  /** Oldest first. New entries are appended to the last one. */
+  /** The segments, oldest first. New entries are appended to the last segment. */
   readonly #segments: Segment[]
   #cursor: { segment: number; offset: number }
   #appended = 0
@@ -54,24 +54,24 @@ export class Spool {
     return spool
   }
 
-  /** The size of the entries that are not delivered. */
+  /** Returns the size of the entries that are not delivered. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }
 
-  /** The number of entries that are not delivered. */
+  /** Returns the number of entries that are not delivered. */
   get waiting(): number {
     return this.#appended - this.#delivered
   }
 
-  /** True while an entry waits for free disk space. */
+  /** Returns true while an entry waits for free disk space. */
   get isDiskFull(): boolean {
     return this.#isDiskFull
   }
 
   /**
-   * Resolves when the entry is on disk. Waits while the spool or the disk is full, which slows down the producer. The signal
-   * ends the wait with an error.
+   * Appends an entry. Resolves when the entry is on disk. Waits while the spool or the disk is full, which slows down
+   * the producer. Aborting the signal ends the wait with an error.
    */
   append(entry: string, signal?: AbortSignal): Promise<void> {
     const record = recordOf(entry)
@@ -92,8 +92,8 @@ export class Spool {
   }
 
   /**
-   * Delivers the entries in order until the signal. When `deliver` throws, the entry is retried with back-off and the number
-   * of the attempt; later entries wait.
+   * Delivers the entries in order until the signal is aborted. When `deliver` throws, the same entry is retried with
+   * back-off, and later entries wait. `deliver` receives the number of the attempt.
    */
   async deliver(deliver: (entry: string, attempt: number) => Promise<void>, signal: AbortSignal): Promise<void> {
     let attempt = 1
@@ -103,7 +103,7 @@ export class Spool {
       if (signal.aborted || this.#closing.signal.aborted) return
       const found = await this.#next()
       if (found === undefined) {
-        // Another program changed the files: unreadable entries are skipped.
+        // Another program changed the files, so the unreadable entries are skipped.
         this.#delivered = this.#appended
         this.#waitingBytes = 0
         continue
@@ -132,7 +132,7 @@ export class Spool {
     return this.#waitingBytes === 0 || this.#waitingBytes + bytes <= this.#options.limitBytes
   }
 
-  /** Retries while the disk is full. Delivered entries and other deleted files free space. */
+  /** Writes a record and retries while the disk is full. Delivered entries and other deleted files free space. */
   async #writeWhenPossible(record: Buffer, signal?: AbortSignal): Promise<void> {
     const backOff = new BackOff({ longestMs: 15_000 })
     const ending = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
@@ -169,7 +169,7 @@ export class Spool {
     return last
   }
 
-  /** The entry at the cursor. Moves to the next file at the end of a file. */
+  /** Returns the entry at the cursor. At the end of a file, the cursor moves to the next file. */
   async #next(): Promise<{ entry: string; next: number } | undefined> {
     for (;;) {
       const [segment, after] = this.#segments
@@ -192,8 +192,8 @@ export class Spool {
   }
 
   /**
-   * Writes the cursor. A failure is only logged: the last entries are then delivered a second time, but the delivery continues
-   * and frees space.
+   * Writes the cursor. A failure is only logged, so that the delivery continues and frees space. After a restart, the
+   * last entries are then delivered a second time.
    */
   async #writeCursor(): Promise<void> {
     const file = join(this.#options.folder, 'delivered.json')
@@ -205,7 +205,7 @@ export class Spool {
     }
   }
 
-  /** After a start: deletes delivered files, and counts the entries that wait. */
+  /** Deletes delivered files after a start, and counts the entries that wait. */
   async #recover(): Promise<void> {
     while (this.#segments.length > 1 && (this.#segments[0]?.number ?? 0) < this.#cursor.segment) {
       await this.#segments.shift()?.remove()
@@ -250,7 +250,7 @@ function cursorFrom(written: string | undefined): { segment: number; offset: num
     const { segment, offset } = JSON.parse(written ?? '{}')
     if (Number.isSafeInteger(segment) && Number.isSafeInteger(offset) && offset >= 0) return { segment, offset }
   } catch {
-    // With a damaged cursor all remaining entries are delivered, some of them a second time.
+    // If the cursor is damaged, all remaining entries are delivered. Some of them are delivered a second time.
   }
   return { segment: 0, offset: 0 }
 }

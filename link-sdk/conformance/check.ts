@@ -7,13 +7,13 @@ import { callStream, callUnary } from '../call.ts'
 
 export type Outcome = 'pass' | 'fail' | 'skip'
 
-/** The result of a check: its sentence, the outcome, and a hint for a failed check. */
+/** `CheckResult` is the result of a check: its sentence, the outcome, and a hint for a failed check. */
 export type CheckResult = { sentence: string; outcome: Outcome; detail?: string; hint?: string }
 
 export type SuiteSettings = {
-  /** `host:port` of the link. */
+  /** The address of the link as `host:port`. */
   endpoint: string
-  /** The vendor prefix of the link; determined automatically if it is not set. */
+  /** The vendor prefix of the link. If it is not set, it is determined automatically. */
   vendor?: string
   /** The request of the discovery. It should find some devices, but not too many. */
   request?: MessageInitShape<typeof DiscoverRequestSchema>
@@ -21,11 +21,11 @@ export type SuiteSettings = {
   credentials?: string
   /** The time limit of one call. */
   withinMs?: number
-  /** `host:port` of a registry where the link should be registered. */
+  /** The address of a registry as `host:port`. The link should be registered there. */
   registry?: string
 }
 
-/** Thrown by a failed check. */
+/** `CheckFailure` is thrown by a failed check. */
 export class CheckFailure extends Error {
   readonly hint: string | undefined
 
@@ -35,10 +35,10 @@ export class CheckFailure extends Error {
   }
 }
 
-/** Thrown by a check that does not apply to the link. */
+/** `NotApplicable` is thrown by a check that does not apply to the link. */
 export class NotApplicable extends Error {}
 
-/** The link under test, and the results that later checks use. */
+/** `Subject` is the link under test, with the results that later checks use. */
 export class Subject implements Disposable {
   readonly settings: SuiteSettings
   readonly withinMs: number
@@ -63,7 +63,7 @@ export class Subject implements Disposable {
     return callStream(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
   }
 
-  /** Sends all requests of a stream and ends it. The caller reads the responses. */
+  /** Sends all requests of a stream and then ends the stream. The caller reads the responses. */
   converse(
     method:
       | typeof linkServices.artefactUpdate.method.prepareUpdate
@@ -78,7 +78,7 @@ export class Subject implements Disposable {
     return stream
   }
 
-  /** The status of a call. */
+  /** Returns the status of a call. */
   async statusOf<Method extends DescMethod>(
     method: Method,
     request: MessageInitShape<Method['input']>,
@@ -117,7 +117,7 @@ export function expect(holds: boolean, detail: string, hint?: string): asserts h
 
 export type Check = { sentence: string; hint: string; run: (subject: Subject) => Promise<unknown> }
 
-/** Runs a check. Any error is the outcome of this check, so that the suite continues. */
+/** Runs a check. An error becomes the outcome of this check, so that the suite continues. */
 export async function runCheck({ sentence, hint, run }: Check, subject: Subject): Promise<CheckResult> {
   try {
     await run(subject)

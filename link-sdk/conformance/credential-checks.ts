@@ -8,10 +8,10 @@ import { type Check, codeOf, expect, NotApplicable, type Subject } from './check
 import { type Findings, runDiscovery } from './discover-checks.ts'
 
 const { getConfigSchema } = linkServices.driverInfo.method
-/** A credential that no device has, and that no link may repeat. */
+/** A credential value that no device accepts. No link may repeat this value in its responses. */
 const inventedValue = 'made-up-by-the-conformance-suite'
 
-/** Checks with the first protected device of the discovery. */
+/** Returns the checks that use the first protected device of the discovery. */
 export function credentialChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
@@ -107,7 +107,7 @@ async function ask(subject: Subject, connection: ConnectionParameterSet, credent
   return runDiscovery(subject, { filters, options, target: [target] })
 }
 
-/** Invented values for all text fields of a schema. */
+/** Returns invented values for all text fields of a schema. */
 function inventedFor(schema: string): Record<string, string> {
   const { properties } = JSON.parse(schema) as { properties?: Record<string, { type?: unknown }> }
   const texts = Object.entries(properties ?? {}).filter(([, { type }]) => type === 'string')

@@ -15,10 +15,10 @@ type Request = MessageInitShape<typeof DiscoverRequestSchema>
 export type Findings = { devices: DiscoveredDevice[]; errors: DiscoverError[]; emptyMessages: number }
 
 const { discoverDevices } = linkServices.discover.method
-/** The number of devices that the checks read. A plant may have a million. */
+/** The maximum number of devices that the checks read, because a plant may have a million devices. */
 const enough = 1_000
 
-/** Checks of one discovery, which runs once for all of them. */
+/** Returns the checks of a discovery. The discovery runs once for all of them. */
 export function discoverChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
@@ -66,7 +66,7 @@ export function discoverChecks(found: (subject: Subject) => Promise<Findings>): 
   ]
 }
 
-/** Checks of other calls: unknown parameters, cancellation, concurrency. */
+/** The checks of other calls: unknown parameters, cancellation, concurrency. */
 const callChecks: readonly Check[] = [
   {
     sentence: 'It rejects an unknown filter',
@@ -131,7 +131,7 @@ async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
   )
 }
 
-/** Requires that the link handles an unknown parameter. It may ignore it, but rejecting it is better. */
+/** Requires that the link handles an unknown parameter. The link may ignore the parameter, but should reject it. */
 async function mayRefuse(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
   if (code === status.OK) throw new NotApplicable('The link ignores it, which is allowed. INVALID_ARGUMENT is better.')

@@ -1,10 +1,10 @@
 import type { DiscoveredDevice } from '@millwright/api/proto/generated/discover_pb.js'
 import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
 
-/** One value of a device, with its path in the asset. */
+/** `FoundValue` is one value of a device, with its path in the asset. */
 export type FoundValue = { path: string; classifier: string; value: DeviceIdentifier['value'] }
 
-/** All values of a device, containers included, in order. */
+/** Returns all values of a device in order, including containers. */
 export function valuesOf({ identifiers }: DiscoveredDevice): FoundValue[] {
   return identifiers.flatMap(valuesIn)
 }
@@ -28,7 +28,7 @@ function decoded(fragment: string): string {
   }
 }
 
-/** What the inventory would know a device by: the fields of each of its identifiers. */
+/** Returns the asset identifiers by which the inventory would recognise a device, each with its fields. */
 export function assetIdentifiersOf(device: DiscoveredDevice): Record<string, string>[] {
   const fieldName = (path: string) => path.slice(path.lastIndexOf('/') + 1)
   return device.identifiers

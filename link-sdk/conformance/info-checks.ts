@@ -7,7 +7,7 @@ import { type Check, codeOf, expect, NotApplicable, nameOf, type Subject } from 
 
 const { driverInfo, discover } = linkServices
 
-/** Checks of the information that the link reports about itself. */
+/** The checks of the information that the link reports about itself. */
 export const infoChecks: readonly Check[] = [
   {
     sentence: 'It reports vendor, product and version',
@@ -68,7 +68,10 @@ export async function optionsOf(subject: Subject): Promise<SupportedOption[]> {
   return (await noneIsFine(subject.ask(discover.method.getFilterOptions, {})))?.filterOptions ?? []
 }
 
-/** Links with an older SDK return UNKNOWN, "no supported filters", for an empty list. */
+/**
+ * Returns undefined when the link reports that it has none. Links with an older SDK return UNKNOWN, "no supported
+ * filters", instead of an empty list.
+ */
 async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
     if (codeOf(error) === status.UNKNOWN && /no supported/i.test(String(error))) return undefined

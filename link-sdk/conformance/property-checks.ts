@@ -9,7 +9,7 @@ import { assetIdentifiersOf } from './found.ts'
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
 const strangeKey = 'no_device_has_this_one'
 
-/** Checks that read the first device of the discovery. */
+/** Returns the checks that read the first device of the discovery. */
 export function propertyChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   const deviceFor = async (subject: Subject) => {
     if ((await subject.statusOf(getSupportedProperties, {})) === status.UNIMPLEMENTED) {

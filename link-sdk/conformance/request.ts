@@ -3,7 +3,10 @@ import { fromJsonString } from '@bufbuild/protobuf'
 import { type DiscoverRequest, DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { UsageError } from '../settings.ts'
 
-/** Reads credentials as JSON from a file (`@file`). Arguments are rejected, because other users of the machine can see them. */
+/**
+ * Reads credentials as JSON from a file (`@file`). Credentials in arguments are rejected, because other users of the
+ * machine can see arguments.
+ */
 export async function readCredentials(given: string): Promise<string> {
   if (!given.startsWith('@'))
     throw new UsageError(

@@ -7,7 +7,7 @@ const { prepareUpdate, activateUpdate } = linkServices.artefactUpdate.method
 type Method = typeof prepareUpdate | typeof activateUpdate
 type Chunk = Parameters<Subject['converse']>[1][number]
 
-/** Checks of updates that do not change a device. */
+/** The checks of updates that do not change a device. */
 export const updateChecks: readonly Check[] = [
   {
     sentence: 'It rejects an update without metadata of the device',

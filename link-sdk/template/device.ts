@@ -1,7 +1,7 @@
 import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Target } from '@millwright/link-sdk/define-link.ts'
 
-/** Implements the protocol of the devices. It does not depend on assets. */
+/** This file implements the protocol of the devices. It does not depend on assets. */
 
 export type Device = {
   address: string
@@ -13,7 +13,10 @@ export type Device = {
   firmware: string
 }
 
-/** A device at an address. `read` of a protected device throws UNAUTHENTICATED without correct credentials. */
+/**
+ * `Contact` is a device at an address. For a protected device, `read` throws UNAUTHENTICATED without correct
+ * credentials.
+ */
 export type Contact = Pick<Device, 'address' | 'mac'> & { read: (credential: Credential | undefined) => Device }
 
 /** Finds the devices. Replace this function: it returns the two devices of `simulator.ts`. */
@@ -24,7 +27,10 @@ export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: Ab
   }
 }
 
-/** Finds a device by the address from `discover`, or by its identifiers in the inventory. */
+/**
+ * Returns true when the target refers to this device, by the address from `discover` or by its identifiers in the
+ * inventory.
+ */
 export function isMeant({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
   return address.ip_address === own || identifiers.some(({ mac_address }) => mac_address === mac)
 }

@@ -6,7 +6,10 @@ import { findDevices, isMeant } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
-/** Yields each device as soon as it is found. With targets, only these are read, with their credentials. */
+/**
+ * Yields each device as soon as it is found. If the call has targets, only these devices are read, with their
+ * credentials.
+ */
 export async function* discover({ targets, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
     const asked = targets.filter((target) => isMeant(contact, target))

@@ -2,7 +2,7 @@ import type { Credential } from '@millwright/link-sdk/credential.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Contact, Device } from './device.ts'
 
-/** Simulated devices for tests and demos. The second one is protected. */
+/** Yields simulated devices for tests and demos. The second device is protected. */
 export async function* simulatedDevices(): AsyncGenerator<Contact> {
   const shared = { vendor: 'Example', article: 'EX-100', firmware: '1.0.0' }
   yield open({ ...shared, address: '10.0.0.11', mac: '02:00:5E:00:00:11', name: 'Oven 1', serial: 'EX000011' })

@@ -8,7 +8,7 @@ type ServiceClient = InstanceType<ReturnType<typeof makeClientConstructor>>
 
 const sources = join(import.meta.dirname, '../../api/proto')
 
-/** The protocol with the prefix of another vendor, loaded from .proto files with another library. */
+/** Returns the protocol with the prefix of another vendor. Another library loads it from the .proto files. */
 export function foreignProtocol(vendor: string): GrpcObject {
   const folder = mkdtempSync(join(tmpdir(), 'millwright-protocol-'))
   try {
@@ -24,7 +24,7 @@ export function foreignProtocol(vendor: string): GrpcObject {
   }
 }
 
-/** A client of one service, such as `industrialassethub.discover.v1.DeviceDiscoverApi`. */
+/** Returns a client of one service, such as `industrialassethub.discover.v1.DeviceDiscoverApi`. */
 export function foreignClient(vendor: string, service: string, endpoint: string): ServiceClient {
   let found: unknown = foreignProtocol(vendor)
   for (const part of [vendor, ...service.split('.')]) found = (found as Record<string, unknown>)[part]

@@ -1,4 +1,4 @@
-/** The products, sites and areas of simulated plants. The vendors do not exist. */
+/** This file contains the products, sites and areas of simulated plants. The vendors do not exist. */
 
 export type Product = {
   vendor: string
@@ -6,7 +6,7 @@ export type Product = {
   name: string
   family: string
   hardware: readonly [string, ...string[]]
-  /** Oldest first. */
+  /** The firmware versions, oldest first. */
   firmware: readonly [string, ...string[]]
 }
 
@@ -229,7 +229,7 @@ export const catalogue = {
 
 export type Kind = keyof typeof catalogue
 
-/** The prefix of the name of an asset, before its number. */
+/** The prefixes of asset names, before the number. */
 export const tags = {
   gateway: 'GW',
   switch: 'SW',

@@ -2,7 +2,7 @@ import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 
-/** A simulated device with the data of its nameplate and firmware. */
+/** `Device` is a simulated device with the data of its nameplate and firmware. */
 export type Device = {
   name: string
   description: string
@@ -14,13 +14,13 @@ export type Device = {
   hardware: string
   firmware: string
   productLink: string
-  /** Undefined for a module, which has no separate network interface. */
+  /** The network interface. It is undefined for a module, which has no separate network interface. */
   network?: { mac: string; ip: string; mask: string; router?: string; port: string }
   /** The address of the device that contains this module. */
   parent?: { mac: string; slot: number }
   location?: { hall: string; station: number }
   mode?: 'run' | 'stop' | 'update'
-  /** True when reading requires credentials. */
+  /** Whether reading the device requires credentials, and whether its administration requires them. */
   needs: { read: boolean; admin: boolean }
   /** True when the device does not respond. */
   isSilent?: boolean

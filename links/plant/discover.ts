@@ -18,7 +18,10 @@ import {
   reachedThrough,
 } from './simulator.ts'
 
-/** Yields all devices in the order of addresses. It keeps no state between devices, so memory does not grow with the plant. */
+/**
+ * Yields all devices in the order of their addresses. No state is stored between devices, so memory does not grow with
+ * the size of the plant.
+ */
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const wait = paced(wholeNumber(call.options, 'rate', { most: 1_000_000 }), call.signal)
   const ranges = rangesOf(call.filters)
@@ -47,7 +50,7 @@ function* scanPlant({ options, targets, progress }: DiscoverCall, ranges: readon
 
 type ScanTarget = { index: number; credentials: readonly Credential[] }
 
-/** The devices of the targets. Without a target that names a device: all devices with all credentials. */
+/** Returns the devices of the targets. If no target names a device, all devices are returned with all credentials. */
 function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarget> {
   const ever = devicesEver(plant)
   if (targets.some(namesDevice)) {
@@ -61,7 +64,10 @@ function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarg
   for (let index = 0; index < ever; index += 1) yield { index, credentials }
 }
 
-/** A target that has only credentials means all devices with these credentials. */
+/**
+ * Returns true when the target names a device. A target that has only credentials means all devices with these
+ * credentials.
+ */
 function namesDevice({ address, identifiers }: Target): boolean {
   return Object.keys(address).length > 0 || identifiers.length > 0
 }
@@ -90,7 +96,10 @@ function* scanReference({ options, targets }: DiscoverCall, ranges: readonly Ran
   }
 }
 
-/** Finds a reference device by its address, otherwise by its identifiers. */
+/**
+ * Returns true when the target refers to the reference device, by its address or, without an address, by its
+ * identifiers.
+ */
 export function isReferenceTarget({ address, identifiers }: Target, device: ReferenceDevice): boolean {
   if (address.ipAddress !== undefined) {
     return address.ipAddress === device.network.ip && (address.alNic ?? device.nic) === device.nic
@@ -111,7 +120,10 @@ function answerOf(device: Device, { address, credentials }: Omit<ScannedDevice, 
   }
 }
 
-/** Limits the number of devices per second. Without a limit, it only checks for cancellation. */
+/**
+ * Returns a function that limits the number of devices per second. Without a limit, the function only checks for
+ * cancellation.
+ */
 function paced(perSecond: number, signal: AbortSignal): () => Promise<void> {
   const startedAt = performance.now()
   let devices = 0

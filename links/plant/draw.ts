@@ -1,6 +1,6 @@
 /**
- * A pseudo-random number below 2^32 from seed, index and purpose only, so that a plant of any size needs no memory. Draws of one
- * index for different purposes (salts) are independent.
+ * Returns a pseudo-random number below 2^32. It depends only on seed, index and purpose, so that a plant of any size
+ * needs no memory. The numbers of one index for different purposes (salts) are independent.
  */
 export function draw(seed: number, index: number, salt: number): number {
   let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca77) ^ Math.imul(salt, 0xc2b2ae3d)

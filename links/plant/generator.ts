@@ -3,25 +3,31 @@ import type { AssetDocument, Entity } from '@millwright/api/inventory/inventory.
 import { areas, catalogue, type Kind, type Product, sites, tags } from './catalogue.ts'
 import { draw, pick } from './draw.ts'
 
-/** The same parameters always create the same plant. A larger plant starts with the assets of a smaller one. */
+/**
+ * `PlantSize` contains the parameters of a plant. The same parameters always create the same plant. A larger plant
+ * starts with the assets of a smaller plant.
+ */
 export type PlantSize = {
   assets: number
   seed: number
-  /** The number of relations per asset, 5 at most. */
+  /** The number of relations per asset, at most 5. */
   relations: number
 }
 
-/** A relation of an asset, as its subject. Other assets are named by their place in the plant and an identifier. */
+/**
+ * `PlantRelation` is a relation whose subject is the asset. The other asset is given by its index in the plant and an
+ * identifier.
+ */
 export type PlantRelation = { predicate: string } & (
   | { place: number; identifier: AssetDocument }
   | { node: Entity & { type: 'node' } }
 )
 
 export type PlantAsset = {
-  /** The index in the plant, from 0. */
+  /** The index of the asset in the plant, from 0. */
   place: number
   accessGroup: string
-  /** The document without its access group and relations. */
+  /** The asset document without its access group and relations. */
   asset: AssetDocument
   relations: PlantRelation[]
   managementState: 'regarded' | 'ignored' | 'unknown'
@@ -49,7 +55,7 @@ const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as con
 
 type GeneratedAsset = { place: number; identifier: AssetDocument }
 
-/** The location of a cell in the plant, and the assets that its assets are related to. */
+/** `Place` is the location of a cell in the plant, with the assets that the cell's assets are related to. */
 type Place = {
   seed: number
   code: string
@@ -60,7 +66,7 @@ type Place = {
   lineSwitch: GeneratedAsset | undefined
 }
 
-/** Yields the assets cell by cell, so that memory does not grow with the plant. */
+/** Yields the assets cell by cell, so that memory does not grow with the size of the plant. */
 export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<PlantAsset> {
   let place = 0
   let line: { number: number; gateway: GeneratedAsset | undefined; lineSwitch: GeneratedAsset | undefined } | undefined
@@ -111,7 +117,7 @@ function assetOf(where: Place, member: Member): PlantAsset {
   const drawn = (purpose: keyof typeof salts) => draw(where.seed, place, salts[purpose])
   const chance = (purpose: keyof typeof salts) => drawn(purpose) / 2 ** 32
   const product = pick<Product>(catalogue[kind], drawn('product'))
-  // Newer versions are more frequent.
+  // The square root makes newer versions more frequent.
   const version = pick(product.firmware, Math.floor(Math.sqrt(chance('firmware')) * product.firmware.length))
   const name = `${where.code}-${tags[kind]}${padded(one, 2)}`
   const described = { product, version, name, serial: serialOf(where.seed, place) }
@@ -224,7 +230,7 @@ function firmwareOf({ product, version }: AssetDescription): AssetDocument {
   }
 }
 
-/** The relations of an asset, most informative first: parent, location, group. */
+/** Returns the relations of an asset. The most informative relations come first: parent, location, group. */
 function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Member): PlantRelation[] {
   const to = (predicate: string, other: GeneratedAsset | undefined): PlantRelation[] =>
     other === undefined ? [] : [{ predicate, ...other }]
@@ -249,7 +255,7 @@ function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Memb
   ]
 }
 
-/** A unique number for each place that is not sequential. */
+/** Returns a unique number for each place. The numbers are not sequential. */
 function scrambled(place: number): number {
   return Math.imul(place + 1, 0x9e37_79b1) >>> 0
 }
@@ -258,7 +264,7 @@ function serialOf(seed: number, place: number): string {
   return `${padded(seed % 1000, 3)}${scrambled(place).toString(36).toUpperCase().padStart(7, '0')}`
 }
 
-/** A MAC address from the locally administered range, which no vendor uses. */
+/** Returns a MAC address from the locally administered range, which no vendor uses. */
 function macOf(seed: number, place: number): string {
   const digits = `02${(seed & 255).toString(16).padStart(2, '0')}${scrambled(place).toString(16).padStart(8, '0')}`
   return (digits.match(/../g) ?? []).join(':')

@@ -7,7 +7,7 @@ export function rangesOf(filters: readonly Filter[]): Range[] {
   return filters.filter(({ key }) => key === 'ip_range').map(({ value }) => rangeOf(String(value)))
 }
 
-/** `10.0.0.1-10.0.3.255`, `10.0.0.0/16`, or one address. */
+/** Parses a range such as `10.0.0.1-10.0.3.255` or `10.0.0.0/16`, or one address. */
 export function rangeOf(text: string): Range {
   const range = text.includes('/') ? networkOf(text) : spanOf(text)
   if (range !== undefined) return range

@@ -24,7 +24,7 @@ export function wholeNumber(options: Options, key: string, { least = 0, most }: 
 
 const lastSeen = new Map<number, Plant>()
 
-/** A device that is read later has the state of the last scan of its plant. */
+/** Stores the plant of the last scan. A device that is read later has the state of this plant. */
 export function rememberPlant(plant: Plant): void {
   lastSeen.set(plant.seed, plant)
 }

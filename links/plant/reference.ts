@@ -1,6 +1,6 @@
 import type { Device } from './device.ts'
 
-/** The six devices of the reference link of the protocol, for comparison. */
+/** This file contains the six devices of the protocol's reference link, for comparison. */
 
 export type ReferenceDevice = Device &
   Required<Pick<Device, 'network'>> & { nic: 'eth0' | 'eth1'; subDevices: readonly Device[] }

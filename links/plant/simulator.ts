@@ -2,7 +2,7 @@ import { areas, catalogue, type Kind, type Product, tags } from './catalogue.ts'
 import type { Device } from './device.ts'
 import { draw, pick } from './draw.ts'
 
-/** A simulated plant at a point in time. */
+/** `Plant` is a simulated plant at a point in time. */
 export type Plant = {
   size: number
   seed: number
@@ -14,12 +14,12 @@ export type Plant = {
 
 export const plantLimits = { size: 1_000_000, seed: 0xffff, tick: 1_000_000 } as const
 
-/** Eight devices form a cell: a controller, its two modules, and five other devices. */
+/** The number of devices in a cell: a controller, its two modules, and five other devices. */
 const perStation = 8
 const modulesPerStation = 2
 const stationsPerHall = 40
 
-/** The purposes (salts) of draws, so that the values of one device are independent. */
+/** The purposes (salts) of pseudo-random numbers. They make the values of one device independent. */
 const salts = {
   kind: 9,
   product: 1,
@@ -36,18 +36,18 @@ function isDrawn(plant: Plant, index: number, { salt, percent }: { salt: number;
   return draw(plant.seed, index, salt) % 10_000 < percent * 100
 }
 
-/** The number of devices that have ever existed. Each tick adds some. */
+/** Returns the number of devices that have ever existed. Each tick adds some devices. */
 export function devicesEver({ size, tick, changesPercent }: Plant): number {
   return Math.min(size + Math.floor((size * changesPercent * tick) / 300), plantLimits.size)
 }
 
-/** True when a device is missing at this tick. At the first tick all devices exist. */
+/** Returns true when a device is missing at this tick. At the first tick, all devices exist. */
 export function isGone(plant: Plant, index: number): boolean {
   const { tick, changesPercent } = plant
   return tick > 0 && isDrawn(plant, index, { salt: salts.gone + 16 * tick, percent: changesPercent / 3 })
 }
 
-/** The IP address of a device as a number, in the order of the devices. */
+/** Returns the IP address of a device as a number. Addresses have the same order as the devices. */
 export function addressNumber(index: number): number {
   const network = Math.floor(index / 254)
   return 0x0a00_0000 + network * 256 + (index % 254) + 1
@@ -57,7 +57,7 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.')
 }
 
-/** The device whose address is used: a module is reached through its controller. */
+/** Returns the index of the device whose address is used. A module is reached through its controller. */
 export function reachedThrough(index: number): number {
   return isModule(index) ? stationOf(index) * perStation : index
 }
@@ -114,12 +114,18 @@ function kindAt({ seed }: Plant, index: number): Kind {
   return isModule(index) ? 'module' : pick(fieldKinds, draw(seed, index, salts.kind))
 }
 
-/** Modules are read through their controller, so the controller is protected. */
+/**
+ * Returns true when reading a device requires credentials. A module is read through its controller, so the protection
+ * of the controller counts.
+ */
 function isProtected(plant: Plant, index: number): boolean {
   return isDrawn(plant, reachedThrough(index), { salt: salts.protection, percent: plant.protectedPercent })
 }
 
-/** The firmware version at this tick. Each device is updated one version at a time until it has the newest. */
+/**
+ * Returns the firmware version at this tick. Each device is updated one version at a time until it has the newest
+ * version.
+ */
 function firmwareAt(plant: Plant, { index, product }: { index: number; product: Product }): string {
   const first = draw(plant.seed, index, salts.firmware) % product.firmware.length
   if (plant.changesPercent === 0) return product.firmware[first] ?? product.firmware[0]
@@ -129,7 +135,10 @@ function firmwareAt(plant: Plant, { index, product }: { index: number; product: 
   return product.firmware[Math.min(first + updates, product.firmware.length - 1)] ?? product.firmware[0]
 }
 
-/** A locally administered MAC address that contains seed and index, so that the device can be found by its address. */
+/**
+ * Returns a locally administered MAC address that contains seed and index, so that the device can be found by its
+ * address.
+ */
 function macOf({ seed }: Plant, index: number): string {
   return `02${hex(seed, 4)}${hex(index, 6)}`.replace(/..(?!$)/g, '$&:')
 }
@@ -138,7 +147,7 @@ function serialOf({ seed }: Plant, index: number): string {
   return `MW${hex(seed, 4)}${hex(index, 6)}`
 }
 
-/** Seed and index of the device with this MAC address or serial number. */
+/** Returns seed and index of the device with this MAC address or serial number. */
 export function deviceOf(text: string): { seed: number; index: number } | undefined {
   const match = /^(?:02|MW)([0-9A-F]{4})([0-9A-F]{6})$/i.exec(text.replaceAll(/[:-]/g, ''))
   if (match === null) return undefined

@@ -58,7 +58,10 @@ function findingsIn(passage: Passage, active: readonly Rule[]): Omit<Finding, 'f
   ]
 }
 
-/** Sentences above the limit. A full stop, a colon, a semicolon, a middle dot, a table cell or an empty line ends a sentence. */
+/**
+ * Returns the sentences above the limit. A full stop, a colon, a semicolon, a middle dot, a table cell or an empty line
+ * ends a sentence.
+ */
 function longSentences(text: string): { index: number; words: number }[] {
   return [...text.matchAll(/(?:[^.!?:;|·\n]|[.!?:;](?!\s|$)|\n(?!\s*(?:\n|[-*@] )))+/g)]
     .map((match) => ({

@@ -1,7 +1,7 @@
 /**
- * Extracts from a source file the text that a person reads: prose of Markdown pages, comments, strings with more than
- * one word, titles of tests, and the names of declared types. The scanner recognises strings, templates, regular
- * expressions and comments. It does not parse the language; a string that does not end on its line is not a string.
+ * This file extracts the text that a person reads from a source file: prose of Markdown pages, comments, strings with
+ * more than one word, titles of tests, and names of declared types. The scanner recognises strings, templates, regular
+ * expressions and comments. It does not parse the language. A string that does not end on its line is not a string.
  */
 
 export type PassageKind = 'prose' | 'comment' | 'text' | 'title' | 'type name'
@@ -10,13 +10,16 @@ export type Passage = {
   kind: PassageKind
   /** The line where the passage starts, counted from 1. */
   line: number
-  /** Code in backticks is replaced by `code`; line breaks are preserved, so that a finding has a line. */
+  /**
+   * The text. Code in backticks is replaced by `code`. Line breaks are preserved, so that each finding has a line
+   * number.
+   */
   text: string
 }
 
 type Token = { kind: 'comment' | 'string'; start: number; text: string }
 
-/** Returns the passages of a file, or none if its type is not checked. */
+/** Returns the passages of a file, or an empty list if files of this type are not checked. */
 export function passagesOf(file: string, content: string): Passage[] {
   if (file.endsWith('.md')) return markdownPassages(content)
   if (!/\.(?:tsx?|mjs|proto|css)$/.test(file)) return []
@@ -39,7 +42,7 @@ function passageOf(token: Token, file: string, content: string): Omit<Passage, '
   if (!/\S\s+\S/.test(token.text)) return undefined
   const isTitle = /\b(?:test|describe|it)\(\s*$/.test(content.slice(Math.max(0, token.start - 40), token.start))
   if (isTitle) return { kind: 'title', text: hideCode(token.text) }
-  // Strings of tests are data; only what the product prints is checked.
+  // Strings of tests are data and are not checked. Only text that the product prints is checked.
   return file.endsWith('.test.ts') ? undefined : { kind: 'text', text: hideCode(token.text) }
 }
 
@@ -48,8 +51,8 @@ function hideCode(text: string): string {
 }
 
 /**
- * Prose of a page: each list item, table row and paragraph is one passage. Fenced code and generated sections are left
- * out; the text of a generated section is checked in its source.
+ * Returns the prose of a page: each list item, table row and paragraph is one passage. Fenced code and generated
+ * sections are left out. The text of a generated section is checked in its source.
  */
 function markdownPassages(content: string): Passage[] {
   const passages: Passage[] = []
@@ -78,7 +81,7 @@ function markdownPassages(content: string): Passage[] {
   return passages.map((passage) => ({ ...passage, text: hideCode(passage.text.replace(/\]\([^)]*\)/g, ']')) }))
 }
 
-/** Consecutive `//` lines are one comment, so that a phrase across two lines is found. */
+/** Joins consecutive `//` lines into one comment, so that a phrase across two lines is found. */
 function joinLineComments(tokens: readonly Token[], content: string): Token[] {
   const joined: Token[] = []
   for (const token of tokens) {
@@ -96,7 +99,7 @@ function joinLineComments(tokens: readonly Token[], content: string): Token[] {
   return joined
 }
 
-/** All comments and strings in order of appearance. */
+/** Returns all comments and strings in the order of the file. */
 export function scan(content: string): Token[] {
   const tokens: Token[] = []
   let position = 0
@@ -136,7 +139,10 @@ function match(content: string, start: number, pattern: RegExp, kind: ScannedTok
   return { kind, text: kind === 'string' ? found.slice(1, -1) : found, end: start + found.length }
 }
 
-/** A template. Each expression is replaced by `value`, with its line breaks, and scanned for nested strings. */
+/**
+ * Returns the template at a position. Each expression is replaced by `value`, with its line breaks, and scanned for
+ * nested strings.
+ */
 function templateAt(content: string, start: number): ScannedToken | undefined {
   let text = ''
   const nested: Token[] = []
@@ -155,7 +161,7 @@ function templateAt(content: string, start: number): ScannedToken | undefined {
   return undefined
 }
 
-/** The position of the brace that closes an expression of a template. */
+/** Returns the position of the brace that closes an expression of a template. */
 function expressionEnd(content: string, start: number): number {
   let depth = 1
   for (let position = start; position < content.length; position += 1) {

@@ -1,8 +1,8 @@
 import type { PassageKind } from './passages.ts'
 
 /**
- * Phrases that signal a sentence to rewrite in plain engineering English. A rule is precise: it has few or no correct
- * uses. Correct uses that a pattern cannot exclude are in `allowed`, each with its reason.
+ * This file lists phrases that signal a sentence to rewrite in plain engineering English. A rule must be precise: it
+ * has few or no correct uses. Correct uses that a pattern cannot exclude are in `allowed`, each with its reason.
  */
 export type Rule = {
   pattern: RegExp
@@ -13,7 +13,7 @@ export type Rule = {
 
 const sentences: readonly PassageKind[] = ['prose', 'comment', 'text', 'title']
 
-/** A space in a phrase also matches a line break. */
+/** Returns the rule for a phrase. A space in the phrase also matches a line break. */
 function phrase(source: string, hint: string, kinds: readonly PassageKind[] = sentences): Rule {
   return { pattern: new RegExp(source.replaceAll(' ', '\\s+'), 'gi'), hint, kinds }
 }
@@ -94,18 +94,21 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** The longest sentence, in words. The goal is 25; a sentence above this limit has to be read twice. */
+/**
+ * The maximum length of a sentence, in words. The goal is 25 words. A reader must read a sentence above this limit
+ * twice.
+ */
 export const longestSentence = 40
 
 export type Exception = { file: string; text: string; reason: string }
 
-/** Correct uses of a phrase above. An entry that matches nothing fails the check. */
+/** The correct uses of the phrases above. An entry that matches nothing fails the check. */
 export const allowed: readonly Exception[] = [
   { file: 'cli/completion/scripts.ts', text: 'fish completion for', reason: 'the text is a shell script' },
 ]
 
 /**
- * Folders and files that are not checked yet; `cloud/*` is the files directly in `cloud`. Remove an entry when its folder is clean; list what is left in it with
- * `node tools/language-check.mjs <folder>`.
+ * The folders and files that are not checked yet. `cloud/*` means the files directly in `cloud`. Remove an entry when
+ * its folder has no findings. `node tools/language-check.mjs <folder>` lists the findings of a folder.
  */
 export const notYet: readonly string[] = []

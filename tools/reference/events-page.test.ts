@@ -16,14 +16,14 @@ test('lists every event type that a service emits in the events reference', () =
   assert.deepEqual(missing, [])
 })
 
-/** Event types in the source. Of a template, the part before the expression. */
+/** Returns the event types in the source. For a template, the result contains the part before the expression. */
 function emittedTypes(source: string): string[] {
   return [...source.matchAll(/(?:type|alarm|driver): ['`]([a-z_-]+\.[a-z_-]+\.[a-z-]*)(?:['`]|\$\{)/g)].map(
     ([, type = '']) => type,
   )
 }
 
-/** The types of the first column; `.updated` after `a.b.created` is `a.b.updated`. */
+/** Returns the event types of the first column. `.updated` after `a.b.created` is short for `a.b.updated`. */
 function typesIn(page: string): string[] {
   const rows = page.split('\n').filter((line) => /^\| `[a-z_-]+\.[a-z_-]+\./.test(line))
   return rows.flatMap((row) => {

@@ -10,8 +10,9 @@ import { cloudSettings } from '@millwright/cloud/settings.ts'
 import { gatewaySettings } from '@millwright/gateway/settings.ts'
 
 /**
- * The generated sections of the reference pages. A page contains a section between the comments `<!-- generated: name -->`
- * and `<!-- end -->`. `node tools/reference-pages.mjs` writes them, and a test fails if a section is stale.
+ * This file contains the generated sections of the reference pages. A page contains a section between the comments
+ * `<!-- generated: name -->` and `<!-- end -->`. `node tools/reference-pages.mjs` writes the sections, and a test fails
+ * if a section is stale.
  */
 type Section = () => string | Promise<string>
 
@@ -29,7 +30,7 @@ export const sections: Readonly<Record<string, Section>> = {
 
 const marked = /(<!-- generated: ([\w -]+) -->\n)([\s\S]*?)(<!-- end -->)/g
 
-/** The names of the generated sections in a page. */
+/** Returns the names of the generated sections in a page. */
 export function sectionsIn(page: string): string[] {
   return [...page.matchAll(marked)].map(([, , name = '']) => name)
 }
@@ -83,7 +84,7 @@ async function cliCommands(): Promise<string> {
     .join('\n\n')
 }
 
-/** One row per command, a parent before its children. */
+/** Returns one row per command. A parent comes before its children. */
 function commandRows(command: Program, path: string): string[][] {
   const name = `${path} ${command.name()}`.trim()
   const row = [
@@ -91,7 +92,7 @@ function commandRows(command: Program, path: string): string[][] {
     command.description(),
     ownOptions(command).map(code).join(', '),
   ]
-  // The operations of the API have their own page.
+  // The commands of the API are left out, because the operations have their own page.
   if (name === 'api') return [row]
   return [row, ...command.commands.flatMap((child) => commandRows(child as Program, name))]
 }
@@ -103,7 +104,7 @@ function argumentsOf(command: Program): string {
     .trim()
 }
 
-/** Options that most commands share are described once, in the page. */
+/** Matches the options that most commands share. The page describes them once. */
 const sharedOptions = /^--(?:profile|url|json|ndjson|all|limit|offset|yes)\b/
 
 function ownOptions(command: Program): string[] {
