@@ -12,7 +12,7 @@ import { jobsService } from './jobs/service.ts'
 import { onboardingService } from './onboarding/service.ts'
 import { workflowsService } from './workflows/service.ts'
 
-/** Every service there is. Adding one here is what makes it run, documented and tested. */
+/** All services. A service in this list is started, documented and tested. */
 export const services: readonly Service[] = [
   identityService,
   authorizationService,

@@ -10,13 +10,13 @@ export type Filters = {
   principal?: string
   target?: string
   requestId?: string
-  /** Inclusive. */
+  /** The start of the time range (inclusive). */
   from?: string
-  /** Exclusive. */
+  /** The end of the time range (exclusive). */
   to?: string
 }
 
-/** Converts the filters of a query into those of the store: a time range becomes an id range. */
+/** The filters of a query in the form of the store. A range of ids replaces the time range. */
 export type Selection = Pick<Filters, 'action' | 'principal' | 'target' | 'requestId'> & {
   outcome: AuditEntry['outcome'] | undefined
   fromId: string
@@ -36,7 +36,7 @@ export function selectionOf(filters: Filters): Selection {
   }
 }
 
-/** The pattern of the contract also accepts a 13th month. */
+/** Parses a time. Throws for invalid times that the pattern of the contract accepts, for example a 13th month. */
 function millisecondsOf(time: string, parameter: string): number {
   const milliseconds = Date.parse(time)
   if (!Number.isNaN(milliseconds)) return milliseconds
@@ -51,8 +51,8 @@ const idBytes = 16
 type Cursors = { next(lastId: string): string; read(cursor: string): string }
 
 /**
- * Creates and reads cursors of one query of one tenant. A cursor of another query or tenant is refused, and clients
- * cannot create one.
+ * Returns functions that create and read the cursors of one query of one tenant. They refuse cursors of other queries, of
+ * other tenants, and cursors that a client created.
  */
 export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters: Filters }): Cursors {
   const context = canonical({ tenantId: query.tenantId, ...query.filters })

@@ -15,7 +15,10 @@ const bob: Actor = {
   request: { id: 'request-bob', address: '192.0.2.1' },
 }
 
-/** Twelve entries: every third by bob, every fourth denied, targets 0 to 2 in turn. */
+/**
+ * Creates twelve entries: bob is the author of every third entry, every fourth entry is denied, and the targets 0 to 2
+ * alternate.
+ */
 async function fill(hub: TestHub, tenant = hub.tenant): Promise<void> {
   for (let i = 0; i < 12; i++) {
     await hub.context.database.transaction(tenant, (tx) =>

@@ -8,10 +8,13 @@ import { service } from '../../platform/service.ts'
 import { cursorsFor, type Filters, type Selection, selectionOf } from './selection.ts'
 import { countEntries, findEntry, listEntries, listLinks } from './store.ts'
 
-/** How many entries of the chain one statement of an export reads. */
+/** The number of entries that one statement of an export reads. */
 const stretch = 1_000
 
-/** The audit trail: who did what, when and from where. The platform writes it; this service reads it. */
+/**
+ * The audit trail records which principal did which action, when and from which address. The platform writes it, and this
+ * service reads it.
+ */
 export const auditService = service({
   contract: audit,
   handlers: ({ database, secrets }) => ({
@@ -45,7 +48,10 @@ export const auditService = service({
   }),
 })
 
-/** Exports the chain in sections, each in its own read. So an export of any size holds neither memory nor a lock. */
+/**
+ * Exports the chain in sections. Each section has its own read, so an export of any size uses little memory and holds no
+ * lock.
+ */
 async function* exportLines(database: Database, caller: Caller, selection: Selection): AsyncGenerator<string> {
   const end = (await database.read(caller, findHead))?.sequence ?? 0
   for (let after = 0; after < end; after += stretch) {

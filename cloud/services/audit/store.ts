@@ -5,7 +5,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './selection.ts'
 
-/** The columns with equality filters, in the order of their parameters. */
+/** The columns that a filter compares for equality, in the order of their parameters. */
 const columns = { action: 'action', principal: 'principal_id', target: 'target', requestId: 'request_id' } as const
 
 type Column = keyof typeof columns
@@ -15,8 +15,8 @@ const columnNames = Object.keys(columns) as Column[]
 const statements = new Map<string, Statement>()
 
 /**
- * Returns the statement for one combination of filters. It contains only the needed conditions, because `$n is null or
- * …` prevents the use of an index. There are few combinations, and each is prepared once. Outcomes are literals, so
+ * Returns the statement for one combination of filters. It contains only the conditions of these filters, because `$n is
+ * null or …` prevents the use of an index. There are few combinations, and each is prepared once. Outcomes are literals, so
  * that the partial index of failed actions matches.
  */
 function filtered<Row>(selection: Selection, build: (where: string, next: number) => string): Statement<Row> {
@@ -59,8 +59,8 @@ export async function countEntries(handle: Handle, selection: Selection): Promis
 }
 
 /**
- * Counts all entries without a scan: entries are never deleted, the head contains the number of sealed entries, and the
- * others are few.
+ * Counts all entries without a scan. Entries are never deleted. The head of the chain contains the number of sealed
+ * entries, and the number of unsealed entries is small.
  */
 const countAllStatement = statement<{ count: number }>(
   `select coalesce((select h.sequence from audit_heads h where h.tenant_id = $1), 0)

@@ -76,7 +76,7 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
   }
 }
 
-/** A hidden access group returns the same error as a missing one. */
+/** Requires that the access group exists and is visible. Hidden and missing access groups return the same error. */
 async function requireGroup(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = await store.findAccessGroup(handle, id)
   if (group !== undefined && isVisibleGroup(caller.rights, id)) return

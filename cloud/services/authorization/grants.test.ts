@@ -163,7 +163,7 @@ test('leaves one administrator when two administrators revoke each other concurr
     const done = results.filter(({ status }) => status === 204)
     assert.equal(done.length, 1)
     const refused = results.find(({ status }) => status !== 204)
-    // The slower one gets that error, or has already lost the role.
+    // The slower request gets that error, or its caller has already lost the role.
     assert.ok(refused?.status === 409 || refused?.status === 403)
   }
 })

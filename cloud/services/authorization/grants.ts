@@ -99,8 +99,9 @@ async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
 }
 
 /**
- * Checks that a principal can get grants. Users of an external issuer get their roles with their tokens. A gateway is a
- * principal once it is enrolled; its grants decide in which access groups discovery may write for it.
+ * Requires that a principal can get grants. Users of an external issuer cannot, because they get their roles with their
+ * tokens. A gateway is a principal after it is enrolled. Its grants decide in which access groups discovery may write for
+ * it.
  */
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
   const principal = await store.findPrincipal(handle, principalId)
@@ -110,8 +111,8 @@ async function requireGrantable(handle: Handle, principalId: string): Promise<vo
 }
 
 /**
- * Checks that a grant can be revoked. Without the role of its own token a gateway is online, but gets no jobs. A
- * revoked gateway does not need the role.
+ * Requires that a grant can be revoked. A gateway needs the `gateway` role: without it, the gateway is online but gets no
+ * jobs. A revoked gateway does not need the role.
  */
 async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
   const principal = role === 'gateway' ? await store.findPrincipal(handle, principalId) : undefined

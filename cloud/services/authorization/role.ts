@@ -17,7 +17,7 @@ export function showOwn(row: RoleRow): Role {
   return {
     name: row.name,
     title: row.title,
-    // Ignores permissions that a newer version of the program defined.
+    // Permissions that only a newer version of the program defines are left out.
     permissions: row.permissions.filter(isPermission),
     builtIn: false,
     createdTimestamp: row.createdAt,
@@ -25,7 +25,10 @@ export function showOwn(row: RoleRow): Role {
   }
 }
 
-/** A built-in role changes with the program, so its version is a hash of its content. */
+/**
+ * Returns the version of a built-in role. A built-in role changes with the program, so its version is a hash of its
+ * content.
+ */
 export function versionOfBuiltIn(name: BuiltInRoleName): number {
   return crc32(JSON.stringify(showBuiltIn(name)))
 }
@@ -34,7 +37,7 @@ export function builtInRolesWith(permission: Permission): string[] {
   return builtInNames.filter((name) => (builtInRoles[name].permissions as readonly Permission[]).includes(permission))
 }
 
-/** Splits a page over two lists: the built-in roles and the roles of the tenant. */
+/** Splits a page over two lists: the built-in roles and then the roles of the tenant. */
 export function splitPage({ limit, offset }: Paging): { builtIn: BuiltInRoleName[]; own: Paging } {
   const builtIn = builtInNames.slice(offset, offset + limit)
   return { builtIn, own: { limit: limit - builtIn.length, offset: Math.max(0, offset - builtInNames.length) } }

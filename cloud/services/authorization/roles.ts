@@ -89,7 +89,9 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
   }
 }
 
-/** Returns the permissions of a built-in or own role; undefined when the role does not exist. */
+/**
+ * Returns the permissions of a built-in role or of a role of the tenant. Returns `undefined` when the role does not exist.
+ */
 export async function findPermissions(handle: Handle, role: string): Promise<readonly string[] | undefined> {
   return isBuiltInRole(role) ? builtInRoles[role].permissions : (await store.findRole(handle, role))?.permissions
 }

@@ -5,7 +5,9 @@ import { checkHandlers } from './checks.ts'
 import { grantHandlers } from './grants.ts'
 import { roleHandlers } from './roles.ts'
 
-/** The tables belong to the platform, which reads them in every request. */
+/**
+ * The service for roles, grants and access groups. Their tables belong to the platform, which reads them in every request.
+ */
 export const authorizationService = service({
   contract: authorization,
   handlers: (context) => ({

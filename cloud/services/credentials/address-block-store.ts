@@ -5,7 +5,10 @@ import { statement } from '../../platform/database/statement.ts'
 
 const clearStatement = statement(`delete from credential_places where tenant_id = $1 and instance_id = $2`)
 
-/** Copies the blocks from the stored instance, so that both are always equal. */
+/**
+ * Inserts the address blocks of an instance. It copies the other columns from the stored instance, so that both are always
+ * equal.
+ */
 const insertStatement = statement(
   `insert into credential_places (tenant_id, block, instance_id, schema_id, resource_identifier, for_discovery, modified_at)
    select $1, b.block, i.id, i.schema_id, s.resource_identifier,
@@ -25,8 +28,8 @@ export async function putAddressBlocks(tx: Transaction, instanceId: string, bloc
 export type BlockInstance = { block: string; id: string; modifiedAt: string }
 
 /**
- * Reads the most recent instances of each block, which include the most recent ones of each address in it. It is one
- * index lookup per block, independent of the number of instances.
+ * Reads the most recent instances of each block. They include the most recent instances of each address in the block. Each
+ * block needs one index lookup, independent of the number of instances.
  */
 const ofSchemaStatement = statement<BlockInstance>(recentOf('schema_id = $2'))
 const ofProductStatement = statement<BlockInstance>(recentOf('resource_identifier = $2'))

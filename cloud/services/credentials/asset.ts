@@ -6,8 +6,8 @@ import { hiddenAssets, readableAssets } from '../../platform/asset-visibility.ts
 import type { Context } from '../../platform/service.ts'
 
 /**
- * Checks that an asset exists. A caller with credential permissions assigns and lists instances by asset id, even if
- * the asset is not readable. So the responses contain no data of the asset.
+ * Requires that an asset exists. A caller with credential permissions may assign and list instances by asset id, even if
+ * the asset is not readable. The responses therefore contain no data of the asset.
  */
 export async function requireExisting(context: Context, caller: Caller, assetId: string): Promise<void> {
   const { data: gone } = await context
@@ -16,7 +16,7 @@ export async function requireExisting(context: Context, caller: Caller, assetId:
   if (gone.length > 0) throw new Problem('not_found', `Asset ${assetId} does not exist`)
 }
 
-/** Checks that the caller can read the asset of a link. Hidden and missing assets return the same error. */
+/** Requires that the caller can read the asset of a link. Hidden and missing assets return the same error. */
 export async function requireReadable(context: Context, caller: Caller, assetId: string): Promise<void> {
   try {
     await context.peers(inventory, caller).readAsset({ params: { id: assetId }, query: { fields: 'id' } })
@@ -30,7 +30,7 @@ type Use = { gatewayId: string; assetId?: string }
 
 /**
  * Returns the uses of instances whose gateway and asset the caller can read. The address of a use is an address of the
- * asset, so it is hidden with the asset.
+ * asset, so it is hidden together with the asset.
  */
 export async function readableUses(
   context: Context,
@@ -42,7 +42,7 @@ export async function readableUses(
   return ({ gatewayId, assetId }) => readable.has(gatewayId) && (assetId === undefined || readable.has(assetId))
 }
 
-/** Returns the rows of instances without the ids of assets that the caller cannot read. */
+/** Returns the rows. The asset id is removed from a row if the caller cannot read the asset. */
 export async function withoutHiddenAssets<Row extends { assetId: string | null }>(
   context: Context,
   caller: Caller,

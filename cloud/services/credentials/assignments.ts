@@ -69,7 +69,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     },
   }
 
-  /** Copies an instance. The copy has its own sealed secrets, so later changes of the original do not affect it. */
+  /** Copies an instance. The copy has its own encrypted secrets, so later changes of the original do not affect it. */
   async function copy(
     tx: Transaction,
     caller: Caller,
@@ -99,7 +99,10 @@ function respond(status: 200 | 201, row: InstanceRow) {
   return answer(status, { data: showInstance(row) }, { location: locationOf(row.id), etag: etagOf(row.version) })
 }
 
-/** Returns the copies first, then the instances that opened the asset in a scan, most recent success first. */
+/**
+ * Returns the instances of an asset. The copies come first. The instances that gave access to the asset in a scan follow,
+ * most recent success first.
+ */
 async function instancesOf(handle: Handle, assetId: string): Promise<AssetCredentialInstance[]> {
   const copies = (await copiesForAssets(handle, [assetId])).map(({ id }) => id)
   const uses = await usesOfAsset(handle, assetId, mostAssociations)

@@ -7,7 +7,7 @@ import { findSchemaIdOfProduct } from './schema-store.ts'
 import { applies, type Candidate, select } from './selection.ts'
 import { findAssociated } from './use-store.ts'
 
-/** A device of a scan, and the address blocks that contain its address. */
+/** A device of a scan, with the address blocks that contain its address. */
 export type Device = { parsed: Address; address: string; blocks: readonly string[]; assetIds: readonly string[] }
 
 export type SealedCandidate = Candidate & { row: SealedRow }
@@ -22,7 +22,7 @@ export type Choice = {
 
 type Product = CredentialRequest['product']
 
-/** Returns undefined for an invalid address, which no range contains. */
+/** Returns the device of a request. Returns `undefined` for an invalid address, because no range contains it. */
 export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'][number]): Device | undefined {
   const parsed = parseAddress(address)
   return parsed && { parsed, address: showAddress(parsed), blocks: blockKeysContaining(parsed), assetIds }
@@ -54,8 +54,8 @@ export async function choose(
 }
 
 /**
- * Returns the most recent instances for each device. Instances of other schema versions are read only when too few have
- * the same version.
+ * Returns the most recent instances for each device. It reads instances of other schema versions only if too few instances
+ * have the same version.
  */
 async function recentFor(tx: Transaction, product: Product, devices: readonly Device[]): Promise<string[][]> {
   const schemaId = await findSchemaIdOfProduct(tx, product)
@@ -70,7 +70,8 @@ async function recentFor(tx: Transaction, product: Product, devices: readonly De
 }
 
 /**
- * Returns the ids of the most recent instances for each device. An instance that applies by several blocks counts once.
+ * Returns the ids of the most recent instances for each device. An instance that applies through several blocks is returned
+ * once.
  */
 function mostRecentAt(devices: readonly Device[], placed: readonly BlockInstance[]): string[][] {
   const inBlock = Map.groupBy(placed, ({ block }) => block)
@@ -80,7 +81,7 @@ function mostRecentAt(devices: readonly Device[], placed: readonly BlockInstance
   })
 }
 
-/** ISO times can be compared as text. */
+/** Compares two instances by their time of change, newest first. ISO times can be compared as text. */
 function newestFirst(a: BlockInstance, b: BlockInstance): number {
   const [first, second] = [a, b].map(({ modifiedAt, id }) => `${modifiedAt} ${id}`)
   return (second ?? '') < (first ?? '') ? -1 : 1

@@ -49,7 +49,7 @@ export type EndedUse = {
   mergedInto: string | null
 }
 
-/** Deletes the association with the asset, but preserves the record of the delivery. */
+/** Deletes the association with the asset, but keeps the record of the delivery. */
 const endStatement = statement<EndedUse>(
   `update credential_uses u set asset_id = g.merged_into,
      worked_at = case when g.merged_into is null then null else u.worked_at end
@@ -59,7 +59,10 @@ const endStatement = statement<EndedUse>(
      g.merged_into as "mergedInto"`,
 )
 
-/** Ends the associations with deleted assets, or moves them to the asset that they were merged into. */
+/**
+ * Ends the associations with deleted assets. If a deleted asset was merged into another asset, its associations move to
+ * that asset.
+ */
 export function endAssociations(tx: Transaction, deletedAssets: readonly DeletedAsset[]): Promise<EndedUse[]> {
   const assetIds = deletedAssets.map(({ assetId }) => assetId)
   const mergedInto = deletedAssets.map((asset) => asset.mergedInto ?? null)

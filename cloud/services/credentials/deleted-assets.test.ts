@@ -36,7 +36,7 @@ describe('credentials of deleted and merged assets', () => {
     const { data } = await platform(hub).selectCredentials({ body: { data: { jobId, gatewayId, product, devices } } })
     return data[0] ?? assert.fail()
   }
-  /** Creates an instance that opened an asset at an address. */
+  /** Creates an instance that has given access to an asset at an address. */
   const opening = async (assetId: string, address: string) => {
     const { id: instanceId } = await createTestInstance(admin, schemaId, { metadata: { ipRanges: [address] } })
     await select(address)

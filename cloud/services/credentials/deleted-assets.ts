@@ -13,11 +13,11 @@ import { lock } from './instances.ts'
 import { copiesForAssets } from './use-store.ts'
 
 const everyMs = 5 * 60_000
-/** How many assets one request to the inventory contains. */
+/** The number of assets in one request to the inventory. */
 const batch = 1_000
 const lowestId = '00000000-0000-0000-0000-000000000000'
 
-/** Deletes the copies and associations of deleted assets, so that no secret outlives its device. */
+/** Deletes the copies and associations of deleted assets, so that no secret exists longer than its device. */
 export function deletedAssetTasks(context: Context): TaskKinds {
   return {
     'credentials.forget': {
@@ -53,7 +53,10 @@ async function removeAssets(
   await reportEndedUses(tx, caller, await store.endAssociations(tx, deletedAssets))
 }
 
-/** If both assets had a copy of the same instance, the copy of the remaining asset stays. */
+/**
+ * Moves the copies of a merged asset to the remaining asset. If both assets have a copy of the same instance, the copy of
+ * the remaining asset stays and the other copy is deleted.
+ */
 async function moveCopies(tx: Transaction, caller: Caller, { assetId, mergedInto }: Required<store.DeletedAsset>) {
   for (const { id } of await copiesForAssets(tx, [assetId])) {
     const before = await lock(tx, id)

@@ -21,7 +21,7 @@ describe('delivery of credentials to a gateway', () => {
   let admin: TestCaller
   let gatewayId: string
   const jobId = newId()
-  /** Each test has its own link, so that instances of other tests do not apply. */
+  /** The link of the test. Each test has its own link, so that instances of other tests do not apply. */
   let product: { identifier: string; version: string }
   let schemaId: string
   before(async () => {
@@ -45,7 +45,7 @@ describe('delivery of credentials to a gateway', () => {
   const names = async (address: string, more: More = {}) =>
     (await select(address, more)).credentials.map(({ name }) => name)
   const report = (...uses: CredentialUse[]) => platform(hub).recordUse({ body: { data: { gatewayId, jobId, uses } } })
-  /** Creates instances in this order, each for the whole of 10.0.0.0/24 unless the test gives a range. */
+  /** Creates instances in this order. Each instance applies to 10.0.0.0/24, unless the test gives another range. */
   const given = async (...wanted: (string | [string, object])[]) => {
     const made: Record<string, string> = {}
     for (const one of wanted) {
@@ -278,7 +278,7 @@ describe('delivery of credentials to a gateway', () => {
       ],
     )
     assert.equal(all[1]?.associations[0]?.gatewayId, gatewayId)
-    // Without the permission to read the asset, its instances are listed without addresses.
+    // A caller without the permission to read the asset gets its instances without addresses.
     const manager = await hub.as('credential_manager')
     const { data: listed } = await manager.credentials.listAssetInstances({ params: { assetId } })
     assert.deepEqual(

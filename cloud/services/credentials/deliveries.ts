@@ -41,7 +41,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
       return answer(200, { data: selected }, { 'cache-control': 'no-store' })
     },
 
-    /** Records only uses of instances that were delivered to this gateway for this address. */
+    /** Records uses of instances. It ignores instances that were not delivered to this gateway for this address. */
     async recordUse({ body: { data } }, caller) {
       const { gatewayId, jobId } = data
       const reported = data.uses.flatMap((use) => {
@@ -68,7 +68,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
     },
   }
 
-  /** Decrypts each chosen instance once, and returns the credentials by instance id. */
+  /** Decrypts each chosen instance once and returns the credentials by instance id. */
   async function opened(tx: Transaction, choices: readonly Choice[]): Promise<Map<string, SelectedCredential>> {
     const rows = new Map(choices.flatMap(({ chosen }) => chosen.map(({ row }) => [row.id, row] as const)))
     const credentials = await Promise.all([...rows.values()].map((row) => open(tx, row)))
@@ -82,7 +82,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
   }
 }
 
-/** Refuses deliveries to a gateway that has not enrolled or is revoked, and records the request in the audit trail. */
+/** Refuses a delivery to a gateway that has not enrolled or is revoked, and records the request in the audit trail. */
 async function requireEnrolled(context: Context, caller: Caller, request: CredentialRequest): Promise<void> {
   const { gatewayId, jobId, devices } = request
   try {
@@ -141,7 +141,7 @@ function idsOf(list: readonly { id: string }[]): string[] {
   return list.map(({ id }) => id)
 }
 
-/** Returns each delivery once, even for a repeated address, in the order of ids and addresses. */
+/** Returns each delivery once, even if an address is repeated. The result is sorted by id and address. */
 function deliveredInstances(choices: readonly Choice[]): DeliveredInstance[] {
   const all = choices.flatMap(({ device: { address }, chosen }) =>
     chosen.map(({ id }) => ({ instanceId: id, address })),
@@ -156,7 +156,7 @@ function deliveryKey({ instanceId, address }: DeliveredInstance): string {
   return `${instanceId} ${address}`
 }
 
-/** Returns one outcome for each instance and address, even if a report contains it several times. */
+/** Returns one outcome for each instance and address, even if a report contains the pair several times. */
 function outcomesOf(uses: readonly ReportedUse[], gatewayId: string): Outcome[] {
   const outcomes = new Map<string, Outcome>()
   for (const use of uses) {

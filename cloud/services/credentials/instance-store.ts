@@ -43,7 +43,7 @@ type NewRow = Pick<
   'id' | 'schemaId' | 'name' | 'shown' | 'sealed' | 'ipRanges' | 'purpose' | 'assetId' | 'copiedFrom' | 'createdBy'
 >
 
-/** Returns false when the asset already has a copy of that instance. */
+/** Inserts an instance. Returns false when the asset already has a copy of the original instance. */
 export async function insertInstance(tx: Transaction, row: NewRow): Promise<boolean> {
   const { id, schemaId, name, shown, sealed, ipRanges, purpose, assetId, copiedFrom, createdBy } = row
   const made = await tx.row(
@@ -90,7 +90,7 @@ export function lockInstance(tx: Transaction, id: string): Promise<SealedRow | u
   return tx.row(lockStatement, id)
 }
 
-/** Returns the existing instances and prevents their deletion until the end of the transaction. */
+/** Returns the instances that exist and prevents their deletion until the end of the transaction. */
 export function holdInstances(tx: Transaction, ids: readonly string[]): Promise<SealedRow[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(holdStatement, arrayOf('uuid', ids))
 }
@@ -109,7 +109,7 @@ export type InstanceFilter = {
   blocks?: readonly string[]
 }
 
-/** Builds the conditions for the requested filters only, so that PostgreSQL can use the matching index. */
+/** Builds only the conditions of the requested filters, so that PostgreSQL can use the matching index. */
 function conditionsFor({ schemaId, resourceIdentifier, purpose, name, assigned, blocks }: InstanceFilter) {
   const values: unknown[] = []
   const conditions = ['i.tenant_id = $1']

@@ -32,7 +32,7 @@ export async function addInstance(tx: Transaction, caller: Caller, instance: New
 
 type Change = { after: SealedRow; fields: string[]; change: 'updated' | 'mapped' }
 
-/** Updates an instance, its address blocks and its history with the changed fields. */
+/** Updates an instance and its address blocks, and adds the changed fields to its history. */
 export async function changeInstance(
   tx: Transaction,
   caller: Caller,
@@ -56,7 +56,7 @@ type InstanceEvent = {
   action: string
   event: 'created' | 'updated' | 'deleted' | 'mapped' | 'unmapped' | 'assigned' | 'unassigned'
   row: InstanceRow
-  /** Contains names and ids, never values. */
+  /** Details of the change: names and ids, never values. */
   detail?: Record<string, unknown>
 }
 

@@ -140,8 +140,8 @@ export function instanceHandlers(
   }
 
   /**
-   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before
-   * the transaction, and again when the instance changed in between.
+   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before the
+   * transaction. If the instance changed in the meantime, validation runs again.
    */
   async function withCheckedValues<Result>(
     caller: Caller,
@@ -174,7 +174,7 @@ export function instanceHandlers(
     throw new Problem('conflict', 'The instance was changed by other requests. Retry the request.')
   }
 
-  /** Returns the values of an instance in plain text, and its schema. */
+  /** Returns the decrypted values of an instance, and its schema. */
   async function opened(tx: Transaction, row: store.SealedRow) {
     const schema = await findSchema(tx, row.schemaId)
     if (schema === undefined) throw missingInstance(row.id)

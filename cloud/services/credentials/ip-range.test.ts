@@ -18,7 +18,9 @@ import {
 const runs = { numRuns: 300 }
 
 const ipv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
-/** Dense at the ends and around a few addresses, so that ranges and addresses overlap. */
+/**
+ * Generates addresses at the ends of the address space and close to a few addresses, so that ranges and addresses overlap.
+ */
 const ipv6 = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }),
   fc.bigInt({ min: 0n, max: 300n }).map((low) => (0x2001_0db8n << 96n) + low),
@@ -39,7 +41,7 @@ const range = fc
     }))
   })
 
-/** The addresses at the ends of a range, inside and outside. */
+/** Returns the addresses at the ends of a range, inside and outside. */
 function edges({ family, low, high }: Range) {
   const top = family === 4 ? 2n ** 32n - 1n : 2n ** 128n - 1n
   return [low - 1n, low, low + 1n, (low + high) / 2n, high - 1n, high, high + 1n]
@@ -96,7 +98,7 @@ describe('IP address ranges', () => {
         const read = parseRange(showRange(given))
         assert.ok(read)
         for (const one of edges(given)) {
-          // An IPv6-mapped IPv4 address is an IPv4 address, in addresses and in ranges.
+          // An IPv4-mapped IPv6 address is treated as an IPv4 address, in addresses and in ranges.
           const shown = parseAddress(showAddress(one))
           assert.ok(shown)
           assert.equal(rangeContains(read, shown), rangeContains(given, one) && shown.family === read.family)

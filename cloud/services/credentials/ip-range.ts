@@ -4,7 +4,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
 type Family = 4 | 6
 export type Address = { family: Family; value: bigint }
-/** Both ends are part of the range. */
+/** A range of addresses. `low` and `high` are part of the range. */
 export type Range = { family: Family; low: bigint; high: bigint }
 
 const bitsOf = { 4: 32, 6: 128 } as const
@@ -12,7 +12,7 @@ const bitsOf = { 4: 32, 6: 128 } as const
 /** The prefix of IPv4-mapped IPv6 addresses. They are treated as IPv4 in every notation. */
 const mapped = { low: 0xffff_0000_0000n, high: 0xffff_ffff_ffffn } as const
 
-/** Parses an address in any common notation; returns undefined for an invalid one. */
+/** Parses an address in any common notation. Returns `undefined` for an invalid address. */
 export function parseAddress(text: string): Address | undefined {
   const plain = text.trim()
   if (isIPv4(plain)) return { family: 4, value: ipv4Value(plain) }
@@ -23,11 +23,11 @@ export function parseAddress(text: string): Address | undefined {
 export function showAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
   const digits = value.toString(16).padStart(32, '0')
-  // Formats an address as in RFC 5952.
+  // `URL` formats an IPv6 address as RFC 5952 requires.
   return new URL(`http://[${digits.match(/.{4}/g)?.join(':')}]`).hostname.slice(1, -1)
 }
 
-/** Parses a block (`10.0.0.0/24`), from–to (`10.0.0.5-10.0.0.9`) or one address; returns undefined for other text. */
+/** Parses a block (`10.0.0.0/24`), a range (`10.0.0.5-10.0.0.9`) or one address. Returns `undefined` for other text. */
 export function parseRange(text: string): Range | undefined {
   const block = /^([^/]+)\/(\d{1,3})$/.exec(text.trim())
   if (block !== null) return parseBlock(block[1] ?? '', Number(block[2]))
@@ -38,7 +38,7 @@ export function parseRange(text: string): Range | undefined {
   return { family: low.family, low: low.value, high: high.value }
 }
 
-/** Formats a range in its canonical notation: a block if possible, one address, or from–to. */
+/** Formats a range in its canonical notation: one address, a block if possible, or else the first and the last address. */
 export function showRange({ family, low, high }: Range): string {
   const from = showAddress({ family, value: low })
   if (low === high) return from
@@ -69,7 +69,7 @@ export function parseRanges(texts: readonly string[], pointer: string): Range[] 
   })
 }
 
-/** Parses stored ranges. */
+/** Parses ranges that were stored in canonical notation. */
 export function storedRanges(texts: readonly string[]): Range[] {
   return texts.flatMap((text) => parseRange(text) ?? [])
 }
@@ -78,7 +78,10 @@ const rangeSyntax = 'must be a block (10.0.0.0/24), from–to (10.0.0.5-10.0.0.9
 
 type Block = { family: Family; low: bigint; length: number }
 
-/** Returns the smallest list of blocks that covers a range: from its low end, always the largest block that fits. */
+/**
+ * Returns the smallest list of blocks that covers a range. It starts at the low end and always adds the largest block that
+ * fits.
+ */
 export function blocksOf({ family, low, high }: Range): Block[] {
   const bits = bitsOf[family]
   const blocks: Block[] = []
@@ -91,7 +94,7 @@ export function blocksOf({ family, low, high }: Range): Block[] {
   return blocks
 }
 
-/** Returns the keys of the blocks of stored ranges, without duplicates. */
+/** Returns the keys of the blocks of ranges, without duplicates. */
 export function blockKeysOf(ranges: readonly Range[]): string[] {
   return [...new Set(ranges.flatMap(blocksOf).map(({ family, low, length }) => keyOf({ family, value: low }, length)))]
 }
@@ -111,7 +114,7 @@ function isAligned(value: bigint, size: number): boolean {
 
 function parseBlock(text: string, length: number): Range | undefined {
   const plain = text.trim()
-  // The prefix length refers to the address as written, so an IPv4-mapped address is not converted before.
+  // The prefix length refers to the address as it was written, so an IPv4-mapped address is not converted to IPv4 first.
   const address = isIPv6(plain) && !plain.includes('%') ? ipv6Address(plain) : parseAddress(plain)
   if (address === undefined || length > bitsOf[address.family]) return undefined
   const size = (1n << BigInt(bitsOf[address.family] - length)) - 1n

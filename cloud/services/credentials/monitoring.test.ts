@@ -19,7 +19,7 @@ type Monitor = (given: {
   scan: (instances: CredentialInstance[]) => Promise<Opened[]>
 }) => Promise<Map<string, AssetCredentialInstance[]>>
 
-/** The client in the documentation page, as a reader would run it. */
+/** Returns the client from the documentation page, so that the test runs it as a reader would. */
 async function clientOnThePage(): Promise<Monitor> {
   const [, code = assert.fail('the page contains no client')] = /```js\n([\s\S]*?)```/.exec(page) ?? []
   const module = await import(`data:text/javascript,${encodeURIComponent(code)}`)

@@ -13,15 +13,15 @@ type CompiledSchema = { uploaded: UploadedSchema; secrets: SecretFields }
 type Source = { id: string; version: number; schema: JsonSchema }
 
 /**
- * `SchemaChecks` compiles a schema when it is first used. The cache key contains the version, which changes with the
- * schema.
+ * `SchemaChecks` compiles a schema when it is first used and caches it. The cache key contains the version, which changes
+ * with the schema.
  */
 export class SchemaChecks {
   readonly #ready = new LruMap<CompiledSchema>(mostCompiled)
 
   /**
-   * Validates the values and returns them with their visible part. Throws `invalid_values`, which names fields and
-   * never values.
+   * Validates the values and returns them together with their form for responses. Throws `invalid_values`, which names
+   * fields and never contains values.
    */
   async accept(tenantId: string, source: Source, values: PlainObject): Promise<StoredValues> {
     requireSendable(values)

@@ -30,7 +30,7 @@ type NewRow = Pick<
   'id' | 'resourceIdentifier' | 'resourceVersion' | 'uri' | 'title' | 'schema' | 'createdBy'
 >
 
-/** Returns undefined when this version of the product already has a schema. */
+/** Inserts a schema. Returns `undefined` when this version of the product already has a schema. */
 export function insertSchema(tx: Transaction, row: NewRow): Promise<SchemaRow | undefined> {
   const { id, resourceIdentifier, resourceVersion, uri, title, schema, createdBy } = row
   return tx.row(insertStatement, id, resourceIdentifier, resourceVersion, uri, title, jsonText(schema), createdBy)
@@ -57,7 +57,7 @@ export function findSchemaOfProduct(handle: Handle, { identifier, version }: Pro
   return handle.row(byProductStatement, identifier, version)
 }
 
-/** Returns only the id, because the schema may be large. */
+/** Returns the id of a product's schema. It does not return the schema itself, which may be large. */
 export async function findSchemaIdOfProduct(handle: Handle, { identifier, version }: Product) {
   return (await handle.row(idOfProductStatement, identifier, version))?.id
 }
@@ -70,7 +70,7 @@ export function lockSchema(tx: Transaction, id: string): Promise<SchemaRow | und
   return tx.row(lockStatement, id)
 }
 
-/** Locks the schema until the end of the transaction. */
+/** Returns the schema and locks it until the end of the transaction. */
 export function holdSchema(tx: Transaction, id: string): Promise<SchemaRow | undefined> {
   return tx.row(holdStatement, id)
 }

@@ -93,7 +93,7 @@ type SchemaUpload = {
   action: string
 }
 
-/** Inserts a schema. Each version of a product has one schema: the first one stays. */
+/** Inserts a schema. Each version of a product has one schema, so an existing schema stays. */
 async function put({ database }: Context, caller: Caller, { action, ...upload }: SchemaUpload) {
   await requireUsableSchema(caller.tenantId, upload.schema)
   const product = { identifier: upload.resourceIdentifier, version: upload.resourceVersion }
@@ -110,7 +110,7 @@ async function put({ database }: Context, caller: Caller, { action, ...upload }:
 }
 
 /**
- * Locks a schema without instances. The schema defines which fields of its instances are secret, so it cannot change
+ * Locks a schema that has no instances. The schema defines which fields of its instances are secret, so it cannot change
  * while instances exist.
  */
 async function lockUnused(tx: Transaction, id: string, ifMatch: string | undefined): Promise<store.SchemaRow> {
@@ -140,7 +140,7 @@ function parsed(text: string): JsonSchema {
     const schema: unknown = JSON.parse(text)
     if (isObject(schema)) return { ...schema }
   } catch {
-    // The error is thrown below: the text of a link can be anything.
+    // A link can send any text. The error for invalid text is thrown after this block.
   }
   throw refused('', 'is not valid JSON in the description of the link')
 }

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { Safe } from '../../platform/secrets/safe.ts'
 import type { SealedColumn } from '../../platform/secrets/sealed-column.ts'
 
-/** The instance and schema that sealed values are bound to: under other ids they cannot be decrypted. */
+/** The instance and the schema to which encrypted values are bound. The values cannot be decrypted with other ids. */
 type ValueBinding = { instanceId: string; schemaId: string }
 
 type EncryptionContext = { safe: Safe; tx: Transaction }
@@ -22,8 +22,7 @@ export async function sealValues(
 }
 
 /**
- * Returns the decrypted values as JSON text. The caller must not store the text, because it cannot be overwritten in
- * memory.
+ * Returns the decrypted values as JSON text. The caller must not keep the text, because it cannot be overwritten in memory.
  */
 export async function openValues(
   { safe, tx }: EncryptionContext,
@@ -38,7 +37,7 @@ export async function openValues(
   }
 }
 
-/** The table and columns that the key rotation reads. */
+/** The table and the columns that the key rotation reads. */
 export const sealedValues: SealedColumn = {
   of: 'tenant',
   table: 'credential_instances',

@@ -9,8 +9,8 @@ type Node = Readonly<Record<string, unknown>>
 const choices = { one: ['if', 'then', 'else', 'not'], list: ['anyOf', 'oneOf'] } as const
 
 /**
- * `SecretFields` decides by the schema which values are secret. A value is secret when any schema that can apply to it
- * is marked `writeOnly` or `format: password`, or when no schema describes it. In doubt, a value is secret.
+ * `SecretFields` decides which values are secret. A value is secret when any schema that can apply to it is marked
+ * `writeOnly` or `format: password`, or when no schema describes it. In doubt, a value is secret.
  */
 export class SecretFields {
   readonly #root: Node
@@ -29,7 +29,7 @@ export class SecretFields {
     )
   }
 
-  /** Returns the values with secrets replaced by a placeholder. */
+  /** Returns the values. A placeholder replaces each secret. */
   shown(values: PlainObject): Document {
     const nodes = this.#applying([this.#root])
     if (nodes.some(isSecret)) return mapMembers(values, () => secretPlaceholder)
@@ -45,7 +45,7 @@ export class SecretFields {
     return value
   }
 
-  /** Returns all schemas that can apply to the same value as the given schemas, including every alternative. */
+  /** Returns all schemas that can apply to the same value as the given schemas. It includes every alternative. */
   #applying(from: readonly Node[]): Node[] {
     return reached(from, (node) => [...this.#always(node), ...choicesOf(node)])
   }
@@ -65,14 +65,17 @@ export class SecretFields {
     })
   }
 
-  /** Returns the schemas of a member, or undefined when none describes it. */
+  /** Returns the schemas of a member. Returns `undefined` when no schema describes the member. */
   #ofMember(nodes: readonly Node[], name: string): Node[] | undefined {
     const own = nodes.flatMap((node) => membersOf(node, name))
     const found = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
     return found.length > 0 ? found : undefined
   }
 
-  /** Only schemas that always apply evaluate a member. One of several choices may not apply, so it does not count. */
+  /**
+   * Returns the schema for a member that is not evaluated elsewhere. Only schemas that always apply can evaluate a member.
+   * An alternative may not apply, so it is ignored here.
+   */
   #ofUnevaluated(node: Node, name: string): unknown {
     const sure = reached([node], (one) => this.#always(one))
     return sure.some((one) => membersOf(one, name).length > 0) ? undefined : node.unevaluatedProperties
@@ -108,7 +111,10 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
   return found.length > 0 ? found.map((node) => (isObject(node) ? node : {})) : objectsIn([additionalProperties])
 }
 
-/** `contains` describes some entries of a list, but not which ones, so it can only mark entries as secret. */
+/**
+ * Returns the schemas of a list entry. `contains` describes some entries of a list, but not which ones, so it can only mark
+ * entries as secret.
+ */
 function ofEntry(nodes: readonly Node[], index: number): Node[] | undefined {
   const found = nodes.flatMap((node) => {
     const { prefixItems, items, additionalItems, unevaluatedItems } = node

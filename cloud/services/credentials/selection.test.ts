@@ -41,7 +41,7 @@ const plant: fc.Arbitrary<Plant> = fc
     return { found, recent: all, associated: all.filter(({ isAssociated }) => isAssociated) }
   })
 
-/** A reference implementation: takes one instance at a time, always the best of the rest. */
+/** Selects instances with a reference implementation, which always takes the best of the remaining instances. */
 function naive({ found, associated, recent }: Plant): { known: boolean; ids: string[] } {
   const fits = (one: Candidate) =>
     one.purpose !== 'monitoring' &&

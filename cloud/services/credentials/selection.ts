@@ -6,13 +6,13 @@ export type Candidate = {
   id: string
   ranges: readonly Range[]
   purpose: CredentialPurpose | null
-  /** The asset of a copy; null for an instance that is not assigned. */
+  /** The asset to which a copy is assigned. It is null for an instance that is not assigned. */
   assetId: string | null
   product: { identifier: string; version: string }
   modifiedAt: string
 }
 
-/** A candidate that opened the device before, or whose copy is assigned to the asset. */
+/** A candidate that gave access to the device before, or a copy that is assigned to the asset. */
 export type AssociatedCandidate = Candidate & { workedAt: string | null; failedAt: string | null }
 
 export type ScanTarget = { address: Address; product: { identifier: string; version: string } }
@@ -20,9 +20,9 @@ export type ScanTarget = { address: Address; product: { identifier: string; vers
 export type Selection<Chosen> = { known: boolean; chosen: Chosen[] }
 
 /**
- * Selects credentials for a device. A known device gets its associated instances, most recent success first. When all
- * of them have failed since, it gets the one with the most recent success, then the most recent instances that apply to
- * its address, as a new device does.
+ * Selects credentials for a device. A known device gets its associated instances, most recent success first. If all of them
+ * have failed since their last success, the device gets the instance with the most recent success. After it come the most
+ * recent instances that apply to the address, as for a new device.
  */
 export function select<A extends AssociatedCandidate, C extends Candidate>(
   target: ScanTarget,
@@ -37,7 +37,10 @@ export function select<A extends AssociatedCandidate, C extends Candidate>(
   return { known: best !== undefined, chosen }
 }
 
-/** Returns the instances for any asset: those of the same link version first, then the most recently changed. */
+/**
+ * Returns the instances that are not assigned to an asset. Instances of the same link version come first, then the most
+ * recently changed ones.
+ */
 export function mostRecent<C extends Candidate>(target: ScanTarget, candidates: readonly C[]): C[] {
   return candidates
     .filter((one) => one.assetId === null && applies(one, target))
@@ -50,7 +53,10 @@ export function mostRecent<C extends Candidate>(target: ScanTarget, candidates: 
     .slice(0, credentialLimits.selected)
 }
 
-/** Returns whether an instance may be sent: within its range, to its product, and not if it is for monitoring only. */
+/**
+ * Returns whether an instance may be sent. The address must be in its range, the product must match, and it must not be for
+ * monitoring only.
+ */
 export function applies(one: Candidate, { address, product }: ScanTarget): boolean {
   return (
     one.purpose !== 'monitoring' &&
@@ -59,12 +65,12 @@ export function applies(one: Candidate, { address, product }: ScanTarget): boole
   )
 }
 
-/** Returns whether the last attempt failed and the instance has not changed since. */
+/** Returns whether the last attempt failed and the instance has not changed since then. */
 function hasFailed({ workedAt, failedAt, modifiedAt }: AssociatedCandidate): boolean {
   return failedAt !== null && failedAt > (workedAt ?? '') && failedAt > modifiedAt
 }
 
-/** Compares by the last success, then by the last change. */
+/** Compares two candidates by their last success, then by their last change. */
 function byLastSuccess(a: AssociatedCandidate, b: AssociatedCandidate): number {
   return compare(b.workedAt ?? '', a.workedAt ?? '') || compare(b.modifiedAt, a.modifiedAt) || compare(b.id, a.id)
 }

@@ -47,7 +47,7 @@ export function lockTemplate(tx: Transaction, id: string): Promise<TemplateRow |
   return tx.row(lockStatement, id)
 }
 
-/** Prevents the deletion of the template until the end of the transaction. */
+/** Returns the template and prevents its deletion until the end of the transaction. */
 export function holdTemplate(tx: Transaction, id: string): Promise<TemplateRow | undefined> {
   return tx.row(holdStatement, id)
 }
@@ -101,12 +101,12 @@ const unmapStatement = statement(
   `delete from credential_template_instances where tenant_id = $1 and template_id = $2 and instance_id = $3`,
 )
 
-/** Returns false when the instance is already mapped. */
+/** Maps an instance to a template. Returns false when the instance is already mapped. */
 export async function mapInstance(tx: Transaction, templateId: string, instanceId: string): Promise<boolean> {
   return (await tx.row(mapStatement, templateId, instanceId)) !== undefined
 }
 
-/** Returns false when the instance is not mapped. */
+/** Removes the mapping of an instance. Returns false when the instance is not mapped. */
 export async function unmapInstance(tx: Transaction, templateId: string, instanceId: string): Promise<boolean> {
   return (await tx.run(unmapStatement, templateId, instanceId)) > 0
 }

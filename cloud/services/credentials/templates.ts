@@ -82,7 +82,7 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
       return { data, meta: { totalElements: instances, elements: data.length, offset } }
     },
 
-    /** A mapped discovery instance gets both purposes. */
+    /** Maps an instance to a template. An instance for discovery only is then for discovery and monitoring. */
     async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
       const { status, row } = await database.transaction(caller, async (tx) => {
         if ((await store.holdTemplate(tx, instancesTemplateId)) === undefined) throw missing(instancesTemplateId)

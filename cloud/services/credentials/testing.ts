@@ -79,7 +79,7 @@ export async function createTestAsset(
   return data?.detail?.result?.assetId ?? assert.fail(JSON.stringify(answer.body))
 }
 
-/** A client for operations that services call with the rights of the platform. */
+/** Returns a client for operations that services call with the rights of the platform. */
 export function platform(hub: TestHub) {
   return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
 }

@@ -17,7 +17,7 @@ export type UseRow = {
 const columns = `instance_id as "instanceId", gateway_id as "gatewayId", address, asset_id as "assetId", deliveries,
   job_id as "jobId", delivered_at as "deliveredAt", worked_at as "workedAt", failed_at as "failedAt"`
 
-/** When an instance last opened a device, and last failed. */
+/** The times when an instance last gave access to a device and when it last failed. */
 export type Record = { instanceId: string; workedAt: string | null; failedAt: string | null }
 
 const lastTimes = `max(worked_at) as "workedAt", max(failed_at) as "failedAt"`
@@ -41,7 +41,8 @@ const ofInstancesStatement = statement<Record>(
 type Device = { address: string; assetIds: readonly string[] }
 
 /**
- * Returns the instances of each device: those that opened it at its address or as one of its assets, and its copies.
+ * Returns the instances of each device: its copies, and the instances that gave access to the device at its address or as
+ * one of its assets.
  */
 export async function findAssociated(
   handle: Handle,
@@ -106,7 +107,7 @@ export type DeliveredInstance = { instanceId: string; address: string }
 
 type Delivery = { gatewayId: string; jobId: string; instances: readonly DeliveredInstance[] }
 
-/** The deliveries must be unique and in the order in which `lockUses` locks, to avoid deadlocks. */
+/** Records deliveries. They must be unique and in the order in which `lockUses` locks, to avoid deadlocks. */
 export async function recordDelivery(tx: Transaction, { gatewayId, jobId, instances }: Delivery): Promise<void> {
   const ids = instances.map(({ instanceId }) => instanceId)
   const addresses = instances.map(({ address }) => address)
@@ -118,7 +119,7 @@ const lockStatement = statement<UseRow>(
    and address = any($4::text[]) order by instance_id, address for update`,
 )
 
-/** Locks the deliveries of these instances for these addresses to a gateway. */
+/** Returns and locks the deliveries of these instances for these addresses to a gateway. */
 export function lockUses(tx: Transaction, gatewayId: string, uses: readonly DeliveredInstance[]): Promise<UseRow[]> {
   const ids = uses.map(({ instanceId }) => instanceId)
   const addresses = uses.map(({ address }) => address)
@@ -130,7 +131,7 @@ export type Outcome = {
   instanceId: string
   address: string
   assetId: string | null
-  /** How often the instance opened the device, and how often it failed. */
+  /** The number of times the instance gave access to the device. */
   successes: number
   failures: number
 }

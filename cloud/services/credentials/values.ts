@@ -10,12 +10,12 @@ import {
   setMember,
 } from '../../platform/plain-object.ts'
 
-/** Stored values, and the same values with placeholders for secrets. */
+/** The stored values, and the same values with placeholders instead of secrets. */
 export type StoredValues = { values: PlainObject; shown: PlainObject }
 
 /**
- * Merges a change into stored values (RFC 7396): members that are sent replace, `null` removes, others stay. A
- * placeholder that is sent for a secret preserves the stored secret.
+ * Merges a change into stored values (RFC 7396). A sent member replaces the stored one, `null` removes it, and other
+ * members stay. If the change contains a placeholder for a secret, the stored secret stays.
  */
 export function mergedValues({ values, shown }: StoredValues, change: PlainObject): Document {
   const merged: Document = { ...values }
@@ -27,13 +27,16 @@ export function mergedValues({ values, shown }: StoredValues, change: PlainObjec
   return merged
 }
 
-/** Returns the member to merge with. A member that is not an object is replaced by an object. */
+/**
+ * Returns the stored member into which a change is merged. If the stored member is not an object, the change is merged into
+ * an empty object.
+ */
 function memberOf({ values, shown }: StoredValues, name: string): StoredValues {
   const [value, seen] = [values[name], shown[name]]
   return { values: isObject(value) ? value : {}, shown: isObject(seen) ? seen : {} }
 }
 
-/** Returns the sent value with placeholders replaced by the stored secrets. */
+/** Returns the sent value. The stored secrets replace the placeholders in it. */
 function restored(sent: unknown, value: unknown, shown: unknown): unknown {
   if (sent === secretPlaceholder && shown === secretPlaceholder && value !== undefined) return value
   if (Array.isArray(sent) && Array.isArray(value) && Array.isArray(shown)) return restoredList(sent, value, shown)
@@ -52,9 +55,9 @@ function restoredList(sent: readonly unknown[], values: readonly unknown[], show
 }
 
 /**
- * Finds the previous position of each list entry: the only entry with the same visible content, or else the one at the
- * same position. If the list became shorter, the position is ambiguous, so the entry has no previous one. A secret
- * never moves to another entry.
+ * Returns the previous position of each list entry. This is the position of the only stored entry with the same visible
+ * content, or else the same position. If the list became shorter, the position is ambiguous, so such an entry has no
+ * previous position. A secret never moves to another entry.
  */
 function previousPositions(sent: readonly unknown[], shown: readonly unknown[]): (number | undefined)[] {
   const print = (entry: unknown) => JSON.stringify(entry)
@@ -69,8 +72,8 @@ function previousPositions(sent: readonly unknown[], shown: readonly unknown[]):
 }
 
 /**
- * Returns the names of the changed fields. A secret that is sent counts as changed even if it is equal. Otherwise a
- * caller could guess a secret and check the guess here.
+ * Returns the names of the changed fields. A sent secret always counts as changed, even if it equals the stored secret.
+ * Otherwise a caller could use this function to check a guess.
  */
 export function changedFields(
   change: PlainObject,
@@ -96,14 +99,14 @@ function holdsPlaceholder(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsPlaceholder)
 }
 
-/** Throws when values are nested too deep or have too many members to process. */
+/** Throws when values are nested too deeply or have too many members to process. */
 export function requireBounded(values: PlainObject): void {
   const bounds = { depth: credentialLimits.valueDepth, entries: 1_000, values: 5_000 }
   const large = outOfBounds(values, bounds)
   if (large !== undefined) throw invalidValues([{ pointer: large.pointer, code: 'too_large', detail: large.detail }])
 }
 
-/** Throws when values are too large or contain a placeholder without a stored secret. The error contains no value. */
+/** Throws when values are too large or contain a placeholder without a stored secret. The error does not contain values. */
 export function requireSendable(values: PlainObject): void {
   requireBounded(values)
   if (Buffer.byteLength(JSON.stringify(values)) > credentialLimits.valueBytes) {

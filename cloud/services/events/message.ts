@@ -17,10 +17,10 @@ export function cloudEvent({ id, position, type, subject, time, data }: EventRow
   }
 }
 
-/** Many streams send the same event, so its text is cached. */
+/** Caches the text of each event, because many streams send the same event. */
 const written = new WeakMap<EventRow, string>()
 
-/** Formats an event as a server-sent event. Its JSON contains no line breaks, so the data is one line. */
+/** Formats an event as a server-sent event. The JSON text contains no line breaks, so the data is one line. */
 export function eventMessage(row: EventRow, tenantName: string): string {
   const before = written.get(row)
   if (before !== undefined) return before

@@ -1,9 +1,12 @@
 import { eventTypePrefix } from '@millwright/api/events.ts'
 
-/** Which events a reader requests. */
+/** Returns whether a reader has requested an event. */
 export type Selection = (event: { type: string; subject: string }) => boolean
 
-/** Prefixes of types are in whole words, with or without the common prefix of all types. */
+/**
+ * Returns the selection for the parameters of a request. A prefix of types matches whole words, with or without the common
+ * prefix of all types.
+ */
 export function selectionOf({ types, subject }: { types?: string; subject?: string }): Selection {
   const beginnings = types?.split(',').map(beginningOf)
   const stem = subject?.endsWith('*') ? subject.slice(0, -1) : undefined

@@ -22,7 +22,7 @@ function numbered(count: number, from = 1): string[] {
   return Array.from({ length: count }, (_, index) => `thing/${index + from}`)
 }
 
-/** Returns all events as the text of a stream. */
+/** Formats all events as the text of a stream. */
 function formatAll(messages: readonly Message[]): string {
   return messages.map((message) => eventMessage(message, 'default')).join('')
 }
@@ -292,7 +292,7 @@ test('refuses a position whose events are deleted, and a position that does not 
   assert.deepEqual(await takeSubjects(reader, 3), numbered(3, 3))
 })
 
-/** Some of these messages exceed the socket buffer of the operating system. */
+/** Emits events. Some of their messages are larger than the socket buffer of the operating system. */
 async function emitLargeEvents(hub: TestHub, subjects: readonly string[]): Promise<void> {
   const data = { text: 'x'.repeat(100_000) }
   await hub.context.database.transaction(hub.tenant, (tx) =>
@@ -303,7 +303,7 @@ async function emitLargeEvents(hub: TestHub, subjects: readonly string[]): Promi
   )
 }
 
-/** A reader that sends a request and does not read the response. */
+/** Opens a stream, but does not read the response. */
 async function idleReader(base: string, token: string) {
   const { hostname, port } = new URL(base)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -365,7 +365,7 @@ test('ends streams when the process stops, without waiting for readers that do n
   assert.ok(received < 240 * 100_000, 'it was cut off before it had everything')
 })
 
-/** Opens a stream as soon as the limit allows it; the test runner ends a test that waits too long. */
+/** Opens a stream as soon as the limit allows it. If it waits too long, the test runner ends the test. */
 async function openWhenAllowed(base: string, token: string): Promise<EventReader> {
   for (;;) {
     const reader = await EventReader.open(base, { token })
@@ -406,7 +406,7 @@ test('leaves no stream behind when a reader disconnects before the response or s
     assert.ok([200, 429].includes(head.status), `${head.status}`)
   }
   const readers: EventReader[] = []
-  // The server notices a disconnected reader a little later.
+  // The server notices a disconnected reader only after a short time.
   while (readers.length < limits.streamsPerPrincipal) readers.push(await openWhenAllowed(base, token))
   for (const reader of readers) reader.close()
 })
@@ -431,8 +431,8 @@ test('polls for events of other processes only while streams are open', async (t
     })
     return sent.filter(({ text }) => text.includes('position > $2')).length
   }
-  // A poll that was in progress when the clock moved can count in either round, so the test repeats rounds until they
-  // are stable.
+  // A poll that was in progress when the clock moved can count in either round. The test therefore repeats rounds until the
+  // counts are stable.
   const settles = async (isRight: (count: number) => boolean) => {
     const deadline = performance.now() + 120_000
     while (!isRight(await looks())) assert.ok(performance.now() < deadline, 'it never settled')

@@ -1,7 +1,7 @@
 import { emit } from '../../platform/events/events.ts'
 import type { TestHub } from '../../platform/testing/hub.ts'
 
-/** Emits events in one transaction. They are visible when the relay has run. */
+/** Emits events in one transaction. The events become visible when the relay has run. */
 export async function emitEvents(
   hub: TestHub,
   subjects: readonly string[],

@@ -13,7 +13,7 @@ type Rule = (holder: Holder, event: TypedEvent) => boolean
 
 /**
  * The permission that each type of event requires: the permission to read the object of the event. Keys are prefixes of
- * types in whole words; the longest match applies.
+ * types and match whole words. The longest match applies.
  */
 const rules: Readonly<Record<string, Rule>> = {
   'inventory.asset': inGroupOfAsset('inventory_read_asset_data'),
@@ -29,7 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
 }
 
-/** Types without a rule require the permission to read the audit trail. */
+/** The rule for types without their own rule: they require the permission to read the audit trail. */
 const otherwise = anyOf('glb_audit_read')
 
 export function maySee(holder: Holder, event: TypedEvent): boolean {
@@ -37,14 +37,13 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 }
 
 /**
- * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the
- * reader cannot read that object. An event about a job is removed when its gateway is not readable. Events about assets
- * contain the access group of the asset, and relations are readable in the whole tenant by specification: for these the
- * rule of their type is enough.
+ * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the reader
+ * cannot read that object. An event about a job is removed when its gateway is not readable. For events about assets and
+ * relations, the rule of their type is enough: events about assets contain the access group of the asset, and relations are
+ * readable in the whole tenant by specification.
  *
  * The source of a change is removed when it is a hidden asset, for example the gateway that reported the change. Asset
- * counts are removed from events of discovery runs, because they include assets that the reader may not be able to
- * read.
+ * counts are removed from events of discovery runs, because they include assets that the reader may not be able to read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -70,18 +69,18 @@ export async function readableEvents<E extends Event>(
   )
 }
 
-/** Returns the source of a change of an asset; undefined for other events. */
+/** Returns the source of a change of an asset. Returns `undefined` for other events. */
 function sourceOf({ type, data }: TypedEvent): unknown {
   return type.startsWith('inventory.asset.') ? data.source : undefined
 }
 
-/** Returns an event about an asset with only the type of its source. */
+/** Returns an event about an asset. Of its source, the event contains only the type. */
 function withoutSource<E extends Event>(event: E): E {
   const { type } = event.data.source as { type: string }
   return { ...event, data: { ...event.data, source: { type } } }
 }
 
-/** Returns an event of a discovery run without asset counts; other events unchanged. */
+/** Removes the asset counts from an event of a discovery run. Returns other events unchanged. */
 function withoutCounts<E extends Event>(event: E): E {
   if (!event.type.startsWith('discovery.run.')) return event
   const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun
@@ -108,7 +107,7 @@ function somewhere(permission: Permission): Rule {
   return (holder) => maySomewhere(holder, permission)
 }
 
-/** The access group of the asset when the event happened. */
+/** Returns a rule that requires the permission in the access group that the asset had when the event happened. */
 function inGroupOfAsset(permission: Permission): Rule {
   return (holder, { data: { accessGroupId } }) =>
     typeof accessGroupId === 'string' ? mayIn(holder, permission, accessGroupId) : may(holder, permission)

@@ -234,7 +234,8 @@ describe('delivery of credentials through the gatekeeper', () => {
       const params = { id: held.job.id }
       const body = { ...held.job.definition, ...definition }
       await assert.rejects(gateway.workflows.putJobDefinition({ params, body }), { code: 'forbidden' })
-      // Changes the definition in the database. The stored discovery and relations decide.
+      // The administrator may change the definition. The service still uses the stored discovery and relations, not the
+      // definition.
       await admin.workflows.putJobDefinition({ params, body })
     }
     await rewrite({ assetLinkId: 'fake-link' })

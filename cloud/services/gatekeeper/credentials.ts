@@ -19,8 +19,8 @@ const mostAuditedAddresses = 20
 type CredentialsRequest = { jobId: string; assetLinkId: string; addresses: string[]; lease: string | undefined }
 
 /**
- * Handlers that deliver credentials to gateways. They are the only way out of the cloud: for the gateway and the link
- * of a running job.
+ * Handlers that deliver credentials to gateways. Credentials leave the cloud only through these handlers, and only for the
+ * gateway and the link of a running job.
  */
 export function credentialHandlers(context: Context): Pick<Handlers<typeof gatekeeper>, 'requestCredentials'> {
   return {
@@ -53,14 +53,14 @@ function addressesOf({ address, addresses }: { address?: string; addresses?: str
 
 type Product = { identifier: string; version: string }
 /**
- * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null when the gateway does not report
- * the link.
+ * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null if the gateway does not report the
+ * link.
  */
 type PermittedDelivery = { assetId?: string; product: Product | null }
 
 /**
- * Checks the job, its lease and the stored data: the discovery of the run, or that the link found the asset. Throws
- * when the gateway may not have the credentials.
+ * Checks the job, its lease and the stored data. For a discovery, the run must belong to the stored discovery. For a
+ * device-info job, the link must have found the asset. Throws when the gateway may not get the credentials.
  */
 async function allow(context: Context, caller: Caller, request: CredentialsRequest): Promise<PermittedDelivery> {
   requireGateway(caller)
@@ -116,7 +116,7 @@ async function recordDenial(
 }
 
 /**
- * Selects and delivers credentials. The credentials service records each delivery in the audit trail in the name of the
+ * Selects and delivers credentials. The credentials service records each delivery in the audit trail, in the name of the
  * gateway.
  */
 async function choose(
@@ -147,7 +147,8 @@ async function choose(
 type Places = { assetId: string | undefined; addresses: string[] }
 
 /**
- * Returns the known assets at each address with one request: assets that this gateway found, or the asset of the job.
+ * Returns the known assets at each address with one request. These are assets that this gateway found, or the asset of the
+ * job.
  */
 async function assetsAt(
   context: Context,
@@ -161,7 +162,10 @@ async function assetsAt(
   return new Map(data.map(({ address, assetIds }) => [address, assetIds.slice(0, assetsPerAddress)]))
 }
 
-/** Too many assets at one address are truncated, because a wrong inventory must not block the delivery. */
+/**
+ * The maximum number of assets at one address. Further assets are ignored, because a wrong inventory must not block the
+ * delivery.
+ */
 const assetsPerAddress = credentialLimits.assetsPerSelection
 
 function textsIn(value: unknown): unknown[] {

@@ -8,7 +8,7 @@ export function requireGateway({ principal }: Caller): void {
   throw new Problem('forbidden', 'Only gateways can call this operation')
 }
 
-/** Returns a job of this gateway. Jobs of other gateways return the same error as missing ones. */
+/** Returns a job of this gateway. Missing jobs and jobs of other gateways return the same error. */
 export async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
   return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
 }

@@ -5,7 +5,10 @@ import { contracts } from '@millwright/api/contracts.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
-/** The operations that a gateway may call in addition to its own contract: for its own jobs and their workflows. */
+/**
+ * The operations that a gateway may call in addition to its own contract. They are limited to its own jobs and the
+ * workflows of these jobs.
+ */
 const southbound = [
   'getHealth',
   'getVersion',

@@ -18,8 +18,8 @@ export const gatekeeperService = service({
 const endings = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
 
 /**
- * The API for gateways. It authorizes each request: the principal of a gateway is the client of its jobs, and its
- * tenant is in its token. So a gateway cannot access jobs of another gateway or tenant.
+ * The API for gateways. It authorizes each request. The principal of a gateway is the client of its jobs, and the token
+ * contains the tenant. A gateway therefore cannot access jobs of another gateway or tenant.
  */
 function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
   const presence = new GatewayPresence((caller, version) =>
@@ -79,7 +79,10 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return { data: { lease, cancelRequested: isCanceled(job.status.state) } }
     },
 
-    /** The lease decides. If the notification of the discovery fails, the gateway repeats the request. */
+    /**
+     * Ends a job if the gateway holds its lease. If the notification of the discovery fails, the gateway repeats the
+     * request.
+     */
     async endJob({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       const { jobId, state, message, result } = data
@@ -137,7 +140,7 @@ function isCanceled(state: string): boolean {
   return state === 'CANCELING' || state === 'CANCELED'
 }
 
-/** Returns the discovery run of a job. */
+/** Returns the id of the discovery run of a job. */
 function runOf({ workflow, definition }: WorkflowJob): string | undefined {
   const { runId } = definition
   return workflow.name === 'discovery' && typeof runId === 'string' ? runId : undefined

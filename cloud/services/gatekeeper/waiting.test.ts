@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
-/** More than the connections between two processes of the platform. */
+/** The number of waiting requests. It is larger than the number of connections between two processes of the platform. */
 const waiting = 80
 
 test('responds to other requests immediately while many gateways wait for jobs', async () => {

@@ -74,7 +74,7 @@ const elsewhere = fc.oneof(
   fc.record({ location_type: fc.constant('Okz'), location_identifier: text }),
   fc.record({ location_type: fc.constant('GeoLocation'), latitude: fc.nat(90) }),
 )
-/** The location that has its own field in version 1 comes first after a round trip. */
+/** Generates locations. After a round trip, the location that has its own field in version 1 comes first. */
 const location = fc.oneof(
   fc.array(elsewhere),
   fc.tuple(mounting, fc.array(fc.oneof(elsewhere, mounting))).map(([first, others]) => [first, ...others]),

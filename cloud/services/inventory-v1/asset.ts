@@ -12,28 +12,33 @@ import { type Identifier, identifierFromV1, identifierToV1, unitedIdentifiers } 
 
 /** Conversion of assets between version 1 and version 2 of the API. Fields that version 1 does not define stay as they are. */
 
-/** The gateway that found an asset and its parent: relations in version 2, fields in version 1. */
+/**
+ * The gateway that found an asset, and the parent of the asset. They are relations in version 2 and fields in version 1.
+ */
 type Placement = { gatewayId?: string; parentId?: string }
 
 type ConversionInput = {
-  /** The read shape, with id and access group. */
+  /** The asset in the read shape, with id and access group. */
   asset: PlainObject
   identifiers: readonly Identifier[]
-  /** Names of custom properties by their keys. */
+  /** The names of custom properties by their keys. */
   labels?: ReadonlyMap<string, string>
 } & Placement
 
 /** A document of version 1, converted to version 2. */
 export type ParsedDocument = {
-  /** The read shape, with the fields that were sent. */
+  /** The sent fields of the asset, in the read shape. */
   asset: Document
   identifiers: Identifier[]
 } & Placement
 
-/** Fields that have another name in version 1. */
+/** The fields that have another name in version 1. */
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
 
-/** Converts the JSON pointer of a field of version 2 to the document of version 1 that it was converted from. */
+/**
+ * Converts a JSON pointer into an asset of version 2 to a pointer into the document of version 1 from which the asset was
+ * converted.
+ */
 export function pointerToV1(pointer: string, document: PlainObject): string {
   const [, field = '', ...inside] = pointer.split('/')
   const below = (names: readonly (string | undefined)[]) => `/${names.join('/')}`
@@ -47,12 +52,12 @@ export function pointerToV1(pointer: string, document: PlainObject): string {
   return index === '0' ? below(['mounting_location', ...entry]) : below([field, `${Number(index) - 1}`, ...entry])
 }
 
-/** The predicates that make an asset a part of another. The first one is the most general. */
+/** The predicates of relations from an asset to its parent. The first predicate is the most general one. */
 export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of', 'is_periphery_of']
 
 type Related = { subject: { id: string }; predicate: string; object: { id: string }; lastModifiedTimestamp: string }
 
-/** The gateway that found the asset last, and the asset's parent. */
+/** Returns the gateway that found the asset last, and the asset's parent. */
 export function placementOf(id: string, relations: readonly Related[]): Placement {
   const own = relations
     .filter(({ subject }) => subject.id === id)
@@ -120,7 +125,7 @@ function fieldToV1(value: unknown, name: string): unknown {
   return value
 }
 
-/** Fields of version 1 that have their own conversion. */
+/** The fields of version 1 that have their own conversion. */
 const convertedFields = [
   '@type',
   '@context',
@@ -164,7 +169,7 @@ function fieldFromV1(value: unknown, name: string): unknown {
   return value
 }
 
-/** The type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
+/** Returns the type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
 function typeFromV1({ '@type': type, functional_object_type: own }: PlainObject): string {
   const named = textOf(own) ?? textOf(type) ?? ''
   const known = assetTypeOf(named)
@@ -179,7 +184,7 @@ function renameAll(document: PlainObject, names: Readonly<Record<string, string>
   )
 }
 
-/** The distinct identifiers of the list and of the separate fields. */
+/** Returns the distinct identifiers of the list and of the separate fields. */
 function identifiersFromV1(document: PlainObject): Identifier[] {
   const identifiers = [
     ...objectsOf(document.asset_identifiers),
@@ -195,7 +200,7 @@ function singleIdentifier(identifier: unknown, type: string): PlainObject[] {
   return isObject(identifier) ? [{ asset_identifier_type: type, ...identifier }] : []
 }
 
-/** The first mounting location, without its type, and the other locations. */
+/** Returns the first mounting location, without its type, and the other locations. */
 function splitLocations(location: unknown): [Document | undefined, unknown[] | undefined] {
   if (!Array.isArray(location)) return [undefined, undefined]
   const index = location.findIndex((entry) => isObject(entry) && entry.location_type === 'MountingLocation')
@@ -205,7 +210,7 @@ function splitLocations(location: unknown): [Document | undefined, unknown[] | u
   return [mounted, others.length === 0 ? undefined : others]
 }
 
-/** In version 1, products and manufacturers have ids. They are derived from the other fields. */
+/** Converts a product. In version 1, products and manufacturers have ids, which are derived from their other fields. */
 function productToV1(information: PlainObject): Document {
   return mapMembers(information, (value, name) => {
     if (name !== 'manufacturer_product' || !isObject(value)) return value
@@ -246,7 +251,7 @@ function pointToV1(value: unknown, name: string): unknown {
   return objectsOf(value).map((related) => renameAll(related, { connection_point_id: 'connection_point' }))
 }
 
-/** Converts a connection point. Links of version 1 send its name as an annotation. */
+/** Converts a connection point. Links that use version 1 send its name as an annotation. */
 function pointFromV1(point: PlainObject): Document {
   const { instance_annotations: annotations, ...own } = point
   const named = objectsOf(annotations).find(({ key }) => key === 'name')
@@ -262,7 +267,10 @@ function hasAddress({ connection_point_type: type }: PlainObject): boolean {
   return type !== 'ConnectionPoint'
 }
 
-/** Converts a software component. In version 1 it is the artifact itself; running software contains its artifact. */
+/**
+ * Converts a software component. In version 1, a component is either the artifact itself or running software that contains
+ * its artifact.
+ */
 function componentToV1({
   software_component_type: type,
   artifact,
@@ -298,14 +306,14 @@ function componentFromV1(software: PlainObject): Document {
   return identifiersFromV1(software).length === 0 ? component : { ...component, artifact: artifactFromV1(software) }
 }
 
-/** Converts an artifact inside an asset, without id and states: in version 2 only assets have these. */
+/** Converts an artifact inside an asset. It drops the id and the states, because in version 2 only assets have them. */
 function artifactFromV1(artifact: PlainObject): Document {
   const { id: _, management_state: __, reachability_state: ___, ...own } = artifact
   const { functional_object_type: type, ...fields } = fieldsFromV1(own)
   return { functional_object_type: type === 'Gateway' ? type : 'SoftwareArtifact', ...fields }
 }
 
-/** JSON Merge Patch (RFC 7396), the patch format of version 1. */
+/** Applies a JSON Merge Patch (RFC 7396), the patch format of version 1. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const before = isObject(target) ? target : {}

@@ -14,7 +14,9 @@ import {
 import { type ParsedDocument, parentPredicates } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
-/** Conversion of a complete document of version 1 to a write of version 2, where some fields are written separately. */
+/**
+ * Conversion of a complete document of version 1 to a write of version 2. Version 2 writes some of its fields separately.
+ */
 
 const states = {
   management_state: managementStates,
@@ -24,7 +26,7 @@ const states = {
 export type StateName = keyof typeof states
 const stateNames = Object.keys(states) as StateName[]
 
-/** Fields that are written separately, or not at all. */
+/** The fields that are written separately or not at all. */
 const separateFields: readonly string[] = [
   ...stateNames,
   'id',
@@ -34,15 +36,18 @@ const separateFields: readonly string[] = [
   'last_modified_timestamp',
 ]
 
-/** Fields that every write must contain. */
+/** The fields that every write must contain. */
 const requiredFields: readonly string[] = ['functional_object_type', 'functional_object_schema_url']
 
-/** The asset of a sent document in the write shape of version 2. */
+/** Returns the asset of a sent document in the write shape of version 2. */
 export function writtenAsset({ asset, identifiers }: ParsedDocument): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
-/** The write that changes an asset from one document to another: changed fields, required fields and all identifiers. */
+/**
+ * Returns the write that changes an asset from one document to another. It contains the changed fields, the required fields
+ * and all identifiers.
+ */
 export function changedAsset(before: ParsedDocument, after: ParsedDocument): Document {
   const [oldFields, newFields] = [ownFields(before.asset), ownFields(after.asset)]
   const cleared = mapMembers(oldFields, (_, name) => (Object.hasOwn(newFields, name) ? undefined : null))
@@ -58,7 +63,7 @@ function ownFields(asset: PlainObject): Document {
   return mapMembers(asset, (value, name) => (separateFields.includes(name) ? undefined : value))
 }
 
-/** The limits of a document: far above real assets, and small enough to process. */
+/** The limits of a document. They are far above the size of real assets and small enough to process. */
 const bounds = { depth: 20, entries: assetLimits.entries, values: 100_000 } as const
 
 export function requireBounded(document: PlainObject): void {
@@ -68,7 +73,7 @@ export function requireBounded(document: PlainObject): void {
   throw new Problem('invalid_asset', `${pointer} ${detail}`, { errors: [{ pointer, code: 'too_large', detail }] })
 }
 
-/** Requires known values of the states. The field error has the pointer of version 1. */
+/** Requires that the values of the states are known. The field error has the pointer of version 1. */
 export function requireKnownStates(asset: PlainObject): void {
   for (const name of stateNames) {
     const value = stateIn(asset[name])
@@ -80,7 +85,7 @@ export function requireKnownStates(asset: PlainObject): void {
   }
 }
 
-/** Fields that can be changed but not cleared. */
+/** The fields that can be changed but not cleared. */
 const permanentFields = [
   'zone',
   'responsible',
@@ -102,10 +107,10 @@ export function requireNotCleared(before: PlainObject, patch: PlainObject): void
 }
 
 /**
- * The fields of a document that are written in addition to the asset: states, responsible person, property values, parent.
- * With `before` (a PATCH) only fields that differ are included, because another request may have changed the others
- * meanwhile; a missing parent or property is then removed. Without `before` (a POST) only fields that were sent are
- * included; others stay as they are.
+ * Returns the fields of a document that are written in addition to the asset: states, responsible person, property values
+ * and parent. With `before` (a PATCH), the result contains only fields that differ, because another request may have
+ * changed the other fields meanwhile. A missing parent or property is then removed. Without `before` (a POST), the result
+ * contains only fields that were sent. Other fields stay unchanged.
  */
 export function otherFields({ asset, parentId }: ParsedDocument, before?: ParsedDocument) {
   const current = before?.asset ?? {}

@@ -16,7 +16,7 @@ const namesFromV1: Readonly<Record<string, string>> = {
   GatewayIdentifier: 'CertificateIdentifier',
 }
 
-/** Types of version 1 without a type in version 2: they become a custom identifier with this name. */
+/** The types of version 1 that have no type in version 2. Each becomes a custom identifier with this name. */
 const valuesFromV1: Readonly<Record<string, string>> = {
   Ipv4Identifier: 'ipv4_address',
   Ipv6Identifier: 'ipv6_address',
@@ -48,7 +48,7 @@ function textOfMembers(identifier: Identifier): string {
   return JSON.stringify(Object.entries(identifier).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Converts an identifier of version 1. Empty if it has no identifying value. */
+/** Converts an identifier of version 1. The result is empty if the identifier has no identifying value. */
 export function identifierFromV1(identifier: PlainObject): Document[] {
   const type = String(identifier.asset_identifier_type)
   if (type === 'AssetIdentifier') return []

@@ -7,15 +7,15 @@ import { parentPredicates, placementOf, toV1 } from './asset.ts'
 
 export type Inventory = Client<typeof inventory>
 
-/** An asset in the form of version 1, and the relations that its gateway and parent come from. */
+/** An asset in the form of version 1, with the relations that define its gateway and its parent. */
 export type V1Asset = { document: Document; relations: readonly Relation[] }
 
-/** The asset with its ETag of version 2, which `If-Match` of a write is compared with. */
+/** An asset with its ETag of version 2. The `If-Match` header of a write is compared with this ETag. */
 type TaggedAsset = V1Asset & { etag: string }
 
 type Labels = ReadonlyMap<string, string>
 
-/** How many assets of a page are converted concurrently. */
+/** The number of assets of a page that are converted concurrently. */
 const atOnce = 8
 
 const predicates = ['found_by_gateway', ...parentPredicates].join(',')
@@ -28,7 +28,7 @@ export async function readV1Asset(peer: Inventory, id: string): Promise<TaggedAs
   return { ...(await shown(peer, data, await readLabels(peer))), etag }
 }
 
-/** Undefined when the asset is missing or hidden from the caller. */
+/** Returns an asset in the form of version 1. Returns `undefined` when the asset is missing or hidden from the caller. */
 export async function findV1Asset(peer: Inventory, id: string): Promise<TaggedAsset | undefined> {
   return readV1Asset(peer, id).catch(unlessHidden)
 }
@@ -48,7 +48,7 @@ function unlessHidden(error: unknown): undefined {
   throw error
 }
 
-/** Names of custom properties by their keys. */
+/** Returns the names of custom properties by their keys. */
 async function readLabels(peer: Inventory): Promise<Labels> {
   const labels = new Map<string, string>()
   for (let offset = 0; ; offset += pageLimits.maximum) {
@@ -58,7 +58,10 @@ async function readLabels(peer: Inventory): Promise<Labels> {
   }
 }
 
-/** All assets as one JSON array, page by page. The first page is read before the response begins, so that it can fail. */
+/**
+ * Returns all assets as one JSON array, page by page. It reads the first page before the response begins, so that an error
+ * can still change the status.
+ */
 export async function readAll(peer: Inventory): Promise<AsyncIterable<string>> {
   const labels = await readLabels(peer)
   return listText(peer, { labels, first: await readPage(peer, undefined) })

@@ -39,7 +39,7 @@ export const inventoryV1Service = service({
         requireKnownStates(after.asset)
         const write = { asset: writtenAsset(after), ...otherFields(after) }
         const { id, isNew } = await putAsset(peer, write, { document: body, ifMatch: headers['if-match'] })
-        // A caller that may write but not read the asset gets its id only.
+        // A caller who may write but not read the asset gets only its id.
         const { document = { id }, etag }: { document?: Document; etag?: string } = (await findV1Asset(peer, id)) ?? {}
         const location = `${inventoryV1.prefix}/assets/${id}`
         return answer(isNew ? 201 : 200, document, { location, ...(etag === undefined ? {} : { etag }) })

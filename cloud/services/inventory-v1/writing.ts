@@ -5,16 +5,19 @@ import { pointerToV1 } from './asset.ts'
 import type { otherFields } from './change.ts'
 import type { Inventory } from './reading.ts'
 
-/** Writes are applied after they are accepted. Version 1 waits for the result. */
+/**
+ * The `Prefer` header of a write. The inventory applies writes after it has accepted them, and version 1 waits for the
+ * result.
+ */
 const prefer = `wait=${inventoryLimits.statusWaitSeconds}`
 
-/** A complete document to write. Its asset is given by its id, else by its identifiers. */
+/** A complete document to write. The id selects the asset. Without an id, the identifiers select it. */
 type DocumentWrite = { asset: Document; assetId?: string } & ReturnType<typeof otherFields>
 
 /** The document that was sent, and the `If-Match` header of the request. */
 type SentDocument = { document: PlainObject; ifMatch: string | undefined }
 
-/** Writes a complete document or nothing. Field errors have pointers into the document that was sent. */
+/** Writes a complete document or nothing. Field errors have pointers into the sent document. */
 export async function putAsset(
   peer: Inventory,
   write: DocumentWrite,
@@ -38,7 +41,7 @@ export async function deleteAsset(peer: Inventory, id: string, ifMatch: string |
 
 type Accepted = { data: { statusId: string; state?: string; detail?: Record<string, unknown> } }
 
-/** The result of an applied write. Throws the problem of a refused write. */
+/** Returns the result of an applied write. Throws the problem of a refused write. */
 async function resultOf(accepted: Promise<Accepted>): Promise<unknown> {
   const { data } = await accepted
   if (data.state === undefined) {
@@ -51,7 +54,7 @@ async function resultOf(accepted: Promise<Accepted>): Promise<unknown> {
   return results[0]
 }
 
-/** Converts the field errors of version 2 to pointers into the document of version 1. */
+/** Converts the pointers of field errors from version 2 to the document of version 1. */
 function problemInV1(problem: Problem, document: PlainObject): Problem {
   if (problem.errors === undefined) return problem
   const errors = problem.errors.map(

@@ -12,7 +12,7 @@ export function jobSelection({ type, gatewayId }: JobFilter): (event: Pick<Event
   }
 }
 
-/** Formats a changed job, or the deletion of a job, as a server-sent event. */
+/** Formats the change or the deletion of a job as a server-sent event. */
 export function jobMessage({ position, type, data }: Pick<EventRow, 'position' | 'type' | 'data'>): string {
   const job = data.job as AnyJob
   const [event, content] = type === 'workflows.job.deleted' ? ['deleted', { id: job.id }] : ['job', job]

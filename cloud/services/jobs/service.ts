@@ -10,7 +10,7 @@ import { openStream } from '../../platform/events/stream.ts'
 import { answer, type Context, service } from '../../platform/service.ts'
 import { jobMessage, jobSelection } from './job-message.ts'
 
-/** Lists all jobs of the tenant, independent of their type. The workflow engine stores them. */
+/** The service that lists all jobs of the tenant, of every type. The workflow engine stores the jobs. */
 export const jobsService = service({
   contract: jobs,
   handlers(context) {
@@ -40,7 +40,7 @@ export const jobsService = service({
   },
 })
 
-/** Returns events of jobs of readable gateways that do not name a hidden asset. */
+/** Returns the events of jobs whose gateway is readable and that do not name a hidden asset. */
 async function readable<Event extends Pick<EventRow, 'data'>>(
   context: Context,
   caller: Caller,

@@ -89,7 +89,7 @@ describe('the asset of a gateway', () => {
     assert.ok(taken !== undefined)
     const { job, lease } = taken.data
     const removed = admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
-    // Both requests may still be accepted, because the revocation follows the deletion.
+    // The service may still accept both requests, because it revokes the gateway only after the deletion.
     await gateway.gatekeeper
       .uploadFound({
         params: { id: job.id },

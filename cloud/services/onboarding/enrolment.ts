@@ -15,7 +15,7 @@ import { WindowLimit } from '../../platform/window-limit.ts'
 import { reachabilityTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-/** The audit trail records at most one refused enrolment of a gateway per interval. */
+/** The interval in which the audit trail records at most one refused enrolment of a gateway. */
 const auditedEveryMs = 10_000
 
 type Enrolment = { gatewayId: string; enrolmentToken: string; publicKey: GatewayKey; proof: string; version: string }
@@ -33,7 +33,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
   const attempts = new Attempts()
   const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })
 
-  /** Limits refused enrolments per address and gateway. An attempt counts as refused until it has succeeded. */
+  /** Limits refused enrolments for each address and gateway. An attempt counts as refused until it has succeeded. */
   const limited = async <Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> => {
     const retryAfter = attempts.waitFor(attempt)
     if (retryAfter > 0)
@@ -57,7 +57,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
   async function enrolled(data: Enrolment, visitor: AnonymousCaller) {
     const place = await context.tenants.lookUp('gateway', data.gatewayId)
     const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
-    // A missing gateway and a wrong token return the same error, so that it does not reveal which gateways exist.
+    // A missing gateway and a wrong token return the same error, so that the error does not reveal which gateways exist.
     if (tenant === undefined) throw refused('The file does not belong to a gateway that waits for enrolment')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
@@ -75,7 +75,10 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
   }
 }
 
-/** Checks that the sender has the private key and returns the thumbprint of the key. The file alone is not enough. */
+/**
+ * Requires that the sender has the private key, because the configuration file alone is not enough. Returns the thumbprint
+ * of the key.
+ */
 async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enrolment): Promise<string> {
   const jwk = publicKey as JWK
   try {
@@ -84,7 +87,7 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
     if (content.gatewayId === gatewayId && content.enrolmentToken === enrolmentToken)
       return await calculateJwkThumbprint(jwk, 'sha256')
   } catch {
-    // The error is thrown below.
+    // The error is thrown after this block.
   }
   throw refused('The proof is not signed with the key in the request')
 }
@@ -93,7 +96,7 @@ type EnrolmentSender = { system: Caller; visitor: AnonymousCaller }
 type EnrolmentFile = { data: Enrolment; thumbprint: string }
 
 /**
- * Refuses an invalid file. The audit trail records one entry per gateway and interval, independent of the number of
+ * Refuses an invalid file. The audit trail records one entry for each gateway and interval, independent of the number of
  * attempts.
  */
 async function requireWaiting(
@@ -119,7 +122,7 @@ async function requireWaiting(
 function refusalReason(row: store.GatewayRow | undefined, { data, thumbprint }: EnrolmentFile): string | undefined {
   const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
   if (row === undefined || !isRight) return 'The file does not belong to a gateway that waits for enrolment'
-  // The response to the first enrolment was lost.
+  // The file was already used. The same key may enrol again, because the gateway may not have received the first response.
   if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was used before'
   if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired. Create a new one.'
   return undefined
@@ -162,7 +165,7 @@ export async function trust(
     })
 }
 
-/** Writes the version to the gateway's asset; returns whether the write was accepted. */
+/** Writes the version to the gateway's asset. Returns whether the inventory accepted the write. */
 export async function writeVersion(
   context: Context,
   caller: Caller,

@@ -17,8 +17,8 @@ export function stateOf(row: GatewayRow, now: Date): OnboardedGateway['state'] {
 }
 
 /**
- * Returns gateways with the current name and access group of their assets, because users rename and move assets.
- * Without an asset, the values from the creation apply.
+ * Returns gateways with the current name and access group of their assets, because users rename and move assets. If a
+ * gateway has no asset, it has the name and the access group from its creation.
  */
 export async function withAssets(
   { peers }: Pick<Context, 'peers'>,

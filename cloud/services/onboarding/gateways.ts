@@ -98,7 +98,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
       await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
-      // If the asset is already deleted, the write fails with `asset_not_found`, which has no effect here.
+      // If the asset is already deleted, the applied write fails with `asset_not_found`. This failure is ignored.
       await context.peers(inventory, system).deleteAssets({ body: { data: { ids: [id] } } })
       return database.transaction(caller, async (tx) => {
         await removeDirectoryEntries(tx, id)
@@ -112,7 +112,8 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     async recordSeen({ params: { id }, body: { data } }, caller) {
       const before = await find(context, caller, id)
       const isBack = stateOf(before, new Date()) === 'offline'
-      // A version is stored when its write to the asset was accepted; otherwise the next report writes it again.
+      // The version is stored only when the inventory accepted its write to the asset. Otherwise the next report writes it
+      // again.
       const isNoted =
         data.version === undefined ||
         data.version === before.softwareVersion ||
@@ -140,17 +141,20 @@ async function find({ database }: Context, caller: Caller, id: string): Promise<
   return row
 }
 
-/** Hidden and missing gateways return the same error. */
+/** Returns a gateway. Hidden and missing gateways return the same error. */
 async function findReadable(context: Context, caller: Caller, id: string): Promise<store.GatewayRow> {
   const row = await find(context, caller, id)
   if (await isReadableGateway(context, caller, id)) return row
   throw missing(id)
 }
 
-/** A gateway writes assets of its access group, so a caller who enrols a gateway needs that permission in the group. */
+/**
+ * The permission that a caller needs to enrol a gateway in an access group. The gateway writes assets of this group, so the
+ * caller must have the permission too.
+ */
 const writeAssets = 'inventory_write_asset_data'
 
-/** The asset contains the current access group of the gateway. */
+/** Requires that the caller may write in the gateway's access group, which is read from the gateway's asset. */
 async function requireWritable(context: Context, caller: Caller, id: string): Promise<void> {
   if (may(caller, writeAssets)) return
   const { data: asset } = await context

@@ -148,7 +148,7 @@ describe('onboarding a gateway', () => {
     const first = await wrong()
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
     const answers = [await wrong()]
-    // The wait doubles with every failure, so a slow machine reaches the limit a few requests later.
+    // The wait doubles with every failure. On a slow machine, the limit is therefore reached a few requests later.
     while (answers.at(-1)?.status !== 429 && answers.length < 20) answers.push(await wrong())
     assert.deepEqual([first.status, answers.at(-1)?.status], [403, 429])
     assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) >= 1)

@@ -7,15 +7,15 @@ import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { stateOf } from './gateway.ts'
 import * as store from './store.ts'
 
-/** Signalled when a gateway enrols, reconnects or is revoked. */
+/** The topic that is signalled when a gateway enrols, reconnects or is revoked. */
 export const reachabilityTopic = 'gateway-attendance'
 
-/** The maximum delay of the asset after a gateway counts as offline. */
+/** The interval of the task. The state of the asset changes at most this time after the gateway counts as offline. */
 const everyMs = 15_000
 
 /**
- * Updates `reachability_state` of the gateways' assets: `reached` while online, `failed` while offline or revoked. The
- * asset is written when the state changes, not at each heartbeat.
+ * Updates `reachability_state` of the gateways' assets: `reached` while the gateway is online, `failed` while it is offline
+ * or revoked. The asset is written when the state changes, not at each heartbeat.
  */
 export function reachabilityTasks(context: Context): TaskKinds {
   const { database } = context
@@ -39,7 +39,10 @@ export function reachabilityTasks(context: Context): TaskKinds {
 
 type Reachability = { id: string; value: 'reached' | 'failed' }
 
-/** Without an asset there is nothing to write. The inventory reports the deleted asset, and the gateway is revoked. */
+/**
+ * Writes the reachability state to the gateway's asset. It ignores a missing asset, because the inventory reports deleted
+ * assets and the gateway is then revoked.
+ */
 async function writeReachability(context: Context, system: Caller, { id, value }: Reachability): Promise<void> {
   await context
     .peers(inventory, system)

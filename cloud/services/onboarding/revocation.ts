@@ -25,7 +25,10 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
       return { data: showGateway(current, new Date()) }
     },
 
-    /** The inventory repeats this call until it succeeds, so every step is idempotent. */
+    /**
+     * Revokes the gateways of deleted assets. The inventory repeats this call until it succeeds, so every step is
+     * idempotent.
+     */
     async revokeDeletedGateways({ body: { data } }, caller) {
       const ids = await context.database.read(caller, (handle) => store.findUnrevoked(handle, data.assets))
       for (const id of ids) await revoke(context, caller, { id, reason: 'asset_deleted' })
@@ -36,7 +39,7 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
 
 /**
  * Revokes a gateway. It first disables the principal, so that its token is refused. Then it ends open runs and sets the
- * state of the asset. Returns undefined when the gateway does not exist.
+ * state of the asset. Returns `undefined` when the gateway does not exist.
  */
 export async function revoke(
   context: Context,

@@ -62,7 +62,7 @@ const countSomeStatement = statement<{ total: number }>(
   `select count(*) as total from gateways where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** Returns all gateways, or those with these ids. */
+/** Returns all gateways, or the gateways with these ids. */
 export async function listGateways(
   handle: Handle,
   { limit, offset, ids }: { limit: number; offset: number; ids: readonly string[] | null },
