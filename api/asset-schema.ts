@@ -1,6 +1,7 @@
 /**
- * The base schema of assets, as data: JSON Schema 2020-12, every class closed, optional fields may be null.
- * A class defines its members. Its user defines whether it can be null, so each error is reported once, at its place.
+ * The base schema of assets as data, in JSON Schema 2020-12. Every class is closed, and optional fields may be null. A
+ * class defines only its members. The field that uses a class defines whether it can be null. Each error is therefore
+ * reported once, at its place.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -8,14 +9,14 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export const assetTypes = ['Asset', 'Device', 'Gateway', 'SoftwareArtifact'] as const
 export type AssetType = (typeof assetTypes)[number]
 
-/** Finds a type, ignoring case. */
+/** Returns the asset type with this name. Letter case is ignored. */
 export function assetTypeOf(value: unknown): AssetType | undefined {
   if (typeof value !== 'string') return undefined
   const plain = value.trim().toLowerCase().replaceAll('_', '')
   return assetTypes.find((type) => type.toLowerCase() === plain)
 }
 
-/** The default schema URL of an asset, as existing links send it. */
+/** The default schema URL of an asset. Existing links send this URL. */
 export const baseSchemaUrl = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json'
 
 /** The id of the built-in schema. */
@@ -40,7 +41,7 @@ export const operatingModes = [
   'run_odis',
 ] as const
 
-/** Limits for the parts of an asset. Searchable names and numbers fit into an index. */
+/** The limits for the parts of an asset. Names and numbers that users search for fit into an index entry. */
 export const assetLimits = {
   nameCharacters: 256,
   textCharacters: 4096,
@@ -77,7 +78,7 @@ const name = { type: ['string', 'null'], maxLength: assetLimits.nameCharacters }
 const text = { type: ['string', 'null'], maxLength: assetLimits.textCharacters }
 const url = { type: ['string', 'null'], maxLength: assetLimits.urlCharacters }
 const number = { type: ['number', 'null'] }
-/** The range of a 32-bit column. */
+/** An integer in the range of a 32-bit column. */
 const integer = { type: 'integer', minimum: -2147483648, maximum: 2147483647 }
 const optionalInteger = { ...integer, type: ['integer', 'null'] }
 
@@ -97,7 +98,10 @@ function closedClass(properties: Record<string, JsonSchema>, requiredNames: read
   return { properties, required: requiredNames, additionalProperties: false }
 }
 
-/** A class with a discriminator. Errors of an entry are those of the class that its discriminator names. */
+/**
+ * Returns the schema of a class with a discriminator. The errors of an entry are the errors of the class that its
+ * discriminator names.
+ */
 function told(by: string, classes: readonly string[]): JsonSchema {
   return {
     properties: { [by]: { enum: classes } },
@@ -181,7 +185,7 @@ const identifierClasses = {
     },
   }),
   ProductInstanceIdentifier: identifier('ProductInstanceIdentifier', {
-    // Without a serial number, the identifier would match every instance of the product.
+    // The serial number is required. Without it, the identifier would match every instance of the product.
     of: { vendor: required(0), article_number: required(0), serial_number: required() },
   }),
   MacIdentifier: identifier('MacIdentifier', { of: { mac_address: macAddress } }),

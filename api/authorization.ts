@@ -5,7 +5,7 @@ import { type Permission, permissionNames } from './permission.ts'
 
 export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permissionNames }))
 
-/** The name of a role is part of tokens, so it has a restricted character set. */
+/** The name of a role. It is part of tokens, so it has a restricted character set. */
 export const RoleName = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,62}$', examples: ['operator'] })
 
 export const Role = closed({

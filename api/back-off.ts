@@ -1,15 +1,15 @@
 type BackOffOptions = { firstMs: number; longestMs: number; random?: () => number }
 
 /**
- * The pause after an attempt that failed; the first attempt is 1. Pauses double up to the longest one. Between half of a
- * pause and all of it is random (jitter), so that clients that failed together do not come back together.
+ * Returns the pause after a failed attempt. The first attempt has the number 1. Pauses double up to the longest pause. The
+ * second half of each pause is random (jitter), so that clients that failed at the same time do not retry at the same time.
  */
 export function backOffMs(attempt: number, { firstMs, longestMs, random = Math.random }: BackOffOptions): number {
   const longest = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30))
   return Math.round(longest * (0.5 + random() / 2))
 }
 
-/** `BackOff` counts the attempts that failed one after the other. */
+/** `BackOff` counts consecutive failed attempts. */
 export class BackOff {
   readonly #options: BackOffOptions
   #failures = 0
@@ -24,13 +24,16 @@ export class BackOff {
     return backOffMs(this.#failures, this.#options)
   }
 
-  /** Call it after a success: the next pause is the first one again. */
+  /** Resets the count after a success, so that the next pause is the shortest one again. */
   reset(): void {
     this.#failures = 0
   }
 }
 
-/** Waits. Returns early, without an error, when the signal is aborted. Without `ref` it does not keep a process alive. */
+/**
+ * Waits. Returns early, without an error, when the signal is aborted. With `ref: false`, the timer does not keep the
+ * process alive.
+ */
 export function pause(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -39,7 +42,7 @@ export function pause(ms: number, signal?: AbortSignal, { ref = true } = {}): Pr
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    // In a browser a timer is a number.
+    // In a browser, a timer is a number and has no `unref` method.
     const timer = setTimeout(end, ms)
     if (!ref) (timer as { unref?(): void }).unref?.()
     signal?.addEventListener('abort', end)

@@ -10,7 +10,7 @@ import {
 } from './contract.ts'
 import { problemFrom } from './problem.ts'
 
-/** The response of a call with status and headers. */
+/** The response of a call, with status and headers. */
 export type Exchange<Body = unknown> = { status: number; headers: Headers; body: Body }
 
 export type AnyInput = {
@@ -20,7 +20,7 @@ export type AnyInput = {
   headers?: Record<string, string | undefined>
 }
 
-/** How a call reaches its service: over HTTP or within the process. */
+/** Sends a call to its service, over HTTP or within the process. */
 export type Transport = (contract: Contract, operation: string, input: AnyInput) => Promise<Exchange>
 
 export type Client<C extends Contract> = {
@@ -31,8 +31,8 @@ export type Client<C extends Contract> = {
 }
 
 /**
- * A typed client: one function per operation. It returns the body and throws a `Problem` for an error. Callers that need
- * a header get the whole response.
+ * Returns a typed client with one function for each operation. A function returns the body, and throws a `Problem` for an
+ * error. Callers that need a header can get the whole response.
  */
 export function client<C extends Contract>(contract: C, transport: Transport): Client<C> {
   const functions = Object.keys(contract.operations).map((name) => [
@@ -47,7 +47,10 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
   return Object.fromEntries(functions) as Client<C>
 }
 
-/** Between processes of the platform, every contract uses problem documents. */
+/**
+ * Converts an error body of another API to a problem document. Processes of the platform use problem documents for every
+ * contract.
+ */
 function inOurWords({ errorWords }: Contract, body: unknown): unknown {
   return errorWords?.hear(body) ?? body
 }
@@ -61,14 +64,14 @@ class Printed {
   }
 }
 
-/** A body as JSON text for a call over HTTP. Text is sent without parsing. */
+/** Wraps JSON text as the body of a call over HTTP. The text is sent without parsing. */
 export function printed<Body>(text: string): Body {
   return new Printed(text) as Body
 }
 
 export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 
-/** The HTTP request of a call. */
+/** Returns the HTTP request of a call. */
 export function requestFor(contract: Contract, operation: Operation, input: AnyInput): HttpRequest {
   const path = pathOf(contract, operation).replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(input.params?.[name] ?? ''),
@@ -94,12 +97,12 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
 
 export type HttpOptions = {
   baseUrl: string
-  /** Called before each request, so that a renewed token is used. */
+  /** Returns the access token. It is called before each request, so that a renewed token is used. */
   token?: () => string | undefined | Promise<string | undefined>
   fetch?: typeof fetch
 }
 
-/** Calls over HTTP, in a browser or in Node. */
+/** Returns a transport that sends calls over HTTP, in a browser or in Node. */
 export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): Transport {
   return async (contract, name, input) => {
     const operation = contract.operations[name]

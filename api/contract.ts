@@ -3,14 +3,17 @@ import type { Permission } from './permission.ts'
 import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
- * `Operation` describes one operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
- * generated tests are derived from it.
+ * `Operation` describes one operation of a contract. Types, validation, the permission check, routes, OpenAPI, the typed
+ * clients and the generated tests are derived from it.
  */
 export type Operation = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below the contract's prefix, parameters in braces: `/users/{id}`. */
+  /** The path below the contract's prefix, with parameters in braces: `/users/{id}`. */
   path: string
-  /** The path is at the root of the origin, outside the prefix (paths of RFCs such as `/oauth/token`). */
+  /**
+   * Whether the path starts at the root of the origin, outside the prefix. This is used for paths of RFCs such as
+   * `/oauth/token`.
+   */
   atRoot?: true
   summary: string
   description?: string
@@ -18,60 +21,67 @@ export type Operation = {
   params?: TObject
   query?: TObject
   body?: TSchema
-  /** The media type of the body; default: JSON. */
+  /** The media type of the body. The default is JSON. */
   bodyType?: BodyType
   /** The maximum size of the body in bytes, if it differs from the default. */
   bodyBytes?: number
   /**
-   * JSON pointer to the array of a batch. A malformed item does not fail the request: the handler receives its problem in
-   * `itemErrors` and reports it as the result of that item.
+   * The JSON pointer to the array of a batch. A malformed item does not fail the request. The handler receives the problem
+   * of the item in `itemErrors` and reports it as the result of that item.
    */
   batchItems?: string
-  /** Request headers that the handler reads, in lower case. */
+  /** The request headers that the handler reads, in lower case. */
   headers?: readonly string[]
-  /** Success and redirect responses by status. */
+  /** The success and redirect responses, by status. */
   answers: Readonly<Record<number, TSchema | Media | Empty>>
-  /** The response has an ETag, and the request can use If-None-Match. */
+  /** Whether the response has an ETag. The request can then use `If-None-Match`. */
   tagged?: true
-  /** Error codes in addition to those of all operations. */
+  /** The error codes of this operation, in addition to the codes of all operations. */
   errors?: readonly ProblemCode[]
-  /** The response contains a secret that is shown once. A repeated request with the same Idempotency-Key is refused. */
+  /**
+   * Whether the response contains a secret that is shown only once. A repeated request with the same Idempotency-Key is
+   * then refused.
+   */
   answersSecret?: true
   /**
-   * The handler can wait for an event outside its transaction: a gateway, an accepted write. The request is forwarded over
-   * separate connections, and holds no database connection while it waits, also with an Idempotency-Key.
+   * Whether the handler can wait for an event outside its transaction, for example for a gateway or for an accepted write.
+   * Such a request is forwarded over separate connections. It holds no database connection while it waits, even with an
+   * Idempotency-Key.
    */
   waits?: true
   /**
-   * The handler can validate with an uploaded schema, and wait for the validation worker. With an Idempotency-Key it
-   * holds no database connection while it waits.
+   * Whether the handler can validate with an uploaded schema, and therefore can wait for the validation worker. With an
+   * Idempotency-Key, the request holds no database connection while it waits.
    */
   validatesInWorker?: true
-  /** The operation writes nothing, regardless of its method (a token request, a check). */
+  /** Whether the operation writes nothing, although its method suggests a write (a token request, a check). */
   readOnly?: true
-  /** The operation reads credentials, accounts or sessions. Refused reads are on the audit trail, as refused writes are. */
+  /**
+   * Whether the operation reads credentials, accounts or sessions. The audit trail then records refused reads in the same
+   * way as refused writes.
+   */
   sensitive?: true
 }
 
 export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
 
-/** The accepted media types of a body, the preferred one first. A merge patch can also be sent as JSON. */
+/** Returns the accepted media types of a body, the preferred type first. A merge patch can also be sent as JSON. */
 export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, 'bodyType'>): readonly BodyType[] {
   return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType]
 }
 
 /**
- * Who can call an operation. `public`: no token needed. `signed-in`: any token except that of a gateway. `known`: any token. `peer`: only
- * another service, for the platform itself. `on-behalf`: only another service, in the name of a user. Otherwise
- * a permission. A permission in one access group is sufficient to pass the front; the handler
- * then checks the group of each asset.
+ * The callers that can call an operation. `public`: no token is needed. `signed-in`: any token except the token of a
+ * gateway. `known`: any token. `peer`: only another service, in the name of the platform. `on-behalf`: only another
+ * service, in the name of a user. Any other value is a permission. To pass the HTTP front, the permission in one access
+ * group is sufficient. The handler then checks the group of each asset.
  */
 export type Access = 'public' | 'signed-in' | 'known' | 'peer' | 'on-behalf' | Permission
 
 /** A response that is not JSON. */
 export type Media = { mediaType: string }
 
-/** The media type of server-sent events: a response that ends when the client or the server disconnects. */
+/** The media type of server-sent events. Such a response ends when the client or the server disconnects. */
 export const eventStreamType = 'text/event-stream'
 
 /** A response without a body. */
@@ -86,13 +96,13 @@ export function media(mediaType: string): Media {
 /** The error format of another API. */
 export type ErrorWords = {
   schema: TSchema
-  /** Converts a problem to the status and body of that API. */
+  /** Converts a problem to the status and the body of that API. */
   tell(problem: ProblemDocument): { status: number; body: unknown }
-  /** Converts such a body to a problem, for our own clients. */
+  /** Converts an error body of that API to a problem document, for our own clients. */
   hear(body: unknown): unknown
 }
 
-/** A prefix, the start of its deprecation and its end, as RFC 3339 dates. */
+/** A deprecated prefix, with the dates on which its deprecation starts and its support ends (RFC 3339). */
 export type Deprecated = { prefix: string; deprecatedOn: string; sunsetOn: string }
 
 export type Contract<Operations extends Record<string, Operation> = Record<string, Operation>> = {
@@ -104,11 +114,11 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   prefix: string
   /** Further prefixes of the same operations, for existing clients. */
   alsoAt?: readonly string[]
-  /** The error format, if clients expect that of another API; default: RFC 9457. */
+  /** The error format, if clients expect the format of another API. The default is RFC 9457. */
   errorWords?: ErrorWords
-  /** Deprecated prefixes: the same operations are available, with deprecation headers. */
+  /** Deprecated prefixes. They offer the same operations, with deprecation headers. */
   formerPrefixes?: readonly Deprecated[]
-  /** The whole contract is deprecated: the prefix of its successor. */
+  /** The prefix of the successor, if the whole contract is deprecated. */
   succeededBy?: Deprecated
   operations: Operations
 }
@@ -120,7 +130,7 @@ export function contract<const Operations extends Record<string, Operation>>(
 }
 
 type Part<Schema, Name extends string> = Schema extends TSchema ? { [K in Name]: Static<Schema> } : unknown
-/** An optional body has an optional schema. */
+/** The type of the `body` member. An optional schema makes the body optional. */
 type BodyPart<Schema> =
   Schema extends TOptional<infer Required extends TSchema> ? { body?: Static<Required> } : Part<Schema, 'body'>
 type OptionalPart<Schema, Name extends string> = Schema extends TObject
@@ -129,17 +139,17 @@ type OptionalPart<Schema, Name extends string> = Schema extends TObject
     : { [K in Name]: Static<Schema> }
   : unknown
 
-/** The input of an operation, as the caller sends it. */
+/** The input of an operation in the form in which the caller sends it. */
 export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
   OptionalPart<O['query'], 'query'> &
   BodyPart<O['body']> & { headers?: Record<string, string | undefined> }
 
-/** The input of an operation, as the handler receives it, with defaults. */
+/** The input of an operation in the form in which the handler receives it, with default values. */
 export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
   BodyPart<O['body']> & { headers: Record<string, string | undefined>; itemErrors?: ItemErrors }
 
-/** The malformed items of a batch, by index (see `batchItems` of an operation). */
+/** The problems of the malformed items of a batch, by index (see `batchItems` of `Operation`). */
 export type ItemErrors = ReadonlyMap<number, Problem>
 
 type BodyOf<A> = A extends Empty
@@ -150,19 +160,19 @@ type BodyOf<A> = A extends Empty
       ? Static<A>
       : undefined
 
-/** The result of a call: its success responses. Errors are thrown. */
+/** The result of a call: one of its success responses. Errors are thrown. */
 export type ResultOf<O extends Operation> = {
   [S in keyof O['answers']]: `${S & number}` extends `4${string}` | `5${string}` ? never : BodyOf<O['answers'][S]>
 }[keyof O['answers']]
 
-/** A response of an operation. */
+/** A response of an operation: the body of one of its statuses. */
 export type AnswerOf<O extends Operation> = { [S in keyof O['answers']]: BodyOf<O['answers'][S]> }[keyof O['answers']]
 
 export function isMedia(answer: TSchema | Media | Empty): answer is Media {
   return 'mediaType' in answer
 }
 
-/** True if the response is a stream without an end. */
+/** Returns whether the response is a stream without an end. */
 export function isLasting(answer: TSchema | Media | Empty | undefined): boolean {
   return answer !== undefined && isMedia(answer) && answer.mediaType === eventStreamType
 }
@@ -171,24 +181,24 @@ export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
   return 'empty' in answer
 }
 
-/** The full path of an operation, with parameters in braces. */
+/** Returns the full path of an operation, with parameters in braces. */
 export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
 }
 
-/** True if only other services can call the operation. It is not in the public documents. */
+/** Returns whether only other services can call the operation. Such an operation is not part of the public documents. */
 export function isInternal({ access }: Operation): boolean {
   return access === 'peer' || access === 'on-behalf'
 }
 
-/** All paths of an operation. Operations for other services have one path. */
+/** Returns all paths of an operation. Operations for other services have only one path. */
 export function pathsOf(contract: Contract, operation: Operation): string[] {
   const own = pathOf(contract, operation)
   if (isInternal(operation) || operation.atRoot === true) return [own]
   return [own, ...(contract.alsoAt ?? []).map((prefix) => prefix + operation.path)]
 }
 
-/** True if the operation writes. */
+/** Returns whether the operation writes. */
 export function writes(operation: Operation): boolean {
   return operation.method !== 'GET' && operation.readOnly !== true
 }

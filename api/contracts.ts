@@ -12,7 +12,7 @@ import { onboarding } from './onboarding.ts'
 import { type Permission, permissionNames, permissions } from './permission.ts'
 import { workflows } from './workflows.ts'
 
-/** Every contract by name, for clients, documents and generated tests. */
+/** All contracts by name, for clients, documents and generated tests. */
 export const contracts = {
   identity,
   authorization,
@@ -33,8 +33,9 @@ const requiredPermissions = new Set<string>(
 )
 
 /**
- * The permissions that at least one operation requires, or that include a part of such a permission. Lists of permissions show only these. The other names are reserved
- * for services that do not exist yet; roles that contain them stay valid.
+ * The permissions that are in use: at least one operation requires the permission itself or the permission in its `partOf`.
+ * Lists of permissions show only these. The other names are reserved for services that do not exist yet. Roles that contain
+ * reserved names stay valid.
  */
 export const offeredPermissions: readonly Permission[] = permissionNames.filter((name) => {
   const { partOf } = permissions[name] as { partOf?: string }

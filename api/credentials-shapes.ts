@@ -3,19 +3,19 @@ import { closed, Name, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
 export const credentialLimits = {
-  /** Ranges of one instance, and the address blocks that they expand to. */
+  /** The maximum number of ranges of one instance, and of the address blocks to which they expand. */
   ipRanges: 100,
   blocks: 2_048,
-  /** Bytes of the values of an instance, as JSON. */
+  /** The maximum size of the values of an instance, in bytes of JSON text. */
   valueBytes: 64 * 1024,
   valueDepth: 16,
-  /** Instances that are delivered for one address. */
+  /** The maximum number of instances that are delivered for one address. */
   selected: 3,
   usesPerReport: 500,
-  /** Devices in one request for credentials, and possible assets for each. */
+  /** The maximum number of devices in one request for credentials, and of possible assets for each device. */
   devicesPerSelection: 100,
   assetsPerSelection: 100,
-  /** Entries of each kind in a usage response. */
+  /** The maximum number of entries of each kind in a usage response. */
   usageEntries: 100,
 } as const
 
@@ -25,7 +25,7 @@ export const secretPlaceholder = '***'
 export const credentialPurposes = ['discovery', 'monitoring'] as const
 export type CredentialPurpose = (typeof credentialPurposes)[number]
 
-/** A JSON Schema, as it was uploaded. */
+/** A JSON Schema in the form in which it was uploaded. */
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Draft 2019-09 or 2020-12. Fields with `writeOnly: true` or `format: password` are secret, at any depth',
 })
@@ -66,7 +66,7 @@ const schemaFields = {
   lastModifiedTimestamp: Timestamp,
 }
 
-/** A schema in a list: without the schema itself, which may be large. */
+/** A schema in a list. The entry does not contain the JSON Schema, which may be large. */
 export const ListedCredentialSchema = closed(schemaFields)
 export type ListedCredentialSchema = Static<typeof ListedCredentialSchema>
 
@@ -131,7 +131,7 @@ const instanceFields = {
 export const CredentialInstance = closed(instanceFields)
 export type CredentialInstance = Static<typeof CredentialInstance>
 
-/** The record that an instance opened a device: gateway, address and time. */
+/** The record that an instance gave access to a device, with gateway, address and time. */
 const Association = closed({
   gatewayId: Uuid,
   address: Type.String(),
@@ -141,7 +141,9 @@ const Association = closed({
 })
 export type Association = Static<typeof Association>
 
-/** An instance of an asset: a copy that is assigned to it, or one that opened it in a scan. */
+/**
+ * An instance of an asset: a copy that is assigned to the asset, or an instance that gave access to the asset in a scan.
+ */
 export const AssetCredentialInstance = closed({
   ...instanceFields,
   assigned: Type.Boolean(),
@@ -213,7 +215,7 @@ export const CredentialRequest = closed({
 })
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-/** A delivered credential. `credentials` is the JSON text of the values, not encrypted. */
+/** A delivered credential. `credentials` is the JSON text of the values, which is not encrypted. */
 export const SelectedCredential = closed({
   instanceId: Uuid,
   name: Type.String(),

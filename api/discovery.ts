@@ -18,7 +18,7 @@ export const comparisonOperators = [
 ] as const
 
 const key = Type.String({ minLength: 1, maxLength: 256 })
-/** Text as existing clients send it, or the value itself. */
+/** The value of a parameter: the value itself, or its text, which existing clients send. */
 const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()], {
   description: 'Text, or the value itself. A value of data type `bytes` is base64.',
 })

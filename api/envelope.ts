@@ -1,8 +1,8 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 
-/** Shapes that every contract uses: `{ data, meta }`, ids, times, paging. */
+/** Shapes that every contract uses: `{ data, meta }`, ids, times and paging. */
 
-/** An object schema that refuses unknown fields. */
+/** Returns an object schema that refuses unknown fields. */
 export function closed<Properties extends TProperties>(properties: Properties, options: { description?: string } = {}) {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
@@ -11,7 +11,7 @@ export function data<Schema extends TSchema>(schema: Schema) {
   return closed({ data: schema })
 }
 
-/** An RFC 9562 UUID, converted to lower case on input. */
+/** A UUID (RFC 9562). Input is converted to lower case. */
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   lowercased: true,
@@ -19,7 +19,7 @@ export const Uuid = Type.String({
   examples: ['0198f0c2-7b1e-7c3a-9d55-0242ac120002'],
 })
 
-/** RFC 3339, UTC, with milliseconds. */
+/** A time in RFC 3339 format, in UTC with milliseconds. */
 export const Timestamp = Type.String({
   format: 'date-time',
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',

@@ -5,7 +5,7 @@ import { closed, pageLimits, Timestamp, Uuid } from './envelope.ts'
 /** The prefix of all event types: a reversed domain, as CloudEvents recommends. */
 export const eventTypePrefix = 'io.millwright.'
 
-/** CloudEvents 1.0 in its JSON format. */
+/** An event in the JSON format of CloudEvents 1.0. */
 export const CloudEvent = closed({
   specversion: Type.Literal('1.0'),
   id: Uuid,

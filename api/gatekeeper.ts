@@ -9,22 +9,28 @@ import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 export const gatekeeperLimits = {
   linksPerGateway: 2_000,
-  /** Bytes of a report of links, including their filters and credential schemas. */
+  /** The maximum size of a report of links in bytes, including their filters and credential schemas. */
   linkReportBytes: 8 * 1024 * 1024,
-  /** Alarms and driver events of one link in one report: the latest. Older ones count as dropped. */
+  /**
+   * The maximum number of alarms and driver events of one link in one report. A report contains the latest ones. Older ones
+   * count as dropped.
+   */
   eventsPerLink: 100,
-  /** Alarms and driver events that one report publishes on the event stream; the others follow with the next report. */
+  /**
+   * The maximum number of alarms and driver events that one report publishes on the event stream. The next report publishes
+   * the others.
+   */
   eventsPerReport: 1_000,
-  /** The latest alarms and driver events that are stored with a link and returned with it. */
+  /** The number of latest alarms and driver events that are stored with a link and returned with it. */
   storedEventsPerLink: 20,
-  /** How long the registration of a link is valid at its gateway. */
+  /** The time for which the registration of a link is valid at its gateway. */
   registrationSeconds: 900,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
-  /** Well below the duration of a lease. */
+  /** The maximum wait of a renewal request. It is much shorter than the duration of a lease. */
   renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
-  /** Addresses in one request for credentials. */
+  /** The maximum number of addresses in one request for credentials. */
   addressesPerRequest: credentialLimits.devicesPerSelection,
 } as const
 
@@ -60,14 +66,17 @@ const linkEventFields = { timestamp: Timestamp, kind: oneOf(['alarm', 'driver'] 
 export const LinkEvent = closed(linkEventFields)
 export type LinkEvent = Static<typeof LinkEvent>
 
-/** An event as a gateway reports it: `sequence` counts the events of the link's `eventStream`, from 1. */
+/**
+ * An event in the form in which a gateway reports it. `sequence` numbers the events of the link's `eventStream`, starting
+ * at 1.
+ */
 export const ReportedLinkEvent = closed({
   ...linkEventFields,
   sequence: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
 })
 export type ReportedLinkEvent = Static<typeof ReportedLinkEvent>
 
-/** An asset link, as reported by the registry of the gateway and by the link. */
+/** An asset link, as the registry of the gateway and the link itself report it. */
 export const LinkReport = closed({
   appInstanceId: Type.String({ minLength: 1, maxLength: 256 }),
   deviceClass: Type.Optional(text(256)),
@@ -88,16 +97,18 @@ export const LinkReport = closed({
   credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
   state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
   problem: Type.Optional(text(1_000)),
-  /** The latest registration of the link at the gateway. A gateway with an older version does not report it. */
+  /** The latest registration of the link at the gateway. Older versions of the gateway do not report it. */
   registration: Type.Optional(
     closed({
       timestamp: Timestamp,
       expiresInSeconds: Type.Integer({ minimum: 0, maximum: gatekeeperLimits.registrationSeconds }),
     }),
   ),
-  /** Its latest alarms and driver events, the latest one last. Only events with a sequence number are published. */
+  /**
+   * The latest alarms and driver events of the link, in ascending order. Only events with a sequence number are published.
+   */
   events: Type.Optional(Type.Array(ReportedLinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
-  /** Identifies the count of `sequence`. A gateway that starts counting at 1 again takes a new one. */
+  /** The id of the count of `sequence`. A gateway that starts to count at 1 again uses a new id. */
   eventStream: Type.Optional(Uuid),
 })
 export type LinkReport = Static<typeof LinkReport>
@@ -120,7 +131,10 @@ export type DeviceError = Static<typeof DeviceError>
 
 const address = Type.String({ minLength: 2, maxLength: 64, description: 'An IPv4 or IPv6 address' })
 
-/** The credentials that were tried at an address, by id. `asset` is the index of the opened device in the upload. */
+/**
+ * The credentials that were tried at an address, by id. `asset` is the index of the device in the upload to which they gave
+ * access.
+ */
 export const CredentialUse = closed({
   asset: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.foundPerUpload - 1 })),
   address,

@@ -4,14 +4,17 @@ import { contract, empty, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { GatewayKey } from './onboarding.ts'
 
-/** The name that a user signs in with: `name@tenant`. Without a suffix, the tenant is `default`. */
+/** The name with which a user signs in: `name@tenant`. Without a suffix, the tenant is `default`. */
 export const SignInName = Type.String({
   pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
   description: 'Lower-case letters, digits, dot, dash, underscore',
   examples: ['jane.doe'],
 })
 
-/** A short or common password is refused with `weak_password` and a remedy, so the schema contains only the upper limit. */
+/**
+ * A password. The schema contains only the upper limit, because a short or common password is refused with `weak_password`
+ * and advice.
+ */
 export const Password = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -20,7 +23,7 @@ export const Password = Type.String({
   description: 'At least 12 characters. Length is more important than special characters',
 })
 
-/** The display name: one line. */
+/** A display name of one line. */
 const DisplayName = Type.String({ maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
 
 export const User = closed({
@@ -45,7 +48,7 @@ export const ServerUser = closed({
 })
 export type ServerUser = Static<typeof ServerUser>
 
-/** The only response that contains the secret. The platform stores only its hash. */
+/** A server user with its secret. Only this response contains the secret, because the platform stores only its hash. */
 export const ServerUserWithSecret = closed({
   ...ServerUser.properties,
   clientSecret: Type.String(),
@@ -63,7 +66,7 @@ const TokenAnswer = closed({
 /** The error format of RFC 6749 §5.2, which OAuth clients expect instead of problem documents. */
 const TokenError = closed({ error: Type.String(), error_description: Type.Optional(Type.String()) })
 
-/** RFC 7662 §2.2. */
+/** The response of token introspection (RFC 7662 §2.2). */
 const Introspection = closed({
   active: Type.Boolean(),
   scope: Type.Optional(Type.String()),
@@ -81,12 +84,15 @@ const Introspection = closed({
   roles: Type.Optional(Type.Array(Type.String())),
 })
 
-/** RFC 6749 requires that unknown parameters are ignored, so these forms are open. */
+/** Returns the schema of a form. Unknown parameters are allowed, because RFC 6749 requires that they are ignored. */
 function form<Properties extends Record<string, ReturnType<typeof Type.Optional>>>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: Type.Unknown() })
 }
 
-/** A repeated parameter arrives as a list, and is refused with the error of the RFC. */
+/**
+ * Returns the schema of a parameter. It accepts a list, because a repeated parameter arrives as a list. The handler refuses
+ * the list with the error of the RFC.
+ */
 const text = () => Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
 
 const AuthorizationQuery = form({

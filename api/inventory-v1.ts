@@ -13,7 +13,10 @@ const objects = (properties: Record<string, TSchema> = {}, required: readonly st
 const state = object({ state_value: text })
 const related = object({ id: text })
 
-/** Fields with another representation in version 2. Other values would be lost in the conversion. */
+/**
+ * The fields that have another representation in version 2. Their types are checked, because values of other types would be
+ * lost in the conversion.
+ */
 const toldOtherwise = {
   '@type': text,
   functional_object_type: text,

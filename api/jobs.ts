@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, eventStreamType, media } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp } from './envelope.ts'
 
-/** A job, independent of its workflow. */
+/** The phases of a job, which are the same for every workflow. */
 export const jobPhases = ['waiting', 'running', 'finished', 'failed', 'canceled'] as const
 export type JobPhase = (typeof jobPhases)[number]
 
@@ -25,7 +25,7 @@ const fields = {
 export const AnyJob = closed(fields)
 export type AnyJob = Static<typeof AnyJob>
 
-/** The history of a job: all states, oldest first, including the current one. */
+/** The history of a job: all states, oldest first. The current state is included. */
 const past = Type.Array(
   closed({
     timestamp: Timestamp,

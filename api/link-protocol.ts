@@ -20,21 +20,21 @@ import { RegistryApi } from './proto/generated/registry_pb.js'
 import { DcdStatus } from './proto/generated/status_pb.js'
 
 /**
- * The wire between a gateway and its asset links.
+ * The protocol between a gateway and its asset links.
  *
  * Every interface exists once for each vendor: `<vendor>.connectivitysuite.registry.v1` and so on. The messages are the
- * same, so one service serves any number of vendors. Only the paths of its methods differ.
+ * same for all vendors, so one service serves any number of vendors. Only the paths of the methods differ.
  */
 
 export const ourVendor = 'millwright'
 
-/** The default vendor prefixes: our own, and the prefix of existing links. */
+/** The default vendor prefixes: our own prefix, and the prefix of existing links. */
 export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
-/** Metadata key of a `DiscoverDevices` call with which a caller asks for messages with `progress`. */
+/** The metadata key of a `DiscoverDevices` call. With this key, a caller requests messages with `progress`. */
 export const progressMetadataKey = 'millwright-discovery-progress'
 
-/** All services of the protocol; the first generation's are the last three. */
+/** All services of the protocol. The last three belong to the first generation. */
 export const linkServices = {
   registry: RegistryApi,
   driverInfo: DriverInfoApi,
@@ -50,15 +50,15 @@ export const linkServices = {
 } as const
 export type LinkService = keyof typeof linkServices
 
-/** Published interfaces whose name does not follow the pattern. */
+/** Published interfaces whose names do not follow the pattern. */
 const otherNames: Readonly<Record<string, LinkService>> = { 'factory_x.artefact_update.v1': 'artefactUpdate' }
 
-/** The name of a service's interface for a vendor, as links register it. */
+/** Returns the name of a service's interface for a vendor. Links register this name. */
 export function interfaceName(service: DescService, vendor: string = ourVendor): string {
   return `${vendor}.${service.file.proto.package.slice(ourVendor.length + 1)}`
 }
 
-/** The service and the vendor of an interface name. */
+/** Returns the service and the vendor of an interface name. */
 export function parseInterfaceName(name: string): { service: LinkService; vendor: string } | undefined {
   const other = otherNames[name]
   if (other !== undefined) return { service: other, vendor: name.slice(0, name.indexOf('.')) }
@@ -69,7 +69,9 @@ export function parseInterfaceName(name: string): { service: LinkService; vendor
   return undefined
 }
 
-/** One method for @grpc/grpc-js, on both sides. A request can omit fields that have a default. */
+/**
+ * One method in the form that @grpc/grpc-js uses for servers and clients. A request can omit fields that have a default.
+ */
 export type WireMethod<Method extends DescMethod = DescMethod> = {
   path: string
   requestStream: boolean
@@ -80,7 +82,10 @@ export type WireMethod<Method extends DescMethod = DescMethod> = {
   responseDeserialize: (bytes: Buffer) => MessageShape<Method['output']>
 }
 
-/** `interfaceNamed` selects the vendor: `siemens.connectivitysuite.registry.v1`. The default is our own. */
+/**
+ * Returns the wire format of a method. `interfaceNamed` selects the vendor, for example
+ * `siemens.connectivitysuite.registry.v1`. The default is our own vendor prefix.
+ */
 export function wireMethod<Method extends DescMethod>(method: Method, interfaceNamed?: string): WireMethod<Method> {
   const { input, output, methodKind } = method
   return {
@@ -94,7 +99,7 @@ export function wireMethod<Method extends DescMethod>(method: Method, interfaceN
   }
 }
 
-/** All methods of a service, for `server.addService` of @grpc/grpc-js. */
+/** All methods of a service, in the form of `server.addService` of @grpc/grpc-js. */
 export type WireService<Service extends DescService> = {
   [Name in keyof Service['method']]: WireMethod<Service['method'][Name]>
 }
@@ -115,7 +120,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 const ticksPerMillisecond = 10_000n
 const millisecondsFrom1601To1970 = 11_644_473_600_000n
 
-/** Timestamps of the protocol count steps of 100 nanoseconds since 1601-01-01 UTC. */
+/** Converts a time to a timestamp of the protocol, which counts steps of 100 nanoseconds since 1601-01-01 UTC. */
 export function ticksOf(time: Date): bigint {
   return (BigInt(time.getTime()) + millisecondsFrom1601To1970) * ticksPerMillisecond
 }

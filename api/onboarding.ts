@@ -22,7 +22,7 @@ export const OnboardedGateway = closed({
 })
 export type OnboardedGateway = Static<typeof OnboardedGateway>
 
-/** The configuration file of a new gateway: valid once, for 30 minutes. */
+/** The configuration file of a new gateway. It can be used once and expires after 30 minutes. */
 export const GatewayConfig = closed({
   schema: Type.Literal('millwright.gateway-config.v1'),
   baseUrl: Type.String(),

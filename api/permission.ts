@@ -3,11 +3,17 @@
 type Description = {
   scope: 'global' | 'access-group'
   title: string
-  /** It includes this permission for some assets of every access group. Operations that require the other permission accept it. */
+  /**
+   * The other permission of which this permission is a part. Its holder has the other permission for some assets of every
+   * access group. Operations that require the other permission accept this one too.
+   */
   partOf?: string
 }
 
-/** `global` permissions are held for the whole tenant; `access-group` ones also for the assets of one group. */
+/**
+ * All permissions. A `global` permission applies to the whole tenant. An `access-group` permission can also apply to the
+ * assets of one group.
+ */
 export const permissions = {
   glb_inventory_read_relation_data: { scope: 'global', title: 'Read all relations of the tenant' },
   glb_inventory_write_relation_data: { scope: 'global', title: 'Create and delete relations' },
@@ -60,7 +66,7 @@ const operating: Permission[] = [
 
 type BuiltInRole = { title: string; permissions: readonly Permission[] }
 
-/** The roles of every tenant. They are defined in code, so an upgrade changes them in all tenants. */
+/** The roles that every tenant has. They are defined in code, so an upgrade changes them in all tenants. */
 export const builtInRoles = {
   viewer: { title: 'Reads assets, relations, hierarchies and jobs', permissions: reading },
   operator: { title: 'Edits assets and runs discoveries', permissions: operating },
@@ -82,7 +88,7 @@ export const builtInRoles = {
   },
 } as const satisfies Record<string, BuiltInRole>
 
-/** The access group of every tenant for assets without another group. */
+/** The access group that every tenant has, for assets without another group. */
 export const defaultAccessGroup = 'default'
 
 export type BuiltInRoleName = keyof typeof builtInRoles

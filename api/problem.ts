@@ -99,7 +99,7 @@ export type ProblemDocument = {
 
 type Extras = {
   errors?: FieldError[]
-  /** Seconds after which the caller can retry: the header `Retry-After`. */
+  /** The number of seconds after which the caller can retry. It is sent as the `Retry-After` header. */
   retryAfter?: number
   headers?: Record<string, string>
   cause?: unknown

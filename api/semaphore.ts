@@ -1,13 +1,13 @@
 import { Problem } from './problem.ts'
 
 type SemaphoreOptions = {
-  /** The weight of all work that runs at once. Work that is heavier runs alone. */
+  /** The maximum weight of all work that runs at the same time. Work that is heavier than the capacity runs alone. */
   capacity: number
-  /** The part of the capacity that the work of one key may use; all of it unless given. */
+  /** The part of the capacity that the work of one key may use. The default is the whole capacity. */
   perKey?: number
-  /** How many pieces of work of one key may wait; more are refused with 503. Unlimited unless given. */
+  /** The number of pieces of work of one key that may wait. Further work is refused with 503. The default is unlimited. */
   waitingPerKey?: number
-  /** The detail of the refusal. */
+  /** The detail of the problem when work is refused. */
   refusal?: string
 }
 
@@ -16,8 +16,8 @@ type Line = { used: number; waiting: Waiter[] }
 
 /**
  * `Semaphore` limits concurrent work by its weight. Each piece of work has a key, such as its tenant. Keys take turns
- * (round-robin): a key with much work waits for its own work, and other keys do not wait for it. Free capacity goes to the
- * next key that waits and is below its share.
+ * (round-robin), so a key with much work does not delay the work of other keys. Free capacity goes to the next waiting key
+ * that is below its share.
  */
 export class Semaphore {
   readonly #options: Required<SemaphoreOptions>
@@ -30,7 +30,7 @@ export class Semaphore {
     this.#options = { perKey: options.capacity, ...unlimited, ...options }
   }
 
-  /** Runs the work when it is its turn. */
+  /** Runs the work when enough capacity is free and it is the turn of its key. */
   async run<Result>(key: string, work: () => Promise<Result>, weight = 1): Promise<Result> {
     const leave = await this.enter(key, weight)
     try {
@@ -40,7 +40,7 @@ export class Semaphore {
     }
   }
 
-  /** Waits for a turn. The caller calls the function that is returned, once, when its work has ended. */
+  /** Waits until work may start. The caller must call the returned function exactly once, when the work has ended. */
   async enter(key: string, weight = 1): Promise<() => void> {
     const line = this.#lines.get(key) ?? { used: 0, waiting: [] }
     this.#lines.set(key, line)
@@ -53,7 +53,10 @@ export class Semaphore {
     return () => this.#leave(key, line, weight)
   }
 
-  /** Work that is heavier than the share of a key runs when the key runs nothing else. */
+  /**
+   * Returns whether work of this weight may start. Work that is heavier than the share of its key starts only when no other
+   * work of the key runs.
+   */
   #hasRoom({ used }: Line, weight: number): boolean {
     const { capacity, perKey } = this.#options
     const fits = this.#used === 0 || this.#used + weight <= capacity
@@ -76,7 +79,7 @@ export class Semaphore {
     for (const [key, line] of this.#lines) {
       const [next] = line.waiting
       if (next === undefined || !this.#hasRoom(line, next.weight)) continue
-      // The key's next turn comes after those of the other keys.
+      // Moves the key behind the other keys, because it has had its turn.
       this.#lines.delete(key)
       this.#lines.set(key, line)
       line.waiting.shift()

@@ -1,44 +1,50 @@
-/** The claims of an access token (RFC 9068): issued by identity, verified by the front. */
+/** The claims of an access token (RFC 9068). The identity service issues the token, and the HTTP front verifies it. */
 
 /** The audience of access tokens: the platform. */
 export const tokenAudience = 'millwright'
 
-/** The `typ` of the JOSE header. It distinguishes access tokens from other tokens with the same key. */
+/** The `typ` of the JOSE header. It distinguishes access tokens from other tokens that the same key signs. */
 export const tokenType = 'at+jwt'
 
 export const tokenAlgorithm = 'ES256'
 
-/** Kinds of principals that get tokens from our own issuer. */
+/** The kinds of principals that get tokens from our own issuer. */
 export type TokenKind = 'user' | 'server_user' | 'gateway'
 
 export type TokenClaims = {
   /** The origin of the platform. */
   iss: string
   aud: typeof tokenAudience
-  /** Id of the principal. */
+  /** The id of the principal. */
   sub: string
-  /** The client id of the service account, or the program that a user signed in with. */
+  /** The client id of the service account, or of the program with which a user signed in. */
   client_id: string
   iat: number
   exp: number
   jti: string
-  /** Id of the tenant. */
+  /** The id of the tenant. */
   tenant: string
   tenant_name: string
   kind: TokenKind
-  /** Names of the roles at the time of issue, in the tenant or in any access group, limited by `scope`. */
+  /** The names of the roles at the time of issue, in the tenant or in any access group, limited by `scope`. */
   roles: string[]
-  /** The requested roles, if any. */
+  /** The requested roles, if the request has a scope. */
   scope?: string
-  /** The sign-in session of a user's token. */
+  /** The sign-in session, for the token of a user. */
   sid?: string
-  /** The authorization code or client secret of the token. All tokens of a family can be revoked together. */
+  /**
+   * The id of the authorization code or client secret from which the token comes. All tokens of this family can be revoked
+   * together.
+   */
   family?: string
-  /** Thumbprint of the key whose possession the bearer must prove with every request (RFC 7800, RFC 9449). */
+  /** The thumbprint of the key whose possession the bearer must prove in every request (RFC 7800, RFC 9449). */
   cnf?: { jkt: string }
 }
 
-/** The ids by which a token can be revoked. Tokens of earlier versions have no family: the principal takes its place. */
+/**
+ * Returns the ids by which a token can be revoked. Tokens of earlier versions have no family, so the id of the principal is
+ * used instead.
+ */
 export function revocationIds({
   jti,
   sid,
@@ -48,6 +54,6 @@ export function revocationIds({
   return [jti, family ?? sub, ...(sid === undefined ? [] : [sid])]
 }
 
-/** The header of the proof: a JWT of type `proofType`, signed for one request. */
+/** The header that contains the proof: a JWT of type `proofType`, signed for one request. */
 export const proofHeader = 'dpop'
 export const proofType = 'dpop+jwt'

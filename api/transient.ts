@@ -1,6 +1,6 @@
 import type { ProblemCode } from './problem.ts'
 
-/** Codes of an outage or an overload. They do not depend on the request: the same request can succeed later. */
+/** The codes of an outage or an overload. The cause is not the request, so the same request can succeed later. */
 const transientCodes: ReadonlySet<string> = new Set<ProblemCode>(['unavailable', 'overloaded'])
 
 export function isTransientCode(code: string): boolean {

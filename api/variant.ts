@@ -7,7 +7,7 @@ import { NullValue, type Variant, VariantSchema, VariantType } from './proto/gen
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
 
-/** Values of a variant: JSON, and types that JSON does not have. */
+/** A value of a variant: a JSON value, or a value of a type that JSON does not have. */
 export type VariantValue =
   | JsonValue
   | bigint
@@ -17,7 +17,7 @@ export type VariantValue =
   | readonly VariantValue[]
   | { readonly [key: string]: VariantValue | undefined }
 
-/** A file as a value. */
+/** `VariantFile` is a file as a value. */
 export class VariantFile {
   readonly data: Uint8Array
   readonly contentType: string
@@ -30,7 +30,7 @@ export class VariantFile {
   }
 }
 
-/** The name of a type for users. */
+/** Returns the name of a type for users. */
 export function dataTypeOf(type: VariantType): (typeof linkDataTypes)[number] {
   return linkDataTypes[type] ?? 'unspecified'
 }
@@ -39,7 +39,10 @@ export function variantTypeOf(dataType: (typeof linkDataTypes)[number]): Variant
   return linkDataTypes.indexOf(dataType)
 }
 
-/** Converts a value to a variant. Integers are int64, other numbers double, and `undefined` is omitted from a structure. */
+/**
+ * Converts a value to a variant. Integers become int64, and other numbers become double. `undefined` members of a structure
+ * are left out.
+ */
 export function variantOf(value: VariantValue): Variant {
   return create(VariantSchema, { value: caseOf(value) })
 }
@@ -71,8 +74,8 @@ function isArray(value: object): value is readonly VariantValue[] {
 }
 
 /**
- * Converts a variant to JSON; `undefined` if it is empty. An integer that JSON would round is text, bytes are
- * base64, and a file is an object with `content_type`, `file_name` and base64 `data`.
+ * Converts a variant to JSON. Returns `undefined` if the variant is empty. An integer that JSON would round becomes text,
+ * bytes become base64, and a file becomes an object with `content_type`, `file_name` and base64 `data`.
  */
 export function jsonOf({ value }: Variant): JsonValue | undefined {
   switch (value.case) {
@@ -100,7 +103,7 @@ export function jsonOf({ value }: Variant): JsonValue | undefined {
   }
 }
 
-/** A 64-bit integer in JSON: a number if that is exact, otherwise its digits as text. */
+/** Converts a 64-bit integer to JSON: to a number if the number is exact, otherwise to its digits as text. */
 export function exactNumber(value: bigint): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)
@@ -111,8 +114,8 @@ function base64(bytes: Uint8Array): string {
 }
 
 /**
- * Converts a value of a user to the exact type that a link declares, because links refuse other types. Bytes are
- * base64. Returns `undefined` if the value does not have that type.
+ * Converts a value from a user to the exact type that a link declares, because links refuse other types. Bytes must be
+ * base64. Returns `undefined` if the value does not fit the type.
  */
 export function variantOfType(type: VariantType, given: JsonValue): Variant | undefined {
   const value = typedCase(type, given)
@@ -165,7 +168,7 @@ function wholeNumberFrom(given: JsonValue): bigint | undefined {
   return typeof given === 'string' && /^\s*-?\d{1,20}\s*$/.test(given) ? BigInt(given.trim()) : undefined
 }
 
-/** A structure or an array can also be JSON text. */
+/** Converts a structure or an array. The value can also be JSON text. */
 function structured(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
   const value = typeof given === 'string' ? parsed(given) : given
   if (typeof value !== 'object' || value === null) return undefined

@@ -3,7 +3,10 @@ import type { ErrorWords } from './contract.ts'
 import { closed } from './envelope.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
-/** The error format of the workflow engine, with the problem code in addition to the less specific code of the engine. */
+/**
+ * The error format of the workflow engine. In addition to the less specific code of the engine, it contains the problem
+ * code.
+ */
 const EngineError = closed({
   code: Type.String({ description: 'The code of the engine, for example `wfx.jobNotFound`' }),
   logref: Type.String({ description: 'The request id in the logs' }),
@@ -13,7 +16,10 @@ const EngineError = closed({
 
 type Words = { code: string; status: number }
 
-/** Errors with a specific code of the engine. The engine returns 400 where HTTP has a more specific status. */
+/**
+ * The problems for which the engine has a specific code. The engine returns 400 for some of them, although HTTP has a more
+ * specific status.
+ */
 const known: Partial<Record<ProblemCode, Words>> = {
   already_exists: { code: 'wfx.workflowNotUnique', status: 400 },
   invalid_workflow: { code: 'wfx.workflowInvalid', status: 400 },

@@ -14,9 +14,9 @@ export const workflowLimits = {
   pageDefault: 10,
   leaseSeconds: { default: 30, maximum: 300 },
   waitSeconds: 30,
-  /** Entries of the history of one job; older entries are deleted. */
+  /** The maximum number of history entries of one job. Older entries are deleted. */
   history: 200,
-  /** Days that a job is kept after it reached a final state. */
+  /** The number of days for which a job is stored after it has reached a final state. */
   keptDays: 90,
 } as const
 
@@ -52,10 +52,10 @@ export type Workflow = Static<typeof Workflow>
 
 const tag = Type.String({ minLength: 1, maxLength: 128 })
 export const tags = Type.Array(tag, { maxItems: workflowLimits.tags })
-/** A value that manager and client define. */
+/** An object with any members. The manager and the client define its content. */
 export const free = Type.Record(Type.String(), Type.Unknown())
 export const clientId = Type.String({ minLength: 1, maxLength: 128 })
-/** RFC 3339, as agents of the engine send and expect it. */
+/** A time in RFC 3339 format, as agents of the engine send and expect it. */
 const time = Type.String({ format: 'date-time' })
 
 export const JobStatus = closed({

@@ -17,8 +17,8 @@ import {
 } from './workflow-shapes.ts'
 
 /**
- * Workflows as data, jobs as their instances. Paths and bodies are those of the workflow engine that existing agents
- * use, so its formats replace `data` and problem documents.
+ * The contract of the workflow engine. Workflows are data, and jobs are their instances. Paths and bodies are those of the
+ * workflow engine that existing agents use. Its formats therefore replace `data` and problem documents.
  */
 
 export {
@@ -45,7 +45,10 @@ const paging = {
   pagination: Type.Optional(Type.Boolean({ default: true, description: 'false omits the total, which saves time' })),
 }
 
-/** One or several, as repeated parameters or separated by commas. */
+/**
+ * Returns the schema of a parameter with one or several values. Several values are repeated parameters or separated by
+ * commas.
+ */
 const several = (what: string) => {
   const text = Type.String({ maxLength: 4_096, description: `${what}, separated by commas` })
   return Type.Optional(Type.Union([text, Type.Array(text, { maxItems: 64 })]))
@@ -349,7 +352,7 @@ export const workflows = contract({
       params: closed({ id: Uuid }),
       query: closed({
         waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: 0 })),
-        /** Also returns when the job has left this state. */
+        /** A state of the job. The request also returns when the job has left this state. */
         unlike: Type.Optional(stateName),
       }),
       answers: { 200: closed({ job: WorkflowJob, isFinal: Type.Boolean() }) },

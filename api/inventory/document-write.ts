@@ -14,7 +14,7 @@ import {
   waitHeaders,
 } from './shapes.ts'
 
-/** The write of a complete asset document, for version 1 of the inventory. */
+/** The operation that writes a complete asset document, for version 1 of the inventory. */
 export const wholeOperations = {
   putWholeAsset: {
     method: 'POST',

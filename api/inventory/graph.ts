@@ -44,7 +44,7 @@ const GraphNode = closed({
 })
 export type GraphNode = Static<typeof GraphNode>
 
-/** A relation without its metadata, because a topology contains many relations. */
+/** A relation without its metadata. A topology contains many relations, so the response must stay small. */
 const Edge = closed({
   id: Relation.properties.id,
   subject: Relation.properties.subject,

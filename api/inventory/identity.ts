@@ -5,12 +5,12 @@ import { accepted, byId, Document, inventoryLimits } from './shapes.ts'
 /** Operations on the identity of assets: possible duplicates, merge, undo and split. */
 
 /**
- * Names of the custom identifiers by which the platform recognises the assets of gateways and asset links. A discovered
- * device can neither carry them nor change an asset that has one.
+ * The names of the custom identifiers by which the platform recognises the assets of gateways and asset links. A discovered
+ * device can neither have such an identifier nor change an asset that has one.
  */
 export const platformIdentifiers = { gateway: 'gateway', assetLink: 'asset_link_instance' } as const
 
-/** Identifiers of one write, and the asset of each. */
+/** The identifiers of one write, and the asset that owns each of them. */
 const Evidence = closed({
   identifiers: Type.Array(closed({ assetId: Uuid, identifier: Document })),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),

@@ -40,7 +40,7 @@ export {
   trustStates,
 } from './shapes.ts'
 
-/** The source of a write. Plain text is the value of a discovery. */
+/** The source of a write. Plain text means a discovery and is its value. */
 const Source = Type.Union([
   Type.String({ minLength: 1, maxLength: 256 }),
   closed({

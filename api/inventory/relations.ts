@@ -60,7 +60,10 @@ const RelationStatement = closed({
 })
 export type RelationStatement = Static<typeof RelationStatement>
 
-/** The result of one relation of a batch: `created` if at least one direction is new, `failed` with its problem. */
+/**
+ * The result of one relation of a batch. It is `created` if at least one direction is new. It is `failed`, with the
+ * problem, if the relation was not written.
+ */
 const StatementResult = closed({
   outcome: oneOf(['created', 'refreshed', 'failed'] as const),
   ids: Type.Optional(Type.Array(Uuid, { description: 'The ids of the relation and of its reverse' })),

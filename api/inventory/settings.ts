@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { closed, data, Timestamp } from '../envelope.ts'
 import { inventoryLimits } from './shapes.ts'
 
-/** Settings of the inventory of a tenant. */
+/** Operations on the settings of the inventory of a tenant. */
 
 const historyDays = Type.Union([Type.Integer({ minimum: 1, maximum: inventoryLimits.historyDays }), Type.Null()], {
   description: 'Number of days that history is kept; null for unlimited',

@@ -9,12 +9,14 @@ export type AssetDocument = { [field: string]: unknown }
 
 export const Document = Type.Unsafe<AssetDocument>(Type.Object({}, { additionalProperties: true }))
 
-/** Limits of one request. */
+/** The limits of one request. */
 export const inventoryLimits = {
   batch: 1000,
-  /** Assets in one visibility query of a service. */
+  /** The maximum number of assets in one visibility query of a service. */
   classified: 5000,
-  /** Bytes of a batch: its maximum number of assets, with many modules and annotations. */
+  /**
+   * The maximum size of a batch in bytes. It is enough for the maximum number of assets with many modules and annotations.
+   */
   batchBytes: 8 * 1024 * 1024,
   bulk: 100,
   relationsDeletedById: 50,
@@ -24,9 +26,9 @@ export const inventoryLimits = {
   graphDepth: 10,
   graphNodes: 2000,
   topologyNodes: 10_000,
-  /** Relations that one `relationsFilter` follows. */
+  /** The maximum number of relations that one `relationsFilter` follows. */
   relationsFollowed: 10_000,
-  /** Relations of an asset that is merged into another one: they are moved in one transaction. */
+  /** The maximum number of relations of an asset that is merged into another asset. One transaction moves all of them. */
   relationsMerged: 10_000,
   historyDays: 36_500,
   statusWaitSeconds: 30,
@@ -61,7 +63,7 @@ export const caseInsensitive = Type.Optional(
   Type.Boolean({ default: false, description: 'Ignore case in text comparisons' }),
 )
 
-/** Cursor parameters: every page of a list has the same cost. */
+/** The parameters of lists with a cursor, in which every page has the same cost. */
 export const cursorQuery = {
   cursor: Type.Optional(Type.String({ maxLength: 1024, description: '`meta.nextCursor` of the previous page' })),
   count: Type.Optional(Type.Boolean({ default: true, description: 'false omits the total, which saves time' })),
@@ -75,7 +77,9 @@ export const byId = closed({ id: Uuid })
 
 export const waitHeaders = ['prefer', 'if-match'] as const
 
-/** A write of one asset that is accepted first and applied in order. */
+/**
+ * Returns an operation that writes one asset. The write is accepted first and applied later, in the order of acceptance.
+ */
 export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'summary'> & Partial<Operation>>(
   operation: O,
 ) {

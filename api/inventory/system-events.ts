@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { closed, data, Uuid } from '../envelope.ts'
 import { inventoryLimits } from './shapes.ts'
 
-/** Operations for observations of other services. Repeating one only updates timestamps. */
+/** Operations with which other services report observations. Repeating an operation only updates timestamps. */
 
 const source = Type.String({ minLength: 1, maxLength: 256, description: 'The observing instance: source.value' })
 

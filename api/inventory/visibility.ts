@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { closed, data, Uuid } from '../envelope.ts'
 import { inventoryLimits } from './shapes.ts'
 
-/** Visibility queries of other services: which assets the caller of the service can read. */
+/** Operations with which other services query the assets that their caller can read. */
 
 export const visibilityOperations = {
   listReadableGateways: {

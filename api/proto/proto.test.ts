@@ -25,14 +25,14 @@ test('the generated code matches the .proto files', () => {
   )
 })
 
-/** Written by hand from the field numbers: field number and wire type, then the value. */
+/** Encodes a text field by hand: the field number and the wire type, then the value. */
 const text = (field: number, value: string | number[]) => {
   const bytes = typeof value === 'string' ? [...Buffer.from(value)] : value
   return [...key(field, 2), bytes.length, ...bytes]
 }
 const number = (field: number, value: number) => [...key(field, 0), value]
 const fixed64 = (field: number, ...bytes: number[]) => [...key(field, 1), ...bytes]
-/** A number above 127 takes two bytes, the lower seven bits first. */
+/** Encodes the field number and the wire type. A number above 127 takes two bytes, with the lower seven bits first. */
 const key = (field: number, type: number) =>
   field < 16 ? [(field << 3) | type] : [((field << 3) & 0x7f) | type | 0x80, field >> 4]
 
@@ -194,7 +194,7 @@ test('alarms, artefacts and the first generation have theirs', () => {
     },
     text(1, [...text(1, text(1, 'j')), ...text(4, text(1, [1]))]),
   )
-  // A number that may be negative is doubled, and the lowest bit is its sign.
+  // A signed number uses ZigZag encoding: -1 is encoded as 1.
   isWritten(FirmwareRequestSchema, { deviceId: 'd', timeout: -1, retry: 3 }, [
     ...text(1, 'd'),
     ...number(3, 1),

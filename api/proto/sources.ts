@@ -4,10 +4,10 @@ import { join } from 'node:path'
 
 const folder = import.meta.dirname
 
-/** The file with the hash of the .proto files that the code was generated from. */
+/** The file that contains the hash of the .proto files from which the code was generated. */
 export const recordedSources: string = join(folder, 'generated', 'sources.sha256')
 
-/** One hash over the names and texts of all .proto files. If it changes, the code must be generated again. */
+/** Returns one hash over the names and texts of all .proto files. If the hash changes, the code must be generated again. */
 export function hashOfSources(): string {
   const hash = createHash('sha256')
   for (const name of globSync('*.proto', { cwd: folder }).toSorted()) {
