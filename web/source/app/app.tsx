@@ -19,7 +19,7 @@ type Stage =
   | { kind: 'failed'; failure: unknown; retry: () => void }
   | { kind: 'signed-in'; context: AppContextValue }
 
-/** `App` resolves the startup and shows the console, the sign-in page or an error. */
+/** `App` checks whether a user is signed in, and shows the console, the sign-in page or an error. */
 export function App() {
   const [stage, setStage] = useState<Stage>({ kind: 'loading' })
   useEffect(() => start(setStage), [])
@@ -62,7 +62,7 @@ function StageView({ stage }: { stage: Stage }) {
   )
 }
 
-/** The routes and pages are loaded only after sign-in. */
+/** The console with its routes and pages. Its code is loaded only after sign-in. */
 const Console = lazy(async () => {
   const { router } = await import('./navigation/router.tsx')
   return { default: () => <RouterProvider router={router} /> }

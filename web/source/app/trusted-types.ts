@@ -1,6 +1,6 @@
 /**
- * Trusted Types policy of the console. It allows static SVG icons of the design system and worker scripts of the
- * console. All other markup and script URLs throw.
+ * This file defines the Trusted Types policy of the console. The policy allows static SVG icons of the design system
+ * and worker scripts of the console. All other markup and script URLs throw an error.
  */
 
 type Policy = {

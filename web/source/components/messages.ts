@@ -1,6 +1,6 @@
 import { messages } from '../app/language/language.ts'
 
-/** Texts of shared components. */
+/** The texts of shared components. */
 export const componentMessages = messages({
   en: {
     loading: 'Loading…',

@@ -2,7 +2,7 @@ import type { AccessGroup } from '@millwright/api/authorization.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from './queries.ts'
 
-/** The access groups that the user can read; empty while loading. */
+/** Returns the access groups that the user can read. The list is empty while it loads. */
 export function useAccessGroups(): readonly AccessGroup[] {
   const query = useOperationQuery()
   const input = { query: { limit: 100 } }
@@ -12,7 +12,7 @@ export function useAccessGroups(): readonly AccessGroup[] {
   return data?.data ?? []
 }
 
-/** Names of access groups by id. */
+/** Returns the names of access groups by id. */
 export function useGroupNames(): ReadonlyMap<string, string> {
   return new Map(useAccessGroups().map(({ id, name }) => [id, name]))
 }

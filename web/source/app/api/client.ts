@@ -27,11 +27,13 @@ type OperationInput = {
   query?: Record<string, unknown>
   body?: unknown
   headers?: Record<string, string | undefined>
-  /** Aborts the call; supported by every operation. */
+  /** A signal that aborts the call. Every operation supports it. */
   signal?: AbortSignal
 }
 
-/** Calls an operation and returns the raw response: for files and streams, which are not JSON. */
+/**
+ * `FetchOperation` calls an operation and returns the raw response. It is for files and streams, which are not JSON.
+ */
 export type FetchOperation = (contract: ContractName, operation: string, input: OperationInput) => Promise<Response>
 
 export function createApi(session: Session): { api: Api; fetchOperation: FetchOperation } {

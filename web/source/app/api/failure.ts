@@ -2,14 +2,17 @@ import type { FieldError, ProblemDocument } from '@millwright/api/problem.ts'
 
 type ProblemFields = Partial<Omit<ProblemDocument, 'code' | 'title'>> & { title: string; code: string }
 
-/** `Failure` is a rejected or failed request: the problem of the API, or that the server did not respond. */
+/**
+ * `Failure` is a request that was rejected or failed. It contains the problem of the API, or states that the server did
+ * not respond.
+ */
 export class Failure extends Error {
   readonly title: string
   readonly code: string
-  /** 0 without a response. */
+  /** The HTTP status, or 0 if there was no response. */
   readonly status: number
   readonly errors: readonly FieldError[]
-  /** Finds the request in the server log. Only set for server errors. */
+  /** The trace id, which finds the request in the server log. It is set only for server errors. */
   readonly traceId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
@@ -24,7 +27,9 @@ export class Failure extends Error {
   }
 }
 
-/** Codes that the console adds to those of the API: the server was not reached, or the console failed. */
+/**
+ * The codes that the console adds to the codes of the API: the server was not reached, or the console itself failed.
+ */
 export const consoleCodes = { noAnswer: 'no_answer', fault: 'console_fault' } as const
 
 export function failureOf(error: unknown): Failure {

@@ -2,16 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from './queries.ts'
 
 type GatewaysOptions = {
-  /** False for users without permission: the request would be rejected. */
+  /**
+   * Whether to send the request. It is false for users without permission, because the server would reject the request.
+   */
   isEnabled?: boolean
-  /** Polling interval. A gateway that goes offline causes no event. */
+  /** The polling interval. Polling is needed, because a gateway that goes offline causes no event. */
   refetchIntervalMs?: number
 }
 
-/** Polling interval of pages that show the states of gateways. */
+/** The polling interval of pages that show the states of gateways. */
 export const gatewayStateIntervalMs = 30_000
 
-/** The gateways of the tenant with their states. */
+/** Returns the gateways of the tenant with their states. */
 export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOptions = {}) {
   const query = useOperationQuery()
   return useQuery({
@@ -21,7 +23,7 @@ export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOpt
   })
 }
 
-/** Names of gateways by id. */
+/** Returns the names of gateways by id. */
 export function useGatewayNames(): ReadonlyMap<string, string> {
   const { data } = useGateways()
   return new Map(data?.data.map(({ id, name }) => [id, name]))

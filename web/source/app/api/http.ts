@@ -26,7 +26,7 @@ export async function jsonOf(response: Response): Promise<unknown> {
   return isJson ? response.json().catch(() => undefined) : undefined
 }
 
-/** Statuses of a reverse proxy that does not reach the platform. */
+/** The statuses that a reverse proxy returns when it does not reach the platform. */
 const proxyOutages = new Set([502, 503, 504])
 
 type OAuthError = { error: string; error_description?: string }

@@ -5,15 +5,20 @@ import { appMessages } from '../shell/messages.ts'
 import { Failure } from './failure.ts'
 import { keyOf } from './queries.ts'
 
-/** Waits up to 20 s until the write is applied. A write that takes longer stays in the queue. */
+/**
+ * The headers of a write. The server waits up to 20 s until the write is applied. A write that takes longer stays in
+ * the queue.
+ */
 export const waitHeaders = { prefer: 'wait=20' }
 
-/** The response to an accepted write. */
+/** `AcceptedWrite` is the response to an accepted write. */
 type AcceptedWrite = { data: { state?: string; detail?: Record<string, unknown> } }
 
 type ProblemResult = { title: string; code: string; detail?: string; status?: number }
 
-/** Returns true if the write is applied, false if it is still queued. Throws the problem if it was rejected. */
+/**
+ * Returns true if the write is applied, and false if it is still queued. Throws the problem if the write was rejected.
+ */
 export function isApplied({ data: { state, detail } }: AcceptedWrite): boolean {
   const result = detail?.result
   const problem = (Array.isArray(result) ? result : [result]).find(isProblemResult)
@@ -25,7 +30,10 @@ function isProblemResult(result: unknown): result is ProblemResult {
   return typeof result === 'object' && result !== null && 'code' in result && 'title' in result
 }
 
-/** Waits for an inventory write, shows the outcome as a toast and invalidates all inventory queries. */
+/**
+ * Returns a function that waits for an inventory write, shows the outcome as a toast and invalidates all inventory
+ * queries.
+ */
 export function useInventoryWrite() {
   const text = useText(appMessages)
   const queryClient = useQueryClient()

@@ -15,12 +15,15 @@ export type PagedList<Row> = {
   total: number
   error: Failure | null
   isLoading: boolean
-  /** Loads the next page. Tables call it near their end. */
+  /** Loads the next page. Tables call it when the user scrolls near the end. */
   next: () => void
   retry: () => void
 }
 
-/** Loads a list of the API page by page while the user scrolls. Events with a type prefix in `live` refresh it. */
+/**
+ * Loads a list of the API page by page while the user scrolls. An event whose type has a prefix in `live` refreshes the
+ * list.
+ */
 export function usePagedList<Name extends ContractName, Operation extends OperationName<Name>>(
   [contract, operation]: readonly [Name, Operation],
   input: Omit<Input<Name, Operation>, 'query'> & { query?: Omit<QueryOf<Input<Name, Operation>>, 'limit' | 'offset'> },

@@ -11,7 +11,7 @@ declare module '@tanstack/react-query' {
   }
 }
 
-/** Only transient failures are retried, this many times. */
+/** The maximum number of retries. Only transient failures are retried. */
 const maxRetries = 2
 
 export function newQueryClient(): QueryClient {
@@ -39,7 +39,7 @@ export function keyOf(contract: ContractName, operation?: string, input?: unknow
   return [contract, operation, input].filter((part) => part !== undefined)
 }
 
-/** Query options that call an operation, for `useQuery`, `useSuspenseQuery` and `queryClient.fetchQuery`. */
+/** Returns query options that call an operation, for `useQuery`, `useSuspenseQuery` and `queryClient.fetchQuery`. */
 export function operationQuery<Name extends ContractName, Operation extends OperationName<Name>>(
   api: Api,
   [contract, operation]: readonly [Name, Operation],
@@ -52,7 +52,10 @@ export function operationQuery<Name extends ContractName, Operation extends Oper
   })
 }
 
-/** Creates query options for the signed-in user: `useQuery(query(['jobs', 'listJobs'], { query: { limit: 5 } }))`. */
+/**
+ * Returns a function that creates query options for the signed-in user: `useQuery(query(['jobs', 'listJobs'], { query:
+ * { limit: 5 } }))`.
+ */
 export function useOperationQuery() {
   const api = useApi()
   return <Name extends ContractName, Operation extends OperationName<Name>>(

@@ -1,14 +1,14 @@
 import { type Language, localeOf } from './language.ts'
 
-/** Formats numbers and times for a language. */
+/** `Formats` formats numbers and times for a language. */
 export type Formats = {
   number(value: number): string
   percent(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
-  /** With seconds. */
+  /** Formats a time with seconds. */
   exact(timestamp: string): string
-  /** `3 minutes ago`, `in 2 hours`. */
+  /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
   duration(ms: number): string
   bytes(count: number): string

@@ -8,7 +8,7 @@ export function useLanguage(): Language {
   return use(LanguageContext)
 }
 
-/** The texts of a catalogue in the language of the user. */
+/** Returns the texts of a catalogue in the language of the user. */
 export function useText<C extends Catalogue>(texts: Messages<C>): Messages<C>[Language] {
   return texts[use(LanguageContext)]
 }

@@ -1,16 +1,16 @@
-/** Catalogues of texts in all languages of the console. */
+/** This file defines catalogues of texts in all languages of the console. */
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
-/** Names of the languages, each in its own language. */
+/** The names of the languages, each in its own language. */
 export const languageNames: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' }
 
-/** A text, or a function that creates one from values. */
+/** `Message` is a text, or a function that creates a text from values. */
 export type Message = string | ((...values: never[]) => string)
 export type Catalogue = Readonly<Record<string, Message>>
 
-/** Every language has the same keys, and functions with the same parameters. */
+/** `SameAs` requires the same keys in every language, and functions with the same parameters. */
 type SameAs<C extends Catalogue> = {
   readonly [Key in keyof C]: C[Key] extends string ? string : C[Key]
 }
@@ -22,10 +22,10 @@ export function messages<const C extends Catalogue>(texts: { en: C; de: SameAs<C
   return texts as Messages<C>
 }
 
-/** A text in every language, for titles that are needed before their catalogue is loaded. */
+/** `Title` is a text in every language, for titles that are needed before their catalogue is loaded. */
 export type Title = Readonly<Record<Language, string>>
 
-/** The first language of the browser that the console supports. */
+/** Returns the first language of the browser that the console supports. */
 export function languageOfBrowser(): Language {
   const preferred = navigator.languages.map((tag) => tag.slice(0, 2))
   return (
@@ -33,5 +33,5 @@ export function languageOfBrowser(): Language {
   )
 }
 
-/** Locales for dates and numbers. English uses day before month. */
+/** The locales for dates and numbers. `en-GB` writes the day before the month. */
 export const localeOf: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' }

@@ -13,8 +13,8 @@ type Subscription = { types: readonly string[]; handler: EventHandler }
 const reconnect = { firstMs: 500, longestMs: 30_000 }
 
 /**
- * `LiveEvents` receives all events over one stream and distributes them to subscriptions. After an interruption it
- * resumes at the last position. If the server no longer has that position, it calls `onGap`.
+ * `LiveEvents` receives all events over one stream and distributes them to subscriptions. After an interruption, the
+ * stream resumes at the last position. If the server no longer has that position, `onGap` is called.
  */
 export class LiveEvents {
   readonly #raw: FetchOperation
@@ -33,7 +33,7 @@ export class LiveEvents {
     return this.#state
   }
 
-  /** Connects and reconnects until `stop` is called. */
+  /** Connects, and reconnects after an interruption, until `stop` is called. */
   async start(): Promise<void> {
     const backOff = new BackOff(reconnect)
     while (!this.#ended.signal.aborted) {
@@ -50,7 +50,10 @@ export class LiveEvents {
     this.#ended.abort()
   }
 
-  /** Calls the handler for events with one of the type prefixes (without `io.millwright.`, compared by segment). */
+  /**
+   * Calls the handler for events that have one of the type prefixes. Prefixes are written without `io.millwright.` and
+   * compared by segment.
+   */
   subscribe(types: readonly string[], handler: EventHandler): () => void {
     const subscription = { types, handler }
     this.#subscriptions.add(subscription)
@@ -74,7 +77,7 @@ export class LiveEvents {
     }
   }
 
-  /** Parses the event once, and only if a subscription matches. */
+  /** Passes an event to the matching subscriptions. The event is parsed once, and only if a subscription matches. */
   #dispatch(type: string, data: string): void {
     const short = type.slice(eventTypePrefix.length)
     const listening = [...this.#subscriptions].filter(({ types }) => types.some((each) => hasTypePrefix(short, each)))
@@ -96,7 +99,10 @@ export class LiveEvents {
   }
 }
 
-/** `inventory.asset.created` has the prefixes `inventory.asset` and `*`, but not `inventory.ass`. */
+/**
+ * Returns true when a type has a prefix. `inventory.asset.created` has the prefixes `inventory.asset` and `*`, but not
+ * `inventory.ass`.
+ */
 export function hasTypePrefix(type: string, prefix: string): boolean {
   return prefix === '*' || type === prefix || type.startsWith(`${prefix}.`)
 }

@@ -4,12 +4,13 @@ import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { useAppContext } from '../session/app-context.tsx'
 import { hasTypePrefix, type LiveEvents, type LiveState } from './live-events.ts'
 
-/** Shortest time between two refreshes. A scan causes thousands of events in a row. */
+/** The minimum time between two refreshes, because a scan causes thousands of events in a short time. */
 const invalidateIntervalMs = 1_000
 
 /**
- * Calls the handler for every event with one of these type prefixes (without `io.millwright.`, compared by segment; `*`
- * matches all). Types are compared by value; the handler may change on every render.
+ * Calls the handler for every event that has one of these type prefixes. Prefixes are written without `io.millwright.`
+ * and compared by segment; `*` matches all types. The list of types is compared by value, and the handler may change on
+ * every render.
  */
 export function useLiveEvents(types: readonly string[], handler: (event: CloudEvent) => void): void {
   const { live } = useAppContext()

@@ -1,4 +1,4 @@
-/** One message of a server-sent event stream. */
+/** `ServerSentEvent` is one message of a server-sent event stream. */
 export type ServerSentEvent = { id?: string; event?: string; data?: string }
 
 /** Reads a server-sent event stream. An empty line ends a message. */
@@ -22,7 +22,7 @@ export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>):
   }
 }
 
-/** Returns undefined for a comment. */
+/** Parses one message. Returns undefined for a comment. */
 export function parseBlock(block: string): ServerSentEvent | undefined {
   const message: ServerSentEvent = {}
   for (const line of block.split('\n')) {

@@ -1,2 +1,2 @@
-/** The path prefix of the console. `cloud/console.ts` serves the pages at the same path. */
+/** The path prefix of the console. `cloud/console.ts` serves the pages under the same prefix. */
 export const basePath = '/console'

@@ -1,6 +1,9 @@
 import { useSearchState } from './search-state.ts'
 
-/** Whether the create dialog of a page is open. The URL holds the state, so that the command palette can open it. */
+/**
+ * Returns whether the create dialog of a page is open, and a function that opens or closes it. The URL contains this
+ * state, so that the command palette can open the dialog.
+ */
 export function useCreateDialog(): [isOpen: boolean, setOpen: (isOpen: boolean) => Promise<void>] {
   const [search, setSearch] = useSearchState<'add'>()
   return [search.add !== undefined, (isOpen) => setSearch({ add: isOpen ? 'yes' : undefined })]

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-/** Keeps the state of a page in its URL, so that it can be shared and the back button works. */
+/** Stores the state of a page in its URL, so that the user can share the URL and the back button works. */
 export function useSearchState<Names extends string>(): [
   Partial<Record<Names, string>>,
   (change: Partial<Record<Names, string | undefined>>) => Promise<void>,

@@ -1,6 +1,6 @@
 export type SubjectLocation = { to: string; search?: Record<string, string> }
 
-/** Routes of the entities that events and audit entries refer to, by the kind in `kind/id`. */
+/** The routes of the entities that events and audit entries refer to, by the kind in `kind/id`. */
 const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   asset: (id) => ({ to: `/assets/${id}` }),
   job: (id) => ({ to: `/jobs/${id}` }),
@@ -17,7 +17,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   schema: () => ({ to: '/model', search: { view: 'schemas' } }),
 }
 
-/** The route of an entity; undefined if it has no page. */
+/** Returns the route of an entity, or undefined if the entity has no page. */
 export function locationOf(subject: string): SubjectLocation | undefined {
   const [, kind = '', id = ''] = /^([a-z-]+)\/([^/]+)/.exec(subject) ?? []
   return Object.hasOwn(locations, kind) ? locations[kind]?.(id) : undefined

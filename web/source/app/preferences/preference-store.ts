@@ -1,11 +1,14 @@
 import type { Api } from '../api/client.ts'
 
-/** Changes within this time are sent in one request, for example while the user drags a column. */
+/**
+ * The delay before changes are sent. Changes within this time are sent in one request, for example while the user drags
+ * a column.
+ */
 const writeDelayMs = 600
 
 /**
- * `PreferenceStore` holds the preferences of the user. It loads them once at the start. A change takes effect at once
- * and is sent to the server after a short delay.
+ * `PreferenceStore` stores the preferences of the user. It loads them once at the start. A change takes effect
+ * immediately and is sent to the server after a short delay.
  */
 export class PreferenceStore {
   readonly #api: Api
@@ -18,7 +21,7 @@ export class PreferenceStore {
     this.#values = new Map(Object.entries(values))
   }
 
-  /** Uses the defaults if preferences cannot be loaded. */
+  /** Loads the preferences. If they cannot be loaded, the defaults are used. */
   static async open(api: Api): Promise<PreferenceStore> {
     const answer = await api.identity.readPreferences({}).catch(() => ({ data: {} }))
     return new PreferenceStore(api, answer.data)
@@ -44,7 +47,7 @@ export class PreferenceStore {
     return () => listeners.delete(listener)
   }
 
-  /** Sends all pending changes. Called before sign-out. */
+  /** Sends all pending changes. The console calls it before sign-out. */
   async flush(): Promise<void> {
     await Promise.all([...this.#pending.keys()].map((name) => this.#write(name)))
   }

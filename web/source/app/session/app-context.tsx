@@ -14,7 +14,7 @@ export type CurrentUser = {
   roles: string[]
 }
 
-/** `AppContextValue` is everything that pages share while a user is signed in. */
+/** `AppContextValue` contains everything that pages share while a user is signed in. */
 export type AppContextValue = {
   user: CurrentUser
   rights: Rights
@@ -41,7 +41,10 @@ export function useRights(): Rights {
   return useAppContext().rights
 }
 
-/** Whether the user has a permission in at least one access group. Controls without permission are not shown. */
+/**
+ * Returns whether the user has a permission in at least one access group. Pages hide the controls that the user has no
+ * permission for.
+ */
 export function usePermission(permission: Permission): boolean {
   return useAppContext().rights.has(permission)
 }

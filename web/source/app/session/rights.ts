@@ -1,12 +1,12 @@
 import type { Permission } from '@millwright/api/permission.ts'
 
-/** A permission of the user, for the whole tenant or for some access groups. */
+/** `Right` is a permission of the user, for the whole tenant or for some access groups. */
 export type Right = { permission: Permission; accessGroups: 'all' | string[] }
 
-/** `Rights` decides what the console offers. The server checks every request again. */
+/** `Rights` determines which controls the console shows. The server checks the permissions of every request again. */
 export type Rights = {
   readonly held: readonly Right[]
-  /** Whether the user has a permission: in the given access group, or in any. */
+  /** Returns whether the user has a permission in the given access group. Without a group, any access group counts. */
   has(permission: Permission, accessGroup?: string): boolean
   hasAny(permissions: readonly Permission[]): boolean
 }

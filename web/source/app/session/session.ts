@@ -2,15 +2,15 @@ import { Failure } from '../api/failure.ts'
 import { request, send } from '../api/http.ts'
 
 /**
- * Sign-in with authorization code and PKCE. Tokens are kept only in the memory of this page. After a reload the browser
- * requests new ones with its session cookie, which scripts cannot read. The browser storage holds only a signed-in flag
- * and the state of one sign-in attempt.
+ * This file implements the sign-in with authorization code and PKCE. Tokens exist only in the memory of this page.
+ * After a reload, the browser requests new tokens with its session cookie, which scripts cannot read. The browser
+ * storage contains only a signed-in flag and the state of one sign-in attempt.
  */
 
 const clientId = 'console'
 const attemptKey = 'millwright.sign-in'
 const signedInKey = 'millwright.signed-in'
-/** Tokens are renewed this long before they expire, so that no request arrives with an expired one. */
+/** The time before expiry at which tokens are renewed, so that no request arrives with an expired token. */
 const renewBeforeMs = 30_000
 
 export type Metadata = {
@@ -20,7 +20,10 @@ export type Metadata = {
   end_session_endpoint: string
 }
 
-/** State of one sign-in: the values that its response is checked against, and the page to return to. */
+/**
+ * `SignInAttempt` is the state of one sign-in: the values that its response is checked against, and the page to return
+ * to.
+ */
 type SignInAttempt = { state: string; verifier: string; address: string }
 
 type Tokens = { access_token: string; expires_in: number; refresh_token: string }
@@ -29,7 +32,7 @@ export function readMetadata(): Promise<Metadata> {
   return send('/.well-known/oauth-authorization-server')
 }
 
-/** Whether this browser was signed in before. */
+/** Returns whether this browser was signed in before. */
 export function wasSignedIn(): boolean {
   return localStorage.getItem(signedInKey) !== null
 }
@@ -43,7 +46,10 @@ export function onSignedOutElsewhere(listener: () => void): () => void {
   return () => removeEventListener('storage', onStorage)
 }
 
-/** Redirects to the sign-in page. With `silent`, the server redirects back at once if user input would be needed. */
+/**
+ * Redirects to the sign-in page. With `silent`, the server redirects back immediately if the user would have to enter
+ * something.
+ */
 export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
   const address = `${location.pathname}${location.search}${location.hash}`
   const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), address }
@@ -95,7 +101,7 @@ function takeAttempt(): SignInAttempt | undefined {
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** Limits the return address to pages of the console. */
+/** Returns the address to return to. Addresses outside of the console are replaced. */
 function consoleAddress(address: string | undefined): string {
   return address?.startsWith('/console/') ? address : '/console/'
 }
@@ -168,7 +174,7 @@ export class Session {
     return { ...init, headers }
   }
 
-  /** A refresh token can be used only once, so concurrent requests share one renewal. */
+  /** Renews the tokens. Concurrent requests share one renewal, because a refresh token can be used only once. */
   #renew(): Promise<void> {
     const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
     this.#renewing ??= requestTokens(this.#metadata, grant)

@@ -1,6 +1,6 @@
 import { messages } from '../language/language.ts'
 
-/** Texts of the pages that are shown while no user is signed in. */
+/** The texts of the pages that are shown while no user is signed in. */
 export const signedOutMessages = messages({
   en: {
     reference: 'API reference',

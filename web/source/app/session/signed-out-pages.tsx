@@ -7,7 +7,7 @@ import { beginSignIn, type Metadata } from './session.ts'
 import { signedOutMessages } from './signed-out-messages.ts'
 import type { SignedOutReason } from './startup.ts'
 
-/** Pages that are shown while no user is signed in. */
+/** This file contains the pages that are shown while no user is signed in. */
 
 function SignedOutLayout({ children }: { children: ReactNode }) {
   const text = useText(signedOutMessages)
@@ -97,7 +97,7 @@ export function StartupErrorPage({ failure, onRetry }: { failure: unknown; onRet
   )
 }
 
-/** `WrongAddressPage` names the configured address, or the need for HTTPS. */
+/** `WrongAddressPage` shows the configured address of the server, or states that HTTPS is required. */
 export function WrongAddressPage({ home }: { home: string | undefined }) {
   const text = useText(signedOutMessages)
   return (

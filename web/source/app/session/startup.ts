@@ -13,7 +13,7 @@ import {
   wasSignedIn,
 } from './session.ts'
 
-/** The result of opening the page, before anything is rendered. */
+/** `StartupResult` is the result of opening the page, before anything is rendered. */
 export type StartupResult =
   | { kind: 'redirecting' }
   | { kind: 'signed-out'; metadata: Metadata }
@@ -37,8 +37,9 @@ export async function resolveStartup(): Promise<StartupResult> {
 }
 
 /**
- * Sign-in works only at the configured address of the server, and only in a secure context, where the browser offers
- * cryptography. Loopback names such as `localhost` are redirected to the configured one.
+ * Returns the result for a wrong address. Sign-in works only at the configured address of the server, and only in a
+ * secure context, where the browser offers cryptography. Loopback names such as `localhost` are redirected to the
+ * configured name.
  */
 function checkAddress({ issuer }: Metadata): StartupResult | undefined {
   const home = new URL(issuer)
@@ -56,7 +57,7 @@ export type SignedOutReason = 'signed-out' | 'ended' | 'elsewhere'
 
 type UserSessionOptions = { onSignedOut: (reason: SignedOutReason) => void }
 
-/** Loads the user, their rights and preferences, and starts the stream of live events. */
+/** Loads the user with their rights and preferences, and starts the stream of live events. */
 export async function startUserSession(
   session: Session,
   { onSignedOut }: UserSessionOptions,

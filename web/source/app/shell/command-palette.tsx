@@ -77,7 +77,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Commands that open the assets matching the search text. Empty without read permission. */
+/** Returns commands that open the assets matching the search text. The list is empty without read permission. */
 function useAssetCommands(typed: string): Command[] {
   const text = useText(appMessages)
   const query = useOperationQuery()

@@ -1,7 +1,10 @@
 /** `Command` is an entry of the command palette: a page, an action or an asset. */
 export type Command = { id: string; label: string; hint: string; icon?: string; run: () => unknown }
 
-/** The commands that contain every word of the search text. Commands whose label starts with it come first. */
+/**
+ * Returns the commands that contain every word of the search text. Commands whose label starts with the text come
+ * first.
+ */
 export function matchingCommands<Each extends Pick<Command, 'label' | 'hint'>>(
   commands: readonly Each[],
   typed: string,

@@ -7,7 +7,7 @@ import type { Command } from './command.ts'
 import { appMessages } from './messages.ts'
 import { themes } from './theme.ts'
 
-/** All commands of the palette except assets: areas, their views and actions, theme, language and sign-out. */
+/** Returns all commands of the palette except assets: areas, their views and actions, theme, language and sign-out. */
 export function useCommands(): Command[] {
   const text = useText(appMessages)
   const language = useLanguage()

@@ -1,4 +1,4 @@
-/** Light or dark theme: the setting of the user, or that of the system. */
+/** The themes. `system` uses the theme of the operating system. */
 
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]

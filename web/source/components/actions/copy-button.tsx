@@ -7,7 +7,7 @@ import { componentMessages } from '../messages.ts'
 
 const confirmationMs = 2_000
 
-/** `CopyButton` copies a text and announces it. */
+/** `CopyButton` copies a text and announces the copy to screen readers. */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   const text = useText(componentMessages)
   const [isDone, setDone] = useState(false)

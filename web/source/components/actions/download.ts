@@ -5,6 +5,6 @@ export function download(content: Blob, name: string): void {
   link.href = address
   link.download = name
   link.click()
-  // The download may start after the click, so the URL is revoked later.
+  // The URL is revoked later, because the download may start after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

@@ -9,21 +9,22 @@ export type MenuEntry =
   | { kind: 'line' }
 
 type MenuButtonProps = {
-  /** The accessible name of the button, and its visible text unless `children` is given. */
+  /** The accessible name of the button. It is also the visible text unless `children` is given. */
   label: string
   /** The visible content of the button. */
   children?: ReactNode
   entries: readonly MenuEntry[]
-  /** Shown above the entries. */
+  /** The content above the entries. */
   head?: ReactNode
-  /** Aligns the menu with the right edge of the button. */
+  /** Whether the menu is aligned with the right edge of the button. */
   isAtEnd?: boolean
   className?: string
 }
 
 /**
- * A button that opens a menu. Arrow keys move, letters jump, Escape closes and returns to the button. The menu is a popover:
- * the browser draws it in the top layer, so that no ancestor with hidden overflow can clip it.
+ * `MenuButton` is a button that opens a menu. Arrow keys move between entries, and a letter jumps to the next entry
+ * that starts with it. Escape closes the menu and returns the focus to the button. The menu is a popover: the browser
+ * draws it in the top layer, so that no ancestor with hidden overflow can clip it.
  */
 export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false)
@@ -129,7 +130,7 @@ function Entry({ entry, onDone }: { entry: MenuEntry; onDone: () => void }) {
 
 const menuMargin = { button: 4, viewport: 8 } as const
 
-/** Puts the menu below the button, or above it where more room is left, inside the viewport. */
+/** Places the menu inside the viewport: below the button, or above the button if there is more space. */
 function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): void {
   const anchor = button.getBoundingClientRect()
   const room = (edge: number) => Math.max(0, edge - menuMargin.button - menuMargin.viewport)
@@ -148,7 +149,7 @@ function itemsIn(place: HTMLElement | null): HTMLElement[] {
   return [...(place?.querySelectorAll<HTMLElement>('.menu-item:not(:disabled)') ?? [])]
 }
 
-/** Returns true when the key moved the focus. */
+/** Moves the focus in the menu. Returns true when the key moved the focus. */
 function moveFocus(place: HTMLElement | null, key: string): boolean {
   const items = itemsIn(place)
   const here = items.indexOf(document.activeElement as HTMLElement)

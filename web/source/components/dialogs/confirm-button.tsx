@@ -10,7 +10,7 @@ type ConfirmButtonProps = {
   /** The consequences of the action. */
   children: ReactNode
   onConfirm: () => Promise<unknown>
-  /** Renders a text link instead of a button. */
+  /** Whether to render a text link instead of a button. */
   isLink?: boolean
 }
 

@@ -9,17 +9,20 @@ type ConfirmDialogProps = {
   title: string
   /** The consequences of the action. */
   children?: ReactNode
-  /** The verb on the button, never "OK". */
+  /** The verb on the button. Do not use "OK". */
   action: string
   isDangerous?: boolean
-  /** The dialog closes on success and shows an error. Resolves to `false` if input is missing. */
+  /**
+   * Runs the action. The dialog closes on success and shows a thrown error. The promise resolves to `false` if input is
+   * missing.
+   */
   onConfirm: () => Promise<unknown>
-  /** The action has finished; only the close button is left. */
+  /** Whether the action has finished. The dialog then has only the close button. */
   isDone?: boolean
   onClose: () => void
 }
 
-/** `ConfirmDialog` asks before an action that is hard to undo. */
+/** `ConfirmDialog` asks the user before an action that is hard to undo. */
 export function ConfirmDialog({
   title,
   children,

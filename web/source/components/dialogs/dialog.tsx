@@ -8,22 +8,22 @@ type DialogProps = {
   title: string
   onClose: () => unknown
   children: ReactNode
-  /** Buttons at the bottom. */
+  /** The buttons at the bottom. */
   actions?: ReactNode
   isWide?: boolean
-  /** Layout of the command palette: near the top, with a hidden title. */
+  /** Whether to use the layout of the command palette: near the top, with a hidden title. */
   isPalette?: boolean
 }
 
 /**
- * `Dialog` is a modal dialog. Escape and a click on the backdrop close it, and the focus returns to the opening
- * element.
+ * `Dialog` is a modal dialog. Escape and a click on the backdrop close the dialog, and the focus returns to the element
+ * that opened it.
  */
 export function Dialog({ title, onClose, children, actions, isWide, isPalette }: DialogProps) {
   const text = useText(componentMessages)
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  // Closes before unmounting: only then the browser restores the focus.
+  // The dialog is closed before it is unmounted, because only then the browser restores the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()

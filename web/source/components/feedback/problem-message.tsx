@@ -76,7 +76,7 @@ function translate({ title, message, code }: Failure, text: Text, language: Lang
   }
 }
 
-/** Removes the title from the start of a detail, because it is shown above. */
+/** Removes the title from the start of a detail, because the title is shown above the detail. */
 function withoutTitle(detail: string, title: string): string {
   const rest = detail.startsWith(`${title}: `) ? detail.slice(title.length + 2) : detail
   return rest.charAt(0).toUpperCase() + rest.slice(1)

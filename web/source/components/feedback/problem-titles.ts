@@ -1,7 +1,7 @@
 import type { ProblemCode } from '@millwright/api/problem.ts'
 import type { Language } from '../../app/language/language.ts'
 
-/** German titles of problems. The compiler requires one for every code. English titles come from the API. */
+/** The German titles of problems. The compiler requires a title for every code. English titles come from the API. */
 const german: Readonly<Record<ProblemCode, string>> = {
   invalid_body: 'Ungültiger Anfrageinhalt',
   invalid_json: 'Ungültiges JSON',
@@ -78,7 +78,9 @@ const german: Readonly<Record<ProblemCode, string>> = {
   overloaded: 'Server überlastet',
 }
 
-/** The title of a problem in the language of the user. An unknown code keeps the title of the API. */
+/**
+ * Returns the title of a problem in the language of the user. For an unknown code, the title of the API is returned.
+ */
 export function problemTitle(code: string, title: string, language: Language): string {
   if (language === 'en' || !Object.hasOwn(german, code)) return title
   return german[code as ProblemCode]

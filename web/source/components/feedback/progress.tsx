@@ -1,6 +1,6 @@
 import { useFormats } from '../../app/language/language-context.tsx'
 
-/** A progress bar; indeterminate without a value. */
+/** `Progress` is a progress bar. Without a value, the bar is indeterminate. */
 export function Progress({ value, label }: { value: number | undefined; label: string }) {
   const formats = useFormats()
   return (

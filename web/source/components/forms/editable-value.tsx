@@ -8,21 +8,21 @@ import { componentMessages } from '../messages.ts'
 import { SelectField, TextAreaField, TextField } from './fields.tsx'
 
 type EditableValueProps = {
-  /** Name of the value. */
+  /** The name of the value. */
   name: string
   value: string
-  /** A thrown error is shown below the field. */
+  /** Saves the value. A thrown error is shown below the field. */
   onSave: (value: string) => Promise<unknown>
   /** Clears an optional value. */
   onClear?: () => Promise<unknown>
   type?: 'text' | 'number' | 'date' | 'url'
-  /** Renders a select field instead of a text field. */
+  /** The choices of a select field. Without choices, a text field is rendered. */
   choices?: readonly { value: string; label: string }[]
-  /** The displayed value; default: the text. */
+  /** The displayed value. The default is the text. */
   shown?: ReactNode
   isRequired?: boolean
   maxLength?: number
-  /** Multi-line: Enter adds a line, Ctrl+Enter saves. */
+  /** Whether the text has several lines. Enter then adds a line, and Ctrl+Enter saves. */
   isLong?: boolean
 }
 

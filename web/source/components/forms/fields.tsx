@@ -3,11 +3,11 @@ import { type HTMLInputAutoCompleteAttribute, type ReactNode, type Ref, useId } 
 type FieldProps = {
   label: string
   hint?: ReactNode
-  /** Error message below the field. */
+  /** The error message below the field. */
   error?: string | undefined
   isRequired?: boolean
   isDisabled?: boolean
-  /** Hides the label visually; screen readers still read it. */
+  /** Whether the label is hidden visually. Screen readers still read it. */
   isLabelUnseen?: boolean
 }
 
@@ -48,7 +48,7 @@ type TextFieldProps = FieldProps & {
   placeholder?: string
   maxLength?: number
   isCode?: boolean
-  /** Suggestions while typing; other values are allowed. */
+  /** Suggestions that are shown while the user types. Other values are allowed. */
   suggestions?: readonly Choice[]
   ref?: Ref<HTMLInputElement>
 }

@@ -8,7 +8,7 @@ type FormProps = {
   action: string
   /** Additional buttons next to the submit button. */
   extraActions?: ReactNode
-  /** The form shows a thrown error. Return `false` if input is missing. */
+  /** Submits the form. The form shows a thrown error. The function returns `false` if input is missing. */
   onSubmit: () => Promise<unknown> | false
 }
 
@@ -36,7 +36,7 @@ export function Form({ children, action, extraActions, onSubmit }: FormProps) {
       {children}
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <div className="form-actions">
-        {/* IxButton loses its submit behaviour when its text changes, so a new text needs a new button. */}
+        {/* IxButton loses its submit behaviour when its text changes, so the key creates a new button for each text. */}
         <IxButton key={action} type="submit" loading={isBusy}>
           {action}
         </IxButton>

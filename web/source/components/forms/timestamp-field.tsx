@@ -24,7 +24,7 @@ export function TimestampField({ label, value, onChange, isLabelUnseen }: Timest
   )
 }
 
-/** Local time with seconds and without a zone, as the input expects it. */
+/** Returns the local time with seconds and without a time zone, in the format of the input element. */
 function localOf(timestamp: string): string {
   const at = new Date(timestamp)
   if (Number.isNaN(at.getTime())) return ''

@@ -8,7 +8,7 @@ import { graphMessages } from './messages.ts'
 
 type GraphCanvasProps = { data: GraphData; appearance: GraphAppearance; onSelect: (key: string | undefined) => void }
 
-/** `GraphCanvas` draws the graph. Everything in it is also in the list next to it. */
+/** `GraphCanvas` draws the graph. The list next to the graph contains the same information. */
 export function GraphCanvas({ data, appearance, onSelect }: GraphCanvasProps) {
   const text = useText(graphMessages)
   const formats = useFormats()

@@ -1,7 +1,7 @@
 import type { GraphNode } from '@millwright/api/inventory/inventory.ts'
 import { type ChangeKind, type GraphData, keyOf } from './graph-data.ts'
 
-/** Properties that nodes can be coloured by. */
+/** The properties that nodes can be coloured by. */
 export const colourings = ['type', 'management', 'reachability', 'manufacturer', 'change'] as const
 export type Colouring = (typeof colourings)[number]
 
@@ -15,11 +15,11 @@ export type LegendEntry = {
 export const otherValue = 'other'
 export const unsetValue = 'unset'
 
-/** Colours for the most frequent values, chosen to be distinct in the light and the dark theme. */
+/** The colours for the most frequent values. They are distinct in the light and the dark theme. */
 const categoryColours = [1, 15, 8, 12, 17, 6, 14, 4].map((number) => `--theme-chart-${number}`)
 const quietColour = '--theme-color-neutral'
 
-/** Fixed colours of values with a meaning, for example green for reachable. */
+/** The fixed colours of values with a meaning, for example green for reachable. */
 const semanticColours: Readonly<Record<string, string>> = {
   regarded: '--theme-color-success',
   reached: '--theme-color-success',
@@ -49,7 +49,7 @@ export function legendValueOf(node: GraphNode, { by, changes }: ColourScheme): s
   return field ?? unsetValue
 }
 
-/** The legend: the most frequent values first, rare values grouped as other. */
+/** Returns the legend. The most frequent values come first, and rare values are grouped as `other`. */
 export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   const counts = new Map<string, number>()
   for (const node of data.nodes.values()) {
@@ -73,7 +73,7 @@ export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   ]
 }
 
-/** The legend entry of a node. */
+/** Returns the legend entry of a node. */
 export function entryOf(node: GraphNode, scheme: ColourScheme, legend: readonly LegendEntry[]): string {
   const value = legendValueOf(node, scheme)
   return legend.some((entry) => entry.value === value) ? value : otherValue

@@ -1,12 +1,12 @@
 import type { Entity, GraphEdge, GraphNode } from '@millwright/api/inventory/inventory.ts'
 
-/** A graph: nodes by key, relations by id. */
+/** `GraphData` is a graph with its nodes by key and its relations by id. */
 export type GraphData = {
   readonly nodes: ReadonlyMap<string, GraphNode>
   readonly edges: ReadonlyMap<string, GraphEdge>
 }
 
-/** The change of a node or relation between two points in time. */
+/** `ChangeKind` is the change of a node or relation between two points in time. */
 export type ChangeKind = 'added' | 'removed' | 'changed'
 
 export const emptyGraph: GraphData = { nodes: new Map(), edges: new Map() }
@@ -29,8 +29,8 @@ export function graphOf({ nodes, edges }: GraphPart): GraphData {
 }
 
 /**
- * Merges two graphs. The first one wins for common nodes. Returns the first one if the second adds nothing, so that it
- * is not drawn again.
+ * Merges two graphs. For common nodes, the first graph has priority. If the second graph adds nothing, the first graph
+ * is returned unchanged, so that it is not drawn again.
  */
 export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
   const hasAll = (all: ReadonlyMap<string, unknown>, some: ReadonlyMap<string, unknown>) =>
@@ -41,7 +41,7 @@ export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
 
 export type Neighbour = { edge: GraphEdge; direction: 'out' | 'in'; key: string }
 
-/** The neighbours of a node, ordered by predicate and name. */
+/** Returns the neighbours of a node, ordered by predicate and name. */
 export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   const found: Neighbour[] = []
   for (const edge of data.edges.values()) {
@@ -54,7 +54,7 @@ export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   return found.toSorted((a, b) => order(a).localeCompare(order(b)))
 }
 
-/** Hierarchy nodes have no name; the first characters of the id identify them. */
+/** The number of characters of an id that are shown for a hierarchy node, because hierarchy nodes have no name. */
 const idCharacters = 8
 
 export function labelOf(node: Pick<GraphNode, 'type' | 'id' | 'name'> | undefined): string {

@@ -18,20 +18,20 @@ type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
-  /** Keys of nodes and ids of relations to emphasize. */
+  /** The keys of nodes and the ids of relations to emphasize. */
   emphasis?: ReadonlySet<string> | undefined
-  /** Changes between two points in time. If set, the graph is coloured by them. */
+  /** The changes between two points in time. If they are set, they determine the colours of the graph. */
   changes?: ReadonlyMap<string, ChangeKind> | undefined
-  /** Buttons for the selected node. */
+  /** Returns the buttons for the selected node. */
   actions?: (node: GraphNode) => ReactNode
-  /** The main node of the graph; its label is always shown. */
+  /** The main node of the graph. Its label is always shown. */
   root?: string
-  /** Shown above the list, for example the result of a path query. */
+  /** The content above the list, for example the result of a path query. */
   notice?: ReactNode
 }
 
 /**
- * `GraphExplorer` shows a graph and, next to it, a list with the same nodes. The list makes the graph usable with
+ * `GraphExplorer` shows a graph and a list with the same nodes next to it. The list makes the graph usable with
  * keyboard and screen reader.
  */
 export function GraphExplorer({

@@ -37,7 +37,7 @@ export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   )
 }
 
-/** Names of manufacturers are not translated. */
+/** Returns the display names of legend entries. Names of manufacturers are not translated. */
 function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
   const { other, unset, same, added, removed, changed, node } = text
   const { regarded, ignored, unknown, reached, failed, reachUnknown } = text

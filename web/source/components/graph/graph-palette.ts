@@ -2,7 +2,7 @@ import type { Attributes } from 'graphology-types'
 import type { Settings } from 'sigma/settings'
 import type { NodeDisplayData, PartialButFor } from 'sigma/types'
 
-/** Resolved colours of the design system for a canvas, for the current theme. */
+/** `Palette` contains the colours of the design system for a canvas, resolved for the current theme. */
 export type Palette = {
   colour: (token: string | undefined) => string
   text: string
@@ -35,7 +35,7 @@ export function paletteOf(element: HTMLElement): Palette {
   }
 }
 
-/** Converts a CSS colour to six hex digits or rgba(). */
+/** Converts a CSS colour to six hex digits or `rgba()`. */
 function plainColour(context: CanvasRenderingContext2D | null, value: string): string {
   if (context === null) return '#888888'
   context.fillStyle = '#888888'

@@ -8,14 +8,14 @@ import { type ChangeKind, emptyGraph, type GraphData, keyOf, labelOf } from './g
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
 import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
 
-/** Display options of the graph, apart from its data. */
+/** `GraphAppearance` contains the display options of the graph, without its data. */
 export type GraphAppearance = {
   scheme: ColourScheme
   legend: readonly LegendEntry[]
   selected: string | undefined
   /** The main node of the graph. */
   root: string | undefined
-  /** Keys of nodes and ids of relations to emphasize; undefined emphasizes all. */
+  /** The keys of nodes and the ids of relations to emphasize. If undefined, all are emphasized. */
   emphasis: ReadonlySet<string> | undefined
 }
 
@@ -28,11 +28,11 @@ type NodeAttributes = { x: number; y: number; size: number; label: string; entry
 type EdgeAttributes = { label: string; change: ChangeKind | undefined }
 type DisplayedGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
-/** Relation labels are hidden above this number of relations. */
+/** The maximum number of relations for which relation labels are shown. */
 const maxEdgeLabels = 80
-/** Arrows are drawn as lines above this number of relations. */
+/** The maximum number of relations that are drawn as arrows. Above it, relations are drawn as lines. */
 const maxArrows = 1_500
-/** Up to this number of nodes, the whole graph is visible and the camera does not move to a node. */
+/** The maximum number of nodes for which the whole graph stays visible. The camera then does not move to a node. */
 const maxVisibleNodes = 150
 
 /** `GraphRenderer` draws a graph into an element and updates it when the data changes. */
@@ -75,7 +75,7 @@ export class GraphRenderer {
     this.#data = data
     const positions = this.#positionsFor(data)
     this.#graph = displayedGraphOf(data, positions, appearance)
-    // Draws in a separate frame, so that building and drawing do not block the page together.
+    // The graph is drawn in a separate frame, so that building and drawing together do not block the page.
     cancelAnimationFrame(this.#frame)
     this.#frame = requestAnimationFrame(() => this.#draw())
   }
@@ -104,7 +104,7 @@ export class GraphRenderer {
   /** Moves the camera to a node. */
   focusOn(key: string): void {
     if (this.#graph.order <= maxVisibleNodes) return
-    // Display positions are known only after rendering.
+    // The display positions of nodes are known only after rendering.
     this.#sigma.once('afterRender', () => {
       const place = this.#sigma.getNodeDisplayData(key)
       if (place === undefined) return
@@ -156,7 +156,7 @@ export class GraphRenderer {
 
   #applyLayout({ positions, isDone }: LayoutUpdate): void {
     let at = 0
-    // Sets attributes directly: an event per node would redraw as often.
+    // The attributes are set directly, because an event for each node would redraw the graph each time.
     this.#graph.forEachNode((_key, attributes) => {
       attributes.x = positions[at++] ?? 0
       attributes.y = positions[at++] ?? 0
@@ -256,7 +256,7 @@ function sizesFor(nodeCount: number): { smallest: number; growth: number } {
   return nodeCount > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
 }
 
-/** Larger graphs show fewer labels. */
+/** Returns the label settings for a number of nodes. Larger graphs show fewer labels. */
 function labelsFor(nodeCount: number): { labelDensity: number; labelGridCellSize: number } {
   if (nodeCount > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
   return nodeCount > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }

@@ -1,7 +1,7 @@
 import iterate from 'graphology-layout-forceatlas2/iterate.js'
 import { type LayoutRequest, type LayoutUpdate, numbersPerNode } from './layout.ts'
 
-/** Time between intermediate results. Large graphs take longer to draw. */
+/** The time between intermediate results. It is longer for large graphs, because drawing them takes longer. */
 const updateIntervalMs = { few: 300, many: 1_500 }
 const many = 1_000
 
@@ -9,7 +9,7 @@ addEventListener('message', async ({ data }: MessageEvent<LayoutRequest>) => {
   const { nodes, edges, iterations } = data
   const nodeCount = nodes.length / numbersPerNode
   const settings = {
-    // Keeps clusters together and their members apart.
+    // This mode keeps clusters together and separates their members.
     linLogMode: true,
     outboundAttractionDistribution: false,
     adjustSizes: false,

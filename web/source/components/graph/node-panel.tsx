@@ -16,7 +16,7 @@ type NodePanelProps = {
   actions: ReactNode
 }
 
-/** `NodePanel` shows one node and its relations. Each relation leads to the next node. */
+/** `NodePanel` shows one node and its relations. Each relation links to the node at its other end. */
 export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
   const text = useText(graphMessages)
   const typeName = useNodeTypeName()
@@ -59,7 +59,7 @@ export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
 
 type RelationsProps = Pick<NodePanelProps, 'data' | 'node' | 'onSelect'> & { neighbours: readonly Neighbour[] }
 
-/** Limit of listed relations. */
+/** The maximum number of listed relations. */
 const maxListed = 200
 
 function Relations({ data, node, neighbours, onSelect }: RelationsProps) {

@@ -3,7 +3,7 @@ import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetTypeName } from '../values/asset-type-names.ts'
 import { graphMessages } from './messages.ts'
 
-/** Names of node types in the language of the user. Custom types keep their name. */
+/** Returns a function for the names of node types in the language of the user. Custom types keep their name. */
 export function useNodeTypeName(): (node: Pick<GraphNode, 'type' | 'functional_object_type'>) => string {
   const text = useText(graphMessages)
   const language = useLanguage()

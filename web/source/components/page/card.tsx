@@ -5,9 +5,9 @@ type CardProps = {
   children: ReactNode
   /** Buttons to the right of the title. */
   actions?: ReactNode
-  /** `tall` spans two rows of the card grid, `wide` all columns. */
+  /** The size of the card: `tall` spans two rows of the card grid, and `wide` spans all columns. */
   size?: 'wide' | 'tall'
-  /** Heading level; 3 for a card below a section heading. */
+  /** The heading level. It is 3 for a card below a section heading. */
   level?: 2 | 3
 }
 

@@ -4,7 +4,7 @@ type PageHeaderProps = {
   title: string
   /** One sentence that describes the page. */
   subtitle?: ReactNode
-  /** Breadcrumb above the title. */
+  /** The breadcrumb above the title. */
   above?: ReactNode
   /** Buttons on the right. */
   actions?: ReactNode

@@ -7,12 +7,12 @@ import { Tabs } from './tabs.tsx'
 type TabbedPageProps<View extends string> = {
   title: string
   subtitle: string
-  /** Accessible name of the tab list. */
+  /** The accessible name of the tab list. */
   label: string
   views: Readonly<Record<View, { title: string; View: ComponentType }>>
 }
 
-/** `TabbedPage` is a page with several views. The URL names the selected one; the first one is the default. */
+/** `TabbedPage` is a page with several views. The URL contains the selected view. The first view is the default. */
 export function TabbedPage<View extends string>({ title, subtitle, label, views }: TabbedPageProps<View>) {
   const [search, setSearch] = useSearchState<'view'>()
   usePageTitle(title)

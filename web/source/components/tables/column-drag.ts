@@ -1,10 +1,10 @@
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
 
-/** Smaller movements count as a click. */
+/** The minimum movement of a drag. Smaller movements count as a click. */
 const minimumDragPixels = 6
 
 type ColumnDragOptions = {
-  /** Column ids in display order. */
+  /** The column ids in display order. */
   ids: readonly string[]
   /** Moves a column to another position. */
   onMove: ((id: string, to: number) => void) | undefined
@@ -58,19 +58,22 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     else if (isPin && onPin !== undefined) onPin(id)
     else return
     event.preventDefault()
-    // The browser drops the focus when the header moves in the document.
+    // The browser removes the focus when the header moves in the document, so the focus is set again.
     const row = event.currentTarget.parentElement
     requestAnimationFrame(() => focusable(row?.querySelector(`[data-column="${CSS.escape(id)}"]`))?.focus())
   }
   return { drop, onPointerDown, onClickCapture, onKeyDown }
 }
 
-/** The resize handle has its own pointer and key handling. */
+/** Returns true for the resize handle, which handles pointer and keys itself. */
 function isResizeHandle({ target }: { target: EventTarget }): boolean {
   return (target as HTMLElement).closest('.grid-edge') !== null
 }
 
-/** Pinned columns cover the others, so the visible element counts. */
+/**
+ * Returns the column at a position. Pinned columns cover other columns, so the topmost element at the position
+ * determines the column.
+ */
 function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): DropTarget | undefined {
   const found = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
   if (found === undefined || found === moved || !ids.includes(found)) return undefined

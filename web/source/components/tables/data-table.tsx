@@ -11,20 +11,23 @@ type DataTableProps<Row> = {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   idOf: (row: Row) => string
-  /** Called on Enter and on a click on the row. */
+  /** Opens a row. It is called on Enter and on a click on the row. */
   onOpen?: (row: Row) => void
   selection?: Selection
-  /** Shown instead of rows. */
+  /** The content that is shown when there are no rows. */
   empty?: ReactNode
-  /** Called when the user scrolls near the end, to load the next page. */
+  /** Loads the next page. It is called when the user scrolls near the end. */
   onEnd?: () => void
-  /** Fills the remaining height of the page. Otherwise the height follows the rows, up to a limit. */
+  /**
+   * Whether the table fills the remaining height of the page. Otherwise the height depends on the number of rows, up to
+   * a limit.
+   */
   isTall?: boolean
 }
 
 const closeToEnd = 10
 
-/** `DataTable` shows rows that are all loaded, or loaded page by page while scrolling. */
+/** `DataTable` shows rows that are either all loaded or loaded page by page while the user scrolls. */
 export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }: DataTableProps<Row>) {
   const onRange = useCallback(
     (_first: number, last: number) => {

@@ -3,12 +3,12 @@ import type { CSSProperties, ReactNode } from 'react'
 export type GridColumn<Row> = {
   id: string
   header: string
-  /** In pixels. */
+  /** The width in pixels. */
   width: number
   cell: (row: Row) => ReactNode
-  /** Aligns numbers to the right. */
+  /** Whether the column contains numbers, which are aligned right. */
   isNumber?: boolean
-  /** Stays on the left while other columns scroll. Pinned columns come first. */
+  /** Whether the column stays on the left while other columns scroll. Pinned columns come first. */
   isPinned?: boolean
   isSortable?: boolean
 }
@@ -17,7 +17,7 @@ export type Sorting = { id: string; isDescending: boolean }
 
 export type GridSelection = {
   isSelected: (id: string) => boolean
-  /** With `isRange`, toggles all rows from the last toggled one. */
+  /** Toggles the selection of a row. With `isRange`, all rows from the last toggled row to this row are toggled. */
   onToggle: (index: number, isRange: boolean) => void
   isAll: boolean
   onAll: () => void
@@ -27,12 +27,12 @@ export type GridProps<Row> = {
   label: string
   columns: readonly GridColumn<Row>[]
   count: number
-  /** Undefined while the row is loading. */
+  /** Returns the row at an index, or undefined while the row is loading. */
   rowAt: (index: number) => Row | undefined
   idOf: (row: Row) => string
-  /** Called with the visible range, so that its rows can be loaded. */
+  /** Receives the visible range, so that its rows can be loaded. */
   onRange?: (first: number, last: number) => void
-  /** Called on Enter and on a click outside of links and controls. */
+  /** Opens a row. It is called on Enter and on a click outside of links and controls. */
   onOpen?: (row: Row) => void
   selection?: GridSelection | undefined
   sorting?: Sorting | undefined
@@ -42,27 +42,31 @@ export type GridProps<Row> = {
   onMove?: (id: string, to: number) => void
   /** Pins or unpins a column. */
   onPin?: (id: string) => void
-  /** Fills the remaining height of the page. Otherwise the height follows the rows, up to a limit. */
+  /**
+   * Whether the table fills the remaining height of the page. Otherwise the height depends on the number of rows, up to
+   * a limit.
+   */
   isTall?: boolean
 }
 
-/** Width of the column with the checkboxes. */
+/** The width of the column with the checkboxes. */
 export const checkWidth = 44
 
-/** The left offset of a pinned column. */
+/** Returns the left offset of a pinned column. */
 export function pinnedLeft(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
   return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
 }
 
 /**
- * The CSS classes of a cell. The last pinned column has an edge; a CSS selector for it would be slow in large tables.
+ * Returns the CSS classes of a cell. The last pinned column has its own class for the edge, because a CSS selector for
+ * that column would be slow in large tables.
  */
 export function cellClass(columns: readonly { isPinned?: boolean }[], place: number): string {
   if (!columns[place]?.isPinned) return 'grid-cell'
   return columns[place + 1]?.isPinned ? 'grid-cell grid-pinned' : 'grid-cell grid-pinned grid-pinned-last'
 }
 
-/** The offset at which a pinned cell sticks while the table scrolls horizontally. */
+/** Returns the style of a pinned cell with the offset at which the cell stays while the table scrolls horizontally. */
 export function pinnedStyle(left: number): CSSProperties {
   return { '--grid-left': `${left}px` } as CSSProperties
 }

@@ -10,7 +10,10 @@ const minimumWidth = 60
 const maximumWidth = 900
 const keyStep = 16
 
-/** Column headers: click to sort, drag to reorder, drag the handle to resize. */
+/**
+ * `Header` shows the column headers. The user clicks a header to sort, drags it to reorder, and drags its handle to
+ * resize.
+ */
 function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridProps<Row>) {
   const text = useText(componentMessages)
   const moves = useColumnDrag({ ids: columns.map(({ id }) => id), onMove, onPin })
@@ -33,7 +36,7 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
             role="columnheader"
             className={cellClass(columns, place)}
             data-number={column.isNumber}
-            // Excludes the name of the resize handle from the name of the column.
+            // The label excludes the name of the resize handle from the accessible name of the column.
             aria-label={onResize === undefined ? undefined : column.header}
             data-column={column.id}
             data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}
@@ -58,7 +61,7 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
   )
 }
 
-/** Memoized: scrolling does not change it. */
+/** `GridHeader` is memoized, because scrolling does not change it. */
 export const GridHeader = memo(Header) as typeof Header
 
 function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sorting: Sorting | undefined) {

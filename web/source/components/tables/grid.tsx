@@ -15,12 +15,12 @@ import { contentHeight, positionAfterScroll, positionFor, rowsAt, startPosition,
 
 const rowHeight = 36
 const headHeight = 37
-/** Rows rendered beyond the visible ones, for fast scrolling. */
+/** The number of rows that are rendered above and below the visible rows, for fast scrolling. */
 const overscanRows = 4
 
 /**
  * `Grid` is a table for lists of any length that renders only the visible rows. Arrow keys move between rows, Enter
- * opens, Space selects. Wide tables scroll horizontally.
+ * opens a row, and Space selects it. Wide tables scroll horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
   const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = props
@@ -42,7 +42,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     observer.observe(watched)
     return () => observer.disconnect()
   }, [])
-  // The last known position. Reading `scrollTop` from the element would force a layout.
+  // The last known scroll position. Reading `scrollTop` from the element would force a layout.
   const lastScrollTop = useRef(0)
   useLayoutEffect(() => {
     if (scroller.current === null || lastScrollTop.current === position.scrollTop) return
@@ -55,7 +55,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 
   const latest = useRef(props)
   latest.current = props
-  // Stable callbacks, so that unchanged rows are not rendered again.
+  // The callbacks are stable, so that unchanged rows are not rendered again.
   const [{ toggleRow, openRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
     openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
@@ -142,7 +142,7 @@ type GridRowProps = {
   onFocus: (index: number) => void
 }
 
-/** Memoized: while scrolling, most rows do not change. */
+/** `GridRow` is memoized, because most rows do not change while the user scrolls. */
 const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }: GridRowProps) {
   const { isCurrent, isSelected, onToggle, onOpen, onFocus } = props
   const text = useText(componentMessages)
@@ -195,7 +195,10 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
   )
 })
 
-/** True for a click on the row or its link; false for a click on a control or one that opens a new window. */
+/**
+ * Returns true for a click on the row or its link. Returns false for a click on a control, and for a click that opens a
+ * new window.
+ */
 function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
   const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
   if (control === null) return true

@@ -1,22 +1,25 @@
 /**
- * Calculates the visible rows of a very long list. Browsers limit the height of an element, so the scrolled height is
- * limited too, and an offset moves the rows against it. The mouse wheel moves by exact pixels; a jump with the scroll
- * bar goes to the same fraction of the list.
+ * This file calculates the visible rows of a very long list. Browsers limit the height of an element, so the scrolled
+ * height is limited too. An offset moves the rows relative to the scroll bar. The mouse wheel moves by exact pixels. A
+ * jump with the scroll bar goes to the same fraction of the list.
  */
 
 export type Extent = { count: number; rowHeight: number; viewportHeight: number }
 
-/** The scroll position: that of the scroll bar, and the offset by which rows are moved against it. */
+/**
+ * `Position` is the scroll position: the position of the scroll bar, and the offset by which the rows are moved
+ * relative to it.
+ */
 export type Position = { scrollTop: number; offset: number }
 
 export const startPosition: Position = { scrollTop: 0, offset: 0 }
 
-/** Element height that every browser supports, with some margin. */
+/** The maximum height of the content. Every browser supports this height, with some margin. */
 const maximumPixels = 8_000_000
 const pages = 100
 /**
- * Tolerances in viewport heights: `close` counts as near an end, `off` is the allowed error of the scroll bar
- * elsewhere. Correcting it redraws all rows.
+ * The tolerances in viewport heights. A position within `close` counts as near an end. Elsewhere, `off` is the allowed
+ * error of the scroll bar. The tolerance is large, because correcting the scroll bar redraws all rows.
  */
 const heights = { close: 2, off: 8 } as const
 
@@ -25,7 +28,8 @@ export function contentHeight({ count, rowHeight }: Extent): number {
 }
 
 /**
- * The position after the scroll bar moved. Its `scrollTop` differs from the given one if the bar has to be corrected.
+ * Returns the position after the scroll bar moved. If the scroll bar must be corrected, the returned `scrollTop`
+ * differs from the given one.
  */
 export function positionAfterScroll(extent: Extent, before: Position, scrollTop: number): Position {
   const fullHeight = extent.count * extent.rowHeight
@@ -42,7 +46,7 @@ export function positionAfterScroll(extent: Extent, before: Position, scrollTop:
 
 type Sizes = { height: number; surplus: number }
 
-/** Moves the scroll bar towards its proportional position if it is too far off. The visible rows stay the same. */
+/** Moves the scroll bar towards its proportional position if the error is too large. The visible rows stay the same. */
 function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Position, extent: Extent): Position {
   const room = Math.max(1, height - extent.viewportHeight)
   const page = height / pages
@@ -60,7 +64,7 @@ function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Pos
 
 export type Rows = { first: number; last: number }
 
-/** The visible rows plus the overscan. */
+/** Returns the visible rows and the overscan rows. */
 export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan: number): Rows {
   const { count, rowHeight, viewportHeight } = extent
   const at = scrollTop + offset
@@ -69,12 +73,12 @@ export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan
   return { first: Math.max(0, Math.min(first, count - 1)), last: Math.min(count - 1, last) }
 }
 
-/** The offset of a row from the top of the content. */
+/** Returns the offset of a row from the top of the content. */
 export function topOf({ rowHeight }: Extent, { offset }: Position, index: number): number {
   return index * rowHeight - offset
 }
 
-/** The nearest position at which a row is visible. */
+/** Returns the nearest position at which a row is visible. */
 export function positionFor(extent: Extent, position: Position, index: number): Position {
   const { rowHeight, viewportHeight } = extent
   const at = position.scrollTop + position.offset

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** `Toolbar` holds the filters above a list, and the number of matching entries. */
+/** `Toolbar` contains the filters above a list, and the number of matching entries. */
 export function Toolbar({ children, count }: { children: ReactNode; count?: ReactNode }) {
   return (
     <search className="toolbar">

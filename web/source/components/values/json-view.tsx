@@ -2,9 +2,9 @@ import { useState } from 'react'
 
 type JsonViewProps = { value: unknown; name?: string; depth?: number }
 
-/** Levels that are open initially. */
+/** The number of levels that are open initially. */
 const openDepth = 2
-/** Number of entries shown before "more". */
+/** The number of entries that are shown before the user selects "more". */
 const shownAtFirst = 100
 
 /** `JsonView` shows a document as a collapsible tree. Values are always rendered as text. */

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export type Tone = 'neutral' | 'good' | 'warning' | 'bad' | 'info'
 
-/** `StatusChip` shows a state as text. Its colour only supports the text. */
+/** `StatusChip` shows a state as text. The colour only supplements the text. */
 export function StatusChip({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span className="chip" data-tone={tone}>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { locationOf } from '../../app/navigation/subject-location.ts'
 
-/** `SubjectLink` shows `kind/id` and links to the page of the entity if there is one. */
+/** `SubjectLink` shows `kind/id`. If the entity has a page, it links to that page. */
 export function SubjectLink({ subject }: { subject: string }) {
   const place = locationOf(subject)
   if (place === undefined) return <code>{subject}</code>

@@ -6,11 +6,11 @@ type TimeProps = {
   at: string | null | undefined
   isRelative?: boolean
   isDate?: boolean
-  /** With seconds, for event lists. */
+  /** Whether to show seconds, for event lists. */
   isExact?: boolean
 }
 
-/** `Time` shows a timestamp in the format of the user; the exact value is in the tooltip. */
+/** `Time` shows a timestamp in the format of the user. The tooltip contains the exact value. */
 export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
@@ -26,7 +26,7 @@ export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
 
 const renewEveryMs = 10_000
 
-/** All relative times share one timer. */
+/** The relative times on the page. They share one timer. */
 const watchers = new Set<() => void>()
 let ticks = 0
 let timer: ReturnType<typeof setInterval> | undefined
@@ -45,7 +45,7 @@ function watch(onTick: () => void): () => void {
   }
 }
 
-/** A relative time that updates itself. */
+/** `Ago` shows a relative time and updates it. */
 function Ago({ at }: { at: string }) {
   const formats = useFormats()
   useSyncExternalStore(watch, () => ticks)

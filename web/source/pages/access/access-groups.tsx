@@ -19,7 +19,7 @@ import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { accessMessages } from './messages.ts'
 
-/** Lists and edits access groups. */
+/** `AccessGroups` lists and edits access groups. */
 export function AccessGroups() {
   const text = useText(accessMessages)
   const formats = useFormats()

@@ -10,7 +10,7 @@ import { permissionTitle, roleTitle } from './roles/role-titles.ts'
 
 const input = { query: { limit: 100 } }
 
-/** All roles with their descriptions in the language of the user. */
+/** Returns all roles with their descriptions in the language of the user. */
 export function useRoles(): readonly Role[] {
   const language = useLanguage()
   const query = useOperationQuery()
@@ -18,17 +18,17 @@ export function useRoles(): readonly Role[] {
   return data?.data.map((role) => ({ ...role, title: roleTitle(role, language) })) ?? []
 }
 
-/** Assignable roles. The gateway role is assigned automatically at enrolment. */
+/** Returns the assignable roles. The gateway role is left out, because it is assigned automatically at enrolment. */
 export function useRoleChoices(): Choice[] {
   return useRoles()
     .filter(({ name }) => name !== 'gateway')
     .map(({ name, title }) => ({ value: name, label: `${name} – ${title}` }))
 }
 
-/** A principal that roles can be assigned to. */
+/** `Principal` is a user, service account or gateway that roles can be assigned to. */
 export type Principal = { id: string; name: string; kind: 'user' | 'serviceAccount' | 'gateway'; disabled: boolean }
 
-/** Users, service accounts and enrolled gateways. */
+/** Returns the users, service accounts and enrolled gateways. */
 export function usePrincipals(): readonly Principal[] {
   const query = useOperationQuery()
   const users = useQuery(query(['identity', 'listUsers'], input, { live: ['identity.user'] }))
@@ -57,7 +57,7 @@ export function usePrincipalChoices(): Choice[] {
 
 export type PermissionItem = { name: Permission; title: string; scope: 'global' | 'access-group' }
 
-/** All permissions with their titles in the language of the user. */
+/** Returns all permissions with their titles in the language of the user. */
 export function usePermissions(): readonly PermissionItem[] {
   const language = useLanguage()
   const query = useOperationQuery()

@@ -17,7 +17,7 @@ export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
 
 type PrincipalActionsProps = {
   name: string
-  /** The editable name: display name of a user, name of a service account. */
+  /** The name that can be edited: the display name of a user, or the name of a service account. */
   renamed: { label: string; value: string }
   onRename: (value: string) => Promise<unknown>
   isDisabled: boolean
@@ -25,7 +25,7 @@ type PrincipalActionsProps = {
   onRemove: () => Promise<unknown>
 }
 
-/** Common actions for users and service accounts. */
+/** `PrincipalActions` contains the actions that users and service accounts have in common. */
 export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisable, onRemove }: PrincipalActionsProps) {
   const text = useText(accessMessages)
   const [isRenaming, setRenaming] = useState(false)

@@ -9,7 +9,7 @@ import { accountMessages } from './messages.ts'
 
 type FieldErrors = { current?: string; next?: string }
 
-/** Changes the password of the user and ends all other sessions. */
+/** `PasswordForm` changes the password of the user and ends all other sessions. */
 export function PasswordForm() {
   const text = useText(accountMessages)
   const { api, user } = useAppContext()

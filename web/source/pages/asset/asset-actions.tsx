@@ -14,7 +14,7 @@ import { assetMessages } from './messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'
 
-/** Actions for a whole asset: onboard, ignore, move, delete. */
+/** `AssetActions` contains the actions for a whole asset: onboard, ignore, move, delete. */
 export function AssetActions({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
   const api = useApi()

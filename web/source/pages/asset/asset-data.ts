@@ -4,7 +4,7 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 import { useRights } from '../../app/session/app-context.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
 
-/** Event types that refresh the data of an asset. */
+/** The event types that refresh the data of an asset. */
 export const assetEvents = ['inventory.asset']
 export const relationEvents = ['inventory.relation', 'inventory.asset']
 
@@ -22,20 +22,23 @@ export function useAsset(id: string, at: string | undefined) {
   })
 }
 
-/** Loads the latest history entries, also of a deleted asset. */
+/** Loads the latest history entries. A deleted asset also has a history. */
 export function useLatestHistory(id: string) {
   const query = useOperationQuery()
   return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
 }
 
-/** Start of the stored history in milliseconds. Earlier versions are not available. */
+/** Returns the start of the stored history in milliseconds. Earlier versions are not available. */
 export function useHistoryStart(): number {
   const query = useOperationQuery()
   const settings = useQuery(query(['inventory', 'readSettings'], {}))
   return Date.parse(settings.data?.data.historyFrom ?? '') || 0
 }
 
-/** Whether the user can write the asset: in its access group, or in any group while that is unknown. */
+/**
+ * Returns whether the user can write the asset in its access group. While the access group is unknown, any group
+ * counts.
+ */
 export function useCanWrite(asset: Asset | undefined): boolean {
   const rights = useRights()
   const name = textAt(asset, 'access_group')

@@ -47,7 +47,7 @@ export function AssetPage() {
   )
 }
 
-/** Shows a deleted asset with a link to its last version. An unknown asset shows the error. */
+/** `DeletedAsset` shows a deleted asset with a link to its last version. For an unknown asset, it shows the error. */
 function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
   const text = useText(assetMessages)
   const [, change] = useSearchState<'at'>()
@@ -117,7 +117,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   )
 }
 
-/** Unknown reachability is not shown. */
+/** Returns the states to show. Unknown reachability is left out. */
 function statesOf(asset: Asset): { path: string; value: string }[] {
   return ['management_state/state_value', 'reachability_state/state_value']
     .map((path) => ({ path, value: textAt(asset, path) }))

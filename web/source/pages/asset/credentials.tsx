@@ -17,7 +17,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { assetMessages } from './messages.ts'
 
-/** Lists the credentials of a device with their last success and failure, without secrets. */
+/** `Credentials` lists the credentials of a device with their last success and failure, without secrets. */
 export function Credentials({ id }: { id: string }) {
   const text = useText(assetMessages)
   const canWrite = usePermission('glb_credential_write')

@@ -15,10 +15,10 @@ import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { fieldPathText, valueText } from './history/differences.ts'
 import { assetMessages } from './messages.ts'
 
-/** Largest number of properties in one read. */
+/** The maximum number of properties in one read. */
 const maxKeys = 256
 
-/** Reads live properties from the device through its asset link. */
+/** `Device` reads live properties from the device through its asset link. */
 export function Device({ id }: { id: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()
@@ -79,12 +79,12 @@ export function Device({ id }: { id: string }) {
   )
 }
 
-/** The device works, but does not have the property. */
+/** Returns true when the code means that the device responds but does not have the property. */
 function isNotSupported(code: string): boolean {
   return ['FAILED_PRECONDITION', 'NOT_FOUND', 'UNIMPLEMENTED'].includes(code)
 }
 
-/** Structured values are shown as a tree. */
+/** `LiveValue` shows a value. Structured values are shown as a tree. */
 function LiveValue({ value }: { value: unknown }) {
   return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : valueText(value)
 }

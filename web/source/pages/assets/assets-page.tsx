@@ -79,7 +79,10 @@ export function AssetsPage() {
   )
 }
 
-/** The columns from the URL, otherwise those of the user. A change is stored and removes the columns from the URL. */
+/**
+ * Returns the columns from the URL, or the stored columns of the user. A change is stored and removes the columns from
+ * the URL.
+ */
 function useColumns(
   view: View,
   properties: readonly AssetProperty[],
@@ -207,7 +210,10 @@ function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>
   )
 }
 
-/** The number of conditions in a filter; 1 for an expression that is too complex for the builder. */
+/**
+ * Returns the number of conditions in a filter. It is 1 for an expression that the filter builder cannot show as a
+ * list.
+ */
 function conditionCount(filter: string): number {
   return conditionsOf(filter)?.conditions.length ?? 1
 }
@@ -216,7 +222,7 @@ function sortingOf(sort: string) {
   return sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
 }
 
-/** Cycles through ascending, descending and default order. */
+/** Returns the next sort order of a column: ascending, then descending, then the default order. */
 function nextSort(sort: string, path: string): string {
   if (sort === path) return `-${path}`
   return sort === `-${path}` ? '' : path

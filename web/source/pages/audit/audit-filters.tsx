@@ -14,7 +14,7 @@ type Filters = Partial<Record<Filter, string>>
 
 const outcomes = ['done', 'denied', 'failed'] as const
 
-/** Suggested actions: all writing operations of the API. */
+/** The suggested actions: all writing operations of the API. */
 const actions = Object.entries(operations).flatMap(([service, named]) =>
   Object.entries(named).flatMap(([name, [method]]) => (method === 'GET' ? [] : [`${service}.${name}`])),
 )
@@ -74,8 +74,8 @@ export function AuditFilters({ search, onChange, rows }: AuditFiltersProps) {
 }
 
 /**
- * All users and service accounts if the user can list them; otherwise only the selected one, with its name from the
- * entries.
+ * Returns the principals to choose from: all users and service accounts if the user can list them. Otherwise the result
+ * contains only the selected principal, with its name from the entries.
  */
 function usePrincipalChoices(selected: string | undefined, rows: readonly AuditEntry[]): Choice[] {
   const canListPrincipals = usePermission('glb_access_manage')

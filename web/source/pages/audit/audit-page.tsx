@@ -76,7 +76,7 @@ export function AuditPage() {
   )
 }
 
-/** Downloads the filtered entries. */
+/** `Download` downloads the filtered entries. */
 function Download({ filters }: { filters: Record<string, string | undefined> }) {
   const text = useText(auditMessages)
   const { fetchOperation } = useAppContext()

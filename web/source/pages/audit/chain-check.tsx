@@ -13,7 +13,7 @@ import { auditMessages } from './messages.ts'
 type ChainVerification = Output<'audit', 'verify'>['data']
 type Check = { state: 'walking' } | { state: 'done'; result: ChainVerification } | { state: 'failed'; failure: unknown }
 
-/** Verifies the hash chain of the audit trail on the server and shows the result. */
+/** `ChainCheck` verifies the hash chain of the audit trail on the server and shows the result. */
 export function ChainCheck() {
   const text = useText(auditMessages)
   const api = useApi()

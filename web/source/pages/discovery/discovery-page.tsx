@@ -21,7 +21,10 @@ import { ScanDialog } from './scans/scan-dialog.tsx'
 import { ScanTable } from './scans/scan-table.tsx'
 import { GatewayState, LinkState } from './state-chips.tsx'
 
-/** `DiscoveryPage` lists gateways with their asset links, and scans. Other pages open the scan dialog with `?scan`. */
+/**
+ * `DiscoveryPage` lists the scans, and the gateways with their asset links. Other pages open the scan dialog with
+ * `?scan`.
+ */
 export function DiscoveryPage() {
   const text = useText(discoveryMessages)
   const [search, setSearch] = useSearchState<'scan' | 'onboard'>()

@@ -1,9 +1,9 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
 
-/** Limit of events in memory. */
+/** The maximum number of events in memory. */
 const maxEvents = 2_000
 
-/** Events, newest first. While paused, new events are held back. */
+/** `EventList` contains events, newest first. While the list is paused, new events are collected in `waiting`. */
 export type EventList = { shown: readonly CloudEvent[]; waiting: readonly CloudEvent[] }
 
 export const noEvents: EventList = { shown: [], waiting: [] }

@@ -96,7 +96,7 @@ export function EventsPage() {
 
 type EarlierEventsProps = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
 
-/** Loads earlier events. Requires permission to read the audit trail. */
+/** `EarlierEvents` loads earlier events. This requires permission to read the audit trail. */
 function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
   const text = useText(eventMessages)
   const api = useApi()
@@ -115,7 +115,7 @@ function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
       setFailure(error)
     }
   }
-  // Loads recent events at the start, so that the page is not empty.
+  // Recent events are loaded when the page opens, so that the page is not empty.
   const loadFirst = useEffectEvent(() => {
     if (canRead) load(1)
   })

@@ -15,7 +15,7 @@ import { Time } from '../../components/values/time.tsx'
 import { identifierLine } from '../assets/model/identifier-names.ts'
 import { inboxMessages } from './messages.ts'
 
-/** Lists possible duplicates with their shared identifiers. */
+/** `Duplicates` lists possible duplicates with their shared identifiers. */
 export function Duplicates() {
   const text = useText(inboxMessages)
   const query = useOperationQuery()

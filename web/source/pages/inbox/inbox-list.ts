@@ -1,2 +1,2 @@
-/** The management states whose assets the inbox lists. */
+/** `InboxList` is a management state whose assets the inbox lists. */
 export type InboxList = 'unknown' | 'ignored'

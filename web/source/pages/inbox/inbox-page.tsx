@@ -22,7 +22,7 @@ import '../assets/assets.css'
 
 const product = 'product_instance_information/manufacturer_product'
 
-/** Columns of the inbox. */
+/** The columns of the inbox. */
 const paths = [
   'name',
   'functional_object_type',

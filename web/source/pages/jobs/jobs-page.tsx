@@ -105,7 +105,7 @@ export function JobsPage() {
   )
 }
 
-/** The names of all workflows. */
+/** Returns the names of all workflows. */
 function useWorkflowNames(): string[] {
   const query = useOperationQuery()
   const input = { query: { limit: 1_000 } }

@@ -12,7 +12,7 @@ import { jobMessages } from './messages.ts'
 
 type StartJobProps = { workflows: readonly string[]; onClose: () => Promise<void> }
 
-/** Starts a job of a custom workflow. Built-in jobs start from their own pages, for example scans. */
+/** `StartJob` starts a job of a custom workflow. Built-in jobs start from their own pages, for example scans. */
 export function StartJob({ workflows, onClose }: StartJobProps) {
   const text = useText(jobMessages)
   const api = useApi()

@@ -22,7 +22,7 @@ import { modelMessages } from './messages.ts'
 type DataType = CustomProperty['data_type']
 const dataTypes: readonly DataType[] = ['text', 'number', 'boolean', 'date', 'url']
 
-/** Lists, adds and edits the custom properties of the tenant. */
+/** `Properties` lists, adds and edits the custom properties of the tenant. */
 export function Properties() {
   const text = useText(modelMessages)
   const formats = useFormats()

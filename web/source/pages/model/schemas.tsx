@@ -26,7 +26,7 @@ import { modelMessages } from './messages.ts'
 
 type Schema = Output<'inventory', 'listSchemas'>['data'][number]
 
-/** Lists the asset schemas and adds new ones. */
+/** `Schemas` lists the asset schemas and adds new schemas. */
 export function Schemas() {
   const text = useText(modelMessages)
   const formats = useFormats()
@@ -68,7 +68,9 @@ function columnsOf(text: Text): Column<Schema>[] {
   ]
 }
 
-/** Shows a schema with its document. Schemas are immutable, because assets were validated against them. */
+/**
+ * `SchemaDialog` shows a schema with its document. Schemas are immutable, because assets were validated against them.
+ */
 function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Schema; onClose: () => void }) {
   const text = useText(modelMessages)
   const query = useOperationQuery()

@@ -13,7 +13,7 @@ import { useGatewayStates, useJobs } from './plant-queries.ts'
 
 const maxShown = 6
 
-/** Lists recently changed assets. */
+/** `ChangedCard` lists recently changed assets. */
 export function ChangedCard() {
   const text = useText(startMessages)
   const query = useOperationQuery()
@@ -80,7 +80,7 @@ export function JobsCard() {
   )
 }
 
-/** Display order: gateways that need attention first. */
+/** The display order of gateway states. Gateways that need attention come first. */
 const order = ['offline', 'config_expired', 'created', 'online', 'revoked'] as const
 
 export function GatewaysCard() {

@@ -13,7 +13,7 @@ import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates } from './plant-queries.ts'
 
-/** `FirstSteps` guides through an empty plant: gateway, scan, review. Completed steps are checked. */
+/** `FirstSteps` guides the user of an empty plant through gateway, scan and review. Completed steps are checked. */
 export function FirstSteps() {
   const text = useText(startMessages)
   const gateways = useGatewayStates().data?.data ?? []
@@ -87,7 +87,7 @@ function NoGateway({ isWaiting }: { isWaiting: boolean }) {
   )
 }
 
-/** Polling interval while an asset link starts. */
+/** The polling interval while an asset link starts. */
 const askAgainMs = 3_000
 
 function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jobId: string) => void }) {

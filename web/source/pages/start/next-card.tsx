@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 
 type Step = { id: string; icon: string; title: string; detail: string; to: string; search?: Record<string, string> }
 
-/** Lists the next steps that the user has permission for. */
+/** `NextCard` lists the next steps that the user has permission for. */
 export function NextCard() {
   const text = useText(startMessages)
   const steps = useNextSteps()
@@ -91,7 +91,7 @@ function useNextSteps(): Step[] {
   return steps.filter((step) => step !== false)
 }
 
-/** Counts of the next steps; 0 while loading or without permission. */
+/** Returns the counts of the next steps. A count is 0 while it loads or if the user lacks permission. */
 function useCounts() {
   const query = useOperationQuery()
   const canReadJobs = useRights().has('glb_jobs_read')

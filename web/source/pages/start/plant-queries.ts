@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 
-/** Queries that several cards of the start page share. */
+/** This file contains the queries that several cards of the start page share. */
 
 const assetEvents = { live: ['inventory.asset'] }
 

@@ -22,7 +22,7 @@ export function StartPage() {
   const rights = useRights()
   const { user } = useAppContext()
   usePageTitle(text.title)
-  // A credential manager reads gateways and asset links only.
+  // A credential manager can read only gateways and asset links, and also sees the figures of the plant.
   const canReadAssets = rights.has('inventory_read_asset_data') || rights.has('glb_inventory_read_gateway_data')
   const canReadJobs = rights.has('glb_jobs_read')
   return (
@@ -44,14 +44,14 @@ export function StartPage() {
   )
 }
 
-/** Gateways and asset links are assets too, so only devices count. */
+/** The filter for devices. Gateways and asset links are assets too, but do not count. */
 const devices = "functional_object_type eq 'Device'"
 
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const found = useQuery(useTotalQuery(devices))
   const canDiscover = useRights().has('glb_discovery_run')
-  // The guide stays open after the first devices are found.
+  // The guide stays open after the scan has found the first devices.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = found.data?.meta.totalElements === 0
   if (isEmpty && !wasEmpty) setWasEmpty(true)

@@ -4,7 +4,7 @@ import type { Failure } from '../../app/api/failure.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { type GraphData, graphOf } from '../../components/graph/graph-data.ts'
 
-/** Graph queries: the path between two assets, and the dependents of one. */
+/** This file contains the graph queries: the path between two assets, and the dependents of one asset. */
 
 export type GraphResult = {
   graph: GraphData | undefined

@@ -15,7 +15,7 @@ type NodeActionsProps = {
   onExpand: () => Promise<void>
 }
 
-/** Actions for the selected node: impact, path, expand. */
+/** `NodeActions` contains the actions for the selected node: impact, path, expand. */
 export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
   const text = useText(topologyMessages)
   const [isPicking, setPicking] = useState(false)

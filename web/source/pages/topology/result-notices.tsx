@@ -6,7 +6,7 @@ import { type GraphData, keyOf, labelOf } from '../../components/graph/graph-dat
 import type { Impact, Path } from './graph-queries.ts'
 import { topologyMessages } from './messages.ts'
 
-/** Shows a path between two assets step by step. */
+/** `PathNotice` shows a path between two assets step by step. */
 export function PathNotice({ path, onDone }: { path: Path; onDone: () => void }) {
   const text = useText(topologyMessages)
   const { graph, error, isLoading, isTruncated } = path
@@ -58,7 +58,7 @@ type ImpactNoticeProps = { impact: Impact; data: GraphData; onSelect: (key: stri
 
 const maxListed = 50
 
-/** Lists the direct and indirect dependents of an asset. */
+/** `ImpactNotice` lists the direct and indirect dependents of an asset. */
 export function ImpactNotice({ impact, data, onSelect, onDone }: ImpactNoticeProps) {
   const text = useText(topologyMessages)
   const { graph, of, error, isLoading, isTruncated } = impact

@@ -10,7 +10,7 @@ type TimeNoticeProps = {
   change: (changed: { at: undefined; with: undefined }) => void
 }
 
-/** Names the displayed point in time and summarizes the changes. */
+/** `TimeNotice` shows the displayed point in time and summarizes the changes. */
 export function TimeNotice({ query: { at, with: other }, changes, change }: TimeNoticeProps) {
   const text = useText(topologyMessages)
   const formats = useFormats()

@@ -14,7 +14,7 @@ import {
 export type TopologyQuery = {
   q: string | undefined
   predicate: string | undefined
-  /** The displayed point in time; undefined is now. */
+  /** The displayed point in time. If undefined, the current topology is displayed. */
   at: string | undefined
   /** Another point in time to compare with. */
   with: string | undefined
@@ -27,7 +27,7 @@ export type Topology = {
   isTruncated: boolean
   isLoading: boolean
   error: Failure | null
-  /** Changes have occurred since the topology was loaded. */
+  /** Whether changes have occurred since the topology was loaded. */
   isStale: boolean
   refresh: () => void
 }

@@ -22,7 +22,7 @@ import { type TopologyQuery, useTopology } from './topology-data.ts'
 import type { TopologySearch } from './topology-search.ts'
 import { TopologyTools } from './topology-tools.tsx'
 
-/** Default limit of nodes. */
+/** The default maximum number of nodes. */
 const defaultLimit = 5_500
 const maxNodes = 10_000
 
@@ -145,7 +145,7 @@ function Explorer({ topology, query, search, change }: ExplorerProps) {
 }
 
 /**
- * The nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its
+ * Returns the nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its
  * relations.
  */
 function emphasisOf(data: GraphData, selected: string | undefined, result: GraphData | undefined) {

@@ -1,2 +1,2 @@
-/** The search parameters of the topology page. */
+/** `TopologySearch` is the name of a search parameter of the topology page. */
 export type TopologySearch = 'q' | 'predicate' | 'at' | 'with' | 'thing' | 'show' | 'to' | 'many'

@@ -15,7 +15,7 @@ type TopologyToolsProps = {
   count: string
 }
 
-/** Filters and points in time of the topology. */
+/** `TopologyTools` contains the filters and points in time of the topology. */
 export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   const text = useText(topologyMessages)
   return (
@@ -28,7 +28,7 @@ export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   )
 }
 
-/** Submits on Enter or blur, because loading the topology is expensive. */
+/** `WordFilter` submits its text on Enter or blur, because loading the topology is expensive. */
 function WordFilter({ value, onChange }: { value: string; onChange: (words: string) => void }) {
   const text = useText(topologyMessages)
   const [typed, setTyped] = useState(value)

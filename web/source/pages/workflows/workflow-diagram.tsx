@@ -4,7 +4,10 @@ import { keyOf } from '../../app/api/queries.ts'
 import { useAppContext } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 
-/** Shows the diagram that the server draws. As an image, an SVG cannot run scripts. */
+/**
+ * `WorkflowDiagram` shows the diagram that the server draws. The SVG is shown as an image, because an image cannot run
+ * scripts.
+ */
 export function WorkflowDiagram({ name, label }: { name: string; label: string }) {
   const { fetchOperation } = useAppContext()
   const drawing = useQuery({

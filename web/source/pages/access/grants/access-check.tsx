@@ -11,7 +11,7 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { usePermissions, usePrincipalChoices, usePrincipals, useRoles } from '../choices.ts'
 import { accessMessages } from '../messages.ts'
 
-/** Checks whether a principal has a permission, and through which role assignments. */
+/** `AccessCheck` checks whether a principal has a permission, and through which role assignments. */
 export function AccessCheck() {
   const text = useText(accessMessages)
   const query = useOperationQuery()
@@ -98,7 +98,10 @@ function CheckResult({ result, title, groups }: CheckResultProps) {
 
 type DenialReasonProps = { result: CheckResultProps['result']; where: (group: string | null) => string }
 
-/** Explains a denial: assignments in other groups, or the roles that would be needed. */
+/**
+ * `DenialReason` explains why a permission is denied: it shows assignments in other groups, or the roles that would
+ * grant the permission.
+ */
 function DenialReason({ result: { principal, permission }, where }: DenialReasonProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()

@@ -18,7 +18,7 @@ type GrantDialogProps = {
   onClose: () => void
 }
 
-/** Assigns a role to a principal. */
+/** `GrantDialog` assigns a role to a principal. */
 export function GrantDialog({ principal, suggestedRole = 'viewer', onClose }: GrantDialogProps) {
   const text = useText(accessMessages)
   const api = useApi()

@@ -17,7 +17,7 @@ import { accessMessages } from '../messages.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { RevokeButton } from './revoke-button.tsx'
 
-/** Lists all role assignments. */
+/** `Grants` lists all role assignments. */
 export function Grants() {
   const text = useText(accessMessages)
   const formats = useFormats()
@@ -77,7 +77,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    // The role of a gateway ends when the gateway is revoked.
+    // The gateway role has no revoke button, because it ends when the gateway is revoked.
     {
       id: 'revoke',
       header: text.revoke,
@@ -87,7 +87,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
   ]
 }
 
-/** Removes the id that makes the principal names of gateways unique. */
+/** Returns the name of a gateway without the id that makes principal names unique. */
 function withoutId(name: string): string {
   return name.replace(/ \([0-9a-f-]{36}\)$/, '')
 }

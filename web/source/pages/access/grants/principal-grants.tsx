@@ -13,7 +13,7 @@ import { RevokeButton } from './revoke-button.tsx'
 
 type PrincipalGrantsProps = { principal: { id: string; name: string }; detail?: string; suggestedRole?: string }
 
-/** Lists, assigns and revokes the roles of a principal. */
+/** `PrincipalGrants` lists, assigns and revokes the roles of a principal. */
 export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalGrantsProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
@@ -52,7 +52,7 @@ export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalG
                     <td>
                       <Time at={grant.createdTimestamp} isDate />
                     </td>
-                    {/* The role of a gateway ends when the gateway is revoked. */}
+                    {/* The gateway role has no revoke button, because it ends when the gateway is revoked. */}
                     <td>{grant.role !== 'gateway' && <RevokeButton grant={grant} />}</td>
                   </tr>
                 ))}

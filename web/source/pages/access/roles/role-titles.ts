@@ -1,7 +1,7 @@
 import type { BuiltInRoleName, Permission } from '@millwright/api/permission.ts'
 import type { Language } from '../../../app/language/language.ts'
 
-/** German titles of permissions and built-in roles. The compiler requires one for each. */
+/** The German titles of permissions and built-in roles. The compiler requires a title for each of them. */
 const permissions: Readonly<Record<Permission, string>> = {
   glb_inventory_read_relation_data: 'Alle Beziehungen des Mandanten lesen',
   glb_inventory_read_gateway_data: 'Gateways und Asset-Links aller Zugriffsgruppen lesen',
@@ -42,7 +42,7 @@ export function permissionTitle({ name, title }: Titled<Permission>, language: L
   return language === 'en' ? title : permissions[name]
 }
 
-/** A custom role keeps its title in every language. */
+/** Returns the title of a role. A custom role has the same title in every language. */
 export function roleTitle({ name, title, builtIn }: Titled<string> & { builtIn: boolean }, language: Language): string {
   return language === 'en' || !builtIn ? title : (roles[name as BuiltInRoleName] ?? title)
 }

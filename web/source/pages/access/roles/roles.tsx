@@ -22,7 +22,7 @@ import { usePermissions } from '../choices.ts'
 import { accessMessages } from '../messages.ts'
 import { roleTitle } from './role-titles.ts'
 
-/** Lists built-in and custom roles. */
+/** `Roles` lists built-in and custom roles. */
 export function Roles() {
   const text = useText(accessMessages)
   const formats = useFormats()

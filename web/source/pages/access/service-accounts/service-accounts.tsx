@@ -21,7 +21,7 @@ import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
 import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
-/** Lists service accounts, the server users of the API. */
+/** `ServiceAccounts` lists the service accounts. The API calls them server users. */
 export function ServiceAccounts() {
   const text = useText(accessMessages)
   const formats = useFormats()

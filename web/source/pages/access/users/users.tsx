@@ -18,7 +18,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
 
-/** Lists the users of the tenant. */
+/** `Users` lists the users of the tenant. */
 export function Users() {
   const text = useText(accessMessages)
   const formats = useFormats()

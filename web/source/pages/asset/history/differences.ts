@@ -1,15 +1,15 @@
-/** The differences between two versions of a document, field by field. */
+/** `Difference` is a field whose value differs between two versions of a document. */
 
 export type Difference = { field: string; before: unknown; after: unknown }
 
-/** Fields that change with every write. */
+/** The fields that change with every write. They are not compared. */
 const ignoredFields = new Set(['last_modified_timestamp', 'state_timestamp'])
 
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return differencesBetween(keyed(before), keyed(after), '')
 }
 
-/** An added or removed object is reported field by field. */
+/** Returns the differences between two values. An added or removed object is reported field by field. */
 function differencesBetween(before: unknown, after: unknown, field: string): Difference[] {
   if (isEqual(before, after)) return []
   const [one, other] = [before ?? emptyLike(after), after ?? emptyLike(before)]
@@ -24,7 +24,10 @@ function emptyLike(value: unknown): unknown {
   return Array.isArray(value) ? [] : isBranch(value) ? {} : undefined
 }
 
-/** Custom properties are compared by key, not by their index in the list. */
+/**
+ * Returns the document with its custom properties by key, because they are compared by key and not by their index in
+ * the list.
+ */
 function keyed(document: unknown): unknown {
   if (!isBranch(document) || !Array.isArray(document.custom_properties)) return document
   const values = document.custom_properties.filter(isBranch).map(({ key, value }) => [key, value])
@@ -43,13 +46,13 @@ function isEqual(one: unknown, other: unknown): boolean {
   return Array.isArray(one) === Array.isArray(other) && names.every((name) => isEqual(one[name], other[name]))
 }
 
-/** A value as text: a dash for no value, JSON for an object. */
+/** Returns a value as text: a dash for no value, JSON for an object. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A readable path: `connection points › 1 › ipv4 address` for `connection_points/0/ipv4_address`. */
+/** Returns a readable path: `connection_points/0/ipv4_address` becomes `connection points › 1 › ipv4 address`. */
 export function fieldPathText(path: string): string {
   const words = path
     .split('/')

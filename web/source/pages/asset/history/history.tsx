@@ -20,7 +20,7 @@ type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
 const views = ['changes', 'relations'] as const
 
-/** Shows the history of an asset and of its relations. */
+/** `History` shows the history of an asset and of its relations. */
 export function History({ id }: { id: string }) {
   const text = useText(assetMessages)
   const [search, show] = useSearchState<'view'>()
@@ -41,7 +41,7 @@ export function History({ id }: { id: string }) {
   )
 }
 
-/** Lists the changes of an asset with author and time, newest first. */
+/** `Changes` lists the changes of an asset with author and time, newest first. */
 function Changes({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = usePagedList(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
@@ -114,7 +114,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   )
 }
 
-/** Display names of fields and values. Fields without a name show their path. */
+/** Returns the display names of fields and values. For a field without a display name, the path is shown. */
 function useFieldTexts() {
   const language = useLanguage()
   const properties = useAssetProperties()

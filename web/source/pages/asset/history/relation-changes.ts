@@ -4,13 +4,16 @@ import { labelOf } from '../../../components/graph/graph-data.ts'
 import { assetEvents, relationEvents } from '../asset-data.ts'
 import { otherEnd } from '../relations/neighbourhood.ts'
 
-/** An added or removed relation, from the perspective of one asset. Entities without a name show their id. */
+/**
+ * `RelationChangeRow` is an added or removed relation, from the perspective of one asset. For an entity without a name,
+ * `label` is its id.
+ */
 export type RelationChangeRow = RelationChange & { direction: 'out' | 'in'; other: Entity; label: string }
 
-/** Also refreshed when an asset is renamed. */
+/** The event types that refresh the list. Asset events are included, because an asset can be renamed. */
 const live = [...relationEvents, ...assetEvents]
 
-/** The relation changes of an asset, newest first. */
+/** Returns the relation changes of an asset, newest first. */
 export function useRelationChanges(id: string): PagedList<RelationChangeRow> {
   const pagedList = usePagedList(['inventory', 'readRelationHistory'], { params: { id } }, { live })
   return {

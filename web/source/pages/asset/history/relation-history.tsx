@@ -12,7 +12,7 @@ import { assetMessages } from '../messages.ts'
 import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
 import { Source } from './source.tsx'
 
-/** Lists added and removed relations of an asset with time and author, newest first. */
+/** `RelationHistory` lists added and removed relations of an asset with time and author, newest first. */
 export function RelationHistory({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = useRelationChanges(id)
@@ -71,7 +71,9 @@ function useColumns(): Column<RelationChangeRow>[] {
   ]
 }
 
-/** The tooltip shows the full name and id, because names may be truncated. */
+/**
+ * `Other` shows the entity at the other end. The tooltip contains the full name and id, because names may be truncated.
+ */
 function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
   if (other.type !== 'asset') return <span title={title}>{label}</span>
@@ -82,7 +84,7 @@ function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   )
 }
 
-/** Opens the graph at the time of an added relation, or just before a removed one. */
+/** `ShowVersion` opens the graph at the time of an added relation, or just before the time of a removed relation. */
 function ShowVersion({ row: { time, change, label } }: { row: RelationChangeRow }) {
   const text = useText(assetMessages)
   const [, show] = useSearchState<'at' | 'tab' | 'view'>()

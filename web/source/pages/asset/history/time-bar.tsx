@@ -10,7 +10,7 @@ import { assetMessages } from '../messages.ts'
 
 type TimeBarProps = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
 
-/** Loads the selected version after the user stops dragging. */
+/** The delay before the selected version is loaded, so that dragging the slider does not load every version. */
 const debounceMs = 250
 
 /** `TimeBar` selects a version of an asset between its creation and now. */
@@ -88,14 +88,15 @@ export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   )
 }
 
-/** Positions of changes on the slider in percent; equal positions are merged. */
+/** Returns the positions of changes on the slider in percent. Equal positions are merged. */
 function markPositions(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
   const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
   return [...new Set(places)]
 }
 
 /**
- * The time span of the slider. Its end moves to the current time on every event and when the user focuses the slider.
+ * Returns the time span of the slider. The end of the span moves to the current time on every event and when the user
+ * focuses the slider.
  */
 function useTimeSpan(asset: Asset) {
   const [now, setNow] = useState(() => Date.now())

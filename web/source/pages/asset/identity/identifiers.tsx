@@ -14,7 +14,10 @@ import { elementsOf } from '../overview/asset-elements.ts'
 import { identityMessages } from './identity-messages.ts'
 import { SplitDialog } from './split-dialog.tsx'
 
-/** Current identifiers are ordered by confidence; those of an earlier version keep their stored order. */
+/**
+ * `Identifiers` lists the identifiers of an asset. Current identifiers are ordered by confidence. Identifiers of an
+ * earlier version keep their stored order.
+ */
 export function Identifiers({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()

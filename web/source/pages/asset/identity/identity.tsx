@@ -18,7 +18,7 @@ import { Identifiers, IdentifierText } from './identifiers.tsx'
 import { Matches } from './matches.tsx'
 import { type DuplicateAsset, MergeDialog, UndoDialog } from './merge-dialogs.tsx'
 
-/** Shows the identifiers of an asset, its matches, possible duplicates and merges. */
+/** `Identity` shows the identifiers of an asset, its matches, possible duplicates and merges. */
 export function Identity(props: AssetTabProps) {
   return (
     <div className="cards">

@@ -14,7 +14,7 @@ const maxShown = 5
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
-/** Shows which identifiers matched reports to this asset. */
+/** `Matches` shows which identifiers matched a report to this asset. */
 export function Matches({ asset, at }: AssetTabProps) {
   const text = useText(identityMessages)
   const history = useLatestHistory(asset.id)
@@ -40,7 +40,7 @@ export function Matches({ asset, at }: AssetTabProps) {
   )
 }
 
-/** A change by id needs no identifier match. */
+/** Returns true when a report created the asset or matched its identifiers. A change by id matches no identifiers. */
 function isMatch({ change, matchedBy }: Entry): boolean {
   return change === 'created' || matchedBy !== undefined
 }

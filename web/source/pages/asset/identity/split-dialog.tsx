@@ -12,7 +12,7 @@ import { identityMessages } from './identity-messages.ts'
 type Identifier = { [field: string]: unknown }
 type SplitDialogProps = { id: string; identifiers: readonly Identifier[]; onClose: () => void }
 
-/** Moves identifiers to a new asset and opens it. */
+/** `SplitDialog` moves identifiers to a new asset and opens the new asset. */
 export function SplitDialog({ id, identifiers, onClose }: SplitDialogProps) {
   const text = useText(identityMessages)
   const language = useLanguage()

@@ -1,12 +1,12 @@
 import { type Asset, valueAt } from '../../assets/model/asset.ts'
 
-/** The elements of an array in an asset; empty if there is none. */
+/** Returns the elements of an array in an asset. The result is empty if the array is missing. */
 export function elementsOf(asset: Asset, path: string): unknown[] {
   const elements = valueAt(asset, path)
   return Array.isArray(elements) ? elements : []
 }
 
-/** The non-empty fields of an element, without its class. */
+/** Returns the non-empty fields of an element, without the field that contains its class. */
 export function fieldsOf(element: unknown, kind: string): { field: string; value: unknown }[] {
   if (typeof element !== 'object' || element === null) return []
   return Object.entries(element)

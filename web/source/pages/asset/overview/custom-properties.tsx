@@ -12,7 +12,7 @@ import { customValue } from '../../assets/model/asset.ts'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
 
-/** Shows and edits the custom properties of an asset. */
+/** `CustomProperties` shows and edits the custom properties of an asset. */
 export function CustomProperties({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
@@ -96,7 +96,7 @@ function useShown({ data_type: type }: CustomProperty, value: string): ReactNode
   if (value === '') return value
   if (type === 'boolean') return value === 'true' ? text.yes : text.no
   if (type === 'number') return formats.number(Number(value))
-  // Only http and https become links: a URL can also contain a script.
+  // Only http and https URLs become links, because a URL with another scheme can contain a script.
   if (type === 'url' && /^https?:\/\//i.test(value)) {
     return (
       <a href={value} target="_blank" rel="noreferrer">

@@ -6,7 +6,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
 import { relationEvents } from '../asset-data.ts'
 
-/** A relation from the perspective of one asset. */
+/** `RelationRow` is a relation from the perspective of one asset. */
 export type RelationRow = { relation: Relation; direction: 'out' | 'in'; other: Entity; node: GraphNode | undefined }
 
 export type Neighbourhood = {
@@ -22,7 +22,7 @@ export type Neighbourhood = {
 
 const maxNodes = 500
 
-/** Loads the direct relations of an asset, and those of every node that the user expands. */
+/** Loads the direct relations of an asset, and the relations of every node that the user expands. */
 export function useNeighbourhood(id: string, at: string | undefined): Neighbourhood {
   const query = useOperationQuery()
   const [chosen, setChosen] = useState<readonly string[]>([])
@@ -64,7 +64,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
   }
 }
 
-/** The direction and the other end of a relation, from the perspective of one end. */
+/** Returns the direction and the other end of a relation, from the perspective of one end. */
 export function otherEnd(here: Entity, { subject, object }: Relation): { direction: 'out' | 'in'; other: Entity } {
   return keyOf(subject) === keyOf(here) ? { direction: 'out', other: object } : { direction: 'in', other: subject }
 }

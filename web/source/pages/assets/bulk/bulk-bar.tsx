@@ -7,7 +7,7 @@ import { maxSelected } from '../model/limits.ts'
 import type { AssetSelection } from '../table/selection.ts'
 import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
 
-/** Actions for the selected assets. */
+/** `BulkBar` contains the actions for the selected assets. */
 export function BulkBar({ selection, total }: { selection: AssetSelection; total: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()

@@ -13,7 +13,7 @@ import { stateName } from '../model/value-names.ts'
 import { BulkProgress, type BulkProgressState } from './bulk-progress.tsx'
 import { type AcceptedWrite, writeInBulk } from './bulk-result.ts'
 
-/** Waits until a batch of writes is applied. */
+/** The headers of a bulk write. The server waits until the batch is applied. */
 const headers = { prefer: 'wait=30' }
 
 type BulkDialogProps = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
@@ -48,7 +48,7 @@ function write(api: Api, field: Field, value: string): (ids: string[]) => Promis
     api.inventory.setPropertyValues({ headers, body: { data: ids.map((id) => ({ asset_id: id, key, value })) } })
 }
 
-/** Edits one field of many assets. */
+/** `BulkEditDialog` edits one field of many assets. */
 export function BulkEditDialog({ ids, onClose, onDone }: BulkDialogProps) {
   const text = useText(assetsMessages)
   const formats = useFormats()

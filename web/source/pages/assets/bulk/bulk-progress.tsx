@@ -4,13 +4,13 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { BulkOutcome } from './bulk-result.ts'
 
-/** Progress of a bulk write. The outcome is set when the write has finished. */
+/** `BulkProgressState` is the progress of a bulk write. The outcome is set when the write has finished. */
 export type BulkProgressState = { done: number; outcome?: BulkOutcome }
 
-/** Limit of listed failures. */
+/** The maximum number of listed failures. */
 const maxFailures = 50
 
-/** Shows the progress of a bulk write and its failures. */
+/** `BulkProgress` shows the progress of a bulk write and its failures. */
 export function BulkProgress({ progress, all }: { progress: BulkProgressState; all: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()

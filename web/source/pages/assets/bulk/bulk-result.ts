@@ -1,10 +1,10 @@
 import { inventoryLimits } from '../model/limits.ts'
 
-/** Bulk writes, split into requests of the allowed size. */
+/** `BulkOutcome` is the outcome of a bulk write, which is split into requests of the allowed size. */
 
 export type BulkOutcome = { done: number; failures: { id: string; detail: string }[] }
 
-/** The response to an accepted write. */
+/** `AcceptedWrite` is the response to an accepted write. */
 export type AcceptedWrite = { data: { detail?: Record<string, unknown> | undefined } }
 
 type Write = (ids: string[]) => Promise<AcceptedWrite>
@@ -22,7 +22,10 @@ export async function writeInBulk({ ids, write, onProgress }: BulkWriteOptions):
   return outcome
 }
 
-/** Collects failures. Results are in the order of the ids; a rejected one is a problem document. */
+/**
+ * Returns the failures of a write. Results have the order of the ids. The result of a rejected item is a problem
+ * document.
+ */
 export function failuresIn({ data }: AcceptedWrite, ids: readonly string[]): BulkOutcome['failures'] {
   const results = data.detail?.result
   if (!Array.isArray(results)) return []

@@ -1,13 +1,13 @@
 /**
- * Converts filters between a list of conditions and an expression in the filter language. Every list has an expression.
- * An expression that is nested, negated or mixed has no list.
+ * This file converts filters between a list of conditions and an expression in the filter language. Every list has an
+ * expression. An expression that is nested, negated or mixed has no list.
  */
 
 export const operators = ['eq', 'ne', 'contains', 'startswith', 'endswith', 'gt', 'lt', 'is-empty', 'is-set'] as const
 export type Operator = (typeof operators)[number]
 
 export type Condition = {
-  /** Path in the filter language; `array/any/field` for a field of array elements. */
+  /** The path in the filter language. `array/any/field` is the path of a field in array elements. */
   path: string
   operator: Operator
   value: string
@@ -54,7 +54,7 @@ function tokensOf(text: string): string[] | undefined {
   return tokens
 }
 
-/** Parses an expression to a condition list; undefined if it is not a plain list. */
+/** Parses an expression to a condition list. Returns undefined if the expression is not a plain list. */
 export function conditionsOf(text: string): ConditionList | undefined {
   if (text.trim() === '') return { conditions: [], join: 'and' }
   const tokens = tokensOf(text)
@@ -143,7 +143,7 @@ function unquoted(token: string): string {
   return token.slice(1, -1).replaceAll("''", "'")
 }
 
-/** Combines two filters with `and`; an empty one is ignored. */
+/** Combines two filters with `and`. An empty filter is ignored. */
 export function andFilters(one: string, other: string): string {
   if (one.trim() === '' || other.trim() === '') return one.trim() || other.trim()
   return `(${one}) and (${other})`

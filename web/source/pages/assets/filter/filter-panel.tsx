@@ -10,7 +10,9 @@ import { type Condition, type ConditionList, conditionsOf, filterOf, type Operat
 
 type FilterPanelProps = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
-/** `FilterPanel` edits a filter as a list of conditions and as an expression. Both stay in sync. */
+/**
+ * `FilterPanel` edits a filter as a list of conditions and as an expression. A change in one of them updates the other.
+ */
 export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   const text = useText(assetsMessages)
   const [draft, setDraft] = useState(filter)

@@ -13,7 +13,7 @@ type GroupPanelProps = {
   onChoose: (group: string | undefined) => void
 }
 
-/** `GroupPanel` lists the values of a property with their counts. Selecting one filters the table. */
+/** `GroupPanel` lists the values of a property with their counts. Selecting a value filters the table. */
 export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()

@@ -6,7 +6,7 @@ import { assetsMessages } from '../messages.ts'
 
 const debounceMs = 250
 
-/** Full-text search field; submits after a pause in typing. */
+/** `SearchField` is the field for full-text search. It submits the text after a pause in typing. */
 export function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)

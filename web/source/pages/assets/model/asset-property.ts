@@ -1,20 +1,20 @@
 import type { Title } from '../../../app/language/language.ts'
 import { assetTypes } from '../../../components/values/asset-type-names.ts'
 
-/** A property that assets can be displayed, filtered and sorted by. */
+/** `AssetProperty` is a property that assets can be displayed, filtered and sorted by. */
 export type AssetProperty = {
-  /** The path in the filter language; `array/any/field` for a field of array elements. */
+  /** The path in the filter language. `array/any/field` is the path of a field in array elements. */
   path: string
   title: Title
   kind: 'text' | 'state' | 'time'
-  /** All values, if the set is fixed. */
+  /** All possible values, if the set of values is fixed. */
   values?: readonly string[]
   /** Common values, if any value is allowed. */
   suggestions?: readonly string[]
-  /** The document field to request. */
+  /** The field of the asset document that must be requested. */
   field: string
   isSortable: boolean
-  /** Whether assets can be grouped by it. */
+  /** Whether assets can be grouped by this property. */
   isFacet?: boolean
   width: number
 }
@@ -70,7 +70,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
 ]
 
-/** The default columns. */
+/** The paths of the default columns. */
 export const defaultPaths: readonly string[] = [
   'name',
   'functional_object_type',

@@ -1,8 +1,8 @@
-/** An asset document. Its fields depend on its schema, so they are read defensively. */
+/** `Asset` is an asset document. Its fields depend on its schema, so the type of each value must be checked. */
 
 export type Asset = { id: string; [field: string]: unknown }
 
-/** The value at a path; undefined if there is none. */
+/** Returns the value at a path, or undefined if there is no value. */
 export function valueAt(asset: unknown, path: string): unknown {
   return path.split('/').reduce((value: unknown, name) => fieldOf(value, name), asset)
 }
@@ -13,14 +13,14 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined
 }
 
-/** The value at a path as text. */
+/** Returns the value at a path as text. */
 export function textAt(asset: unknown, path: string): string {
   const value = valueAt(asset, path)
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** The non-empty values of a field in all elements of an array, as text. */
+/** Returns the non-empty values of a field in all elements of an array, as text. */
 export function textsIn(asset: unknown, array: string, field: string): string[] {
   const elements = valueAt(asset, array)
   if (!Array.isArray(elements)) return []
@@ -31,7 +31,7 @@ export function nameOf(asset: Asset): string {
   return textAt(asset, 'name') || asset.id
 }
 
-/** The firmware version of an asset, from its software components. */
+/** Returns the firmware version of an asset, from its software components. */
 export function firmwareOf(asset: unknown): string {
   const components = valueAt(asset, 'software_components')
   if (!Array.isArray(components)) return ''
@@ -39,7 +39,7 @@ export function firmwareOf(asset: unknown): string {
   return textsIn(firmware, 'artifact/asset_identifiers', 'version')[0] ?? ''
 }
 
-/** The value of a custom property. */
+/** Returns the value of a custom property. */
 export function customValue(asset: unknown, key: string): string {
   const values = valueAt(asset, 'custom_properties')
   if (!Array.isArray(values)) return ''

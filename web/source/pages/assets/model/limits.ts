@@ -1,5 +1,8 @@
-/** Copied from the inventory contract, whose schemas are not loaded in the browser. */
+/**
+ * The limits of the inventory API. They are copied from the contract, because its schemas are not loaded in the
+ * browser.
+ */
 export const inventoryLimits = { bulk: 100 } as const
 
-/** Largest selection for a bulk change. */
+/** The maximum number of selected assets for a bulk change. */
 export const maxSelected = 10_000

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { type AssetProperty, assetProperties, customProperty } from './asset-property.ts'
 
-/** All properties of assets in this tenant, including custom properties. */
+/** Returns all properties of assets in this tenant, including custom properties. */
 export function useAssetProperties(): readonly AssetProperty[] {
   const query = useOperationQuery()
   const { data } = useQuery(

@@ -26,18 +26,21 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Values with a different name in one property: an asset with the management state `unknown` is new. */
+/**
+ * The names of values that have a special name in one property. For example, an asset with the management state
+ * `unknown` is shown as new.
+ */
 const special: Readonly<Record<string, string>> = {
   'management_state unknown': 'new',
   'reachability_state failed': 'unreachable',
 }
 
-/** The name of a state value in the language of the user. */
+/** Returns the name of a state value in the language of the user. */
 export function stateName(path: string, value: string, language: Language): string {
   return names[language][special[`${path.split('/')[0]} ${value}`] ?? value] ?? value
 }
 
-/** The display name of a property value. */
+/** Returns the display name of a property value. */
 export function valueName(path: string, value: string, language: Language): string {
   if (path === 'functional_object_type') return assetTypeName(value, language)
   return path.endsWith('state_value') ? stateName(path, value, language) : value

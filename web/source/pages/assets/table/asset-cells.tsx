@@ -24,7 +24,7 @@ export function StateChip({ path, value, language }: StateChipProps) {
   return <StatusChip tone={tones[value] ?? 'neutral'}>{stateName(path, value, language)}</StatusChip>
 }
 
-/** Grid columns of the asset table. */
+/** Returns the grid columns of the asset table. */
 export function gridColumns(
   columns: readonly TableColumn[],
   known: readonly AssetProperty[],
@@ -41,7 +41,7 @@ export function gridColumns(
 function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asset) => React.ReactNode {
   const [array, field] = path.split('/any/')
   if (path === 'name') {
-    // A plain link that the row handles: router links in every row are too slow.
+    // The cell contains a plain link that the row handles, because router links in every row are too slow.
     return (asset) => (
       <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
         {nameOf(asset)}

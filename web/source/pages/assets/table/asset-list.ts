@@ -6,10 +6,10 @@ import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 
 export type AssetListOptions = { filter: string; q: string; sort: string; fields: readonly string[] }
 
-/** Refresh interval of visible rows. A scan changes thousands of assets per minute. */
+/** The refresh interval of visible rows, because a scan changes thousands of assets per minute. */
 const refreshIntervalMs = 2_000
 
-/** Loads a list of assets on demand while scrolling, and refreshes it on events. */
+/** Loads a list of assets while the user scrolls, and refreshes it on events. */
 export function useAssetList({ filter, q, sort, fields }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
@@ -44,7 +44,7 @@ export function useAssetList({ filter, q, sort, fields }: AssetListOptions): Ass
   return pages
 }
 
-/** The fields to request for the given columns. */
+/** Returns the fields to request for the given columns. */
 export function fieldsFor(fields: Iterable<string>): string[] {
   return [...new Set(['id', 'name', ...fields])].toSorted()
 }

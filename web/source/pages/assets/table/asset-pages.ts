@@ -1,27 +1,27 @@
 import type { Asset } from '../model/asset.ts'
 
 export const pageSize = 100
-/** Number of cached pages. Others are loaded again when needed. */
+/** The maximum number of cached pages. Other pages are loaded again when needed. */
 const maxPages = 60
-/** Delay before loading, so that dragging the scroll bar does not load every page on the way. */
+/** The delay before loading, so that dragging the scroll bar does not load every page that it passes. */
 const debounceMs = 90
 
 export type AssetPage = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
 
-/** A request for one page: an offset relative to a cursor, or to the start. */
+/** `PageRequest` requests one page. The offset is relative to the cursor, or to the start if there is no cursor. */
 export type PageRequest = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
 export type LoadPage = (question: PageRequest) => Promise<AssetPage>
 
 /**
- * `AssetPages` loads a long list page by page while the user scrolls. It requests pages by cursor, which costs the same
- * at any depth. A jump uses the nearest cursor plus an offset. Requests for pages that are no longer visible are
- * aborted.
+ * `AssetPages` loads a long list page by page while the user scrolls. It requests pages by cursor, because the cost of
+ * a cursor does not depend on the position in the list. A jump uses the nearest cursor and an offset. Requests for
+ * pages that are no longer visible are aborted.
  */
 export class AssetPages {
   readonly #loadPage: LoadPage
   readonly #onChange: () => void
   readonly #pages = new Map<number, Asset[]>()
-  /** Page number → cursor of the row before that page. */
+  /** The cursors by page number. A cursor identifies the row before the page. */
   readonly #cursors = new Map<number, string>()
   readonly #loading = new Map<number, AbortController>()
   #stale = new Set<number>()
@@ -40,7 +40,7 @@ export class AssetPages {
     return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize]
   }
 
-  /** The loaded rows of a range, in order; for range selection. */
+  /** Yields the loaded rows of a range in order, for range selection. */
   *loaded(from: number, to: number): Generator<Asset> {
     for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
       const row = this.rowAt(index)
@@ -55,7 +55,7 @@ export class AssetPages {
     this.#timer = setTimeout(() => this.#loadVisible(), isNear ? 0 : debounceMs)
   }
 
-  /** Reloads the visible pages in place. */
+  /** Reloads the visible pages. The old rows stay visible until the new rows arrive. */
   refresh(): void {
     this.#stale = new Set(this.#pages.keys())
     this.#cursors.clear()
@@ -118,7 +118,7 @@ export class AssetPages {
     for (const each of farthest.slice(0, Math.max(0, this.#pages.size - maxPages))) this.#pages.delete(each)
   }
 
-  /** The nearest cursor before a page. Cursors stay valid, because they identify a row and not an index. */
+  /** Returns the nearest cursor before a page. Cursors stay valid, because they identify a row and not an index. */
   #nearestCursor(page: number): { page: number; cursor: string } | undefined {
     for (let each = page; each > Math.max(0, page - 20); each--) {
       const cursor = this.#cursors.get(each)

@@ -10,7 +10,7 @@ type ColumnChangesOptions = {
   onColumns: (columns: TableColumn[]) => void
 }
 
-/** Handlers for resizing, moving and pinning columns. Changes are announced to screen readers. */
+/** Returns the handlers for resizing, moving and pinning columns. Changes are announced to screen readers. */
 export function useColumnChanges({ columns, properties, onColumns }: ColumnChangesOptions) {
   const text = useText(assetsMessages)
   const language = useLanguage()

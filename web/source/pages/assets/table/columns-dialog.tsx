@@ -68,7 +68,7 @@ type ColumnRowProps = {
   column: TableColumn
   name: string
   onMove: (step: 1 | -1) => void
-  /** First among the pinned or among the other columns. */
+  /** Whether the column is the first of the pinned columns, or the first of the other columns. */
   isFirst: boolean
   isLast: boolean
   onPin: () => void

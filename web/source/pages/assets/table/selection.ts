@@ -9,13 +9,13 @@ export type AssetSelection = {
   ids: ReadonlySet<string>
   grid: GridSelection
   clear: () => void
-  /** Loads the ids of all matching assets. */
+  /** Selects all matching assets. It loads their ids. */
   selectMatching: () => Promise<void>
 }
 
 type SelectionFilter = { filter: string; q: string }
 
-/** Selection of rows: single rows, ranges with the shift key, or all matching assets. */
+/** Manages the selection of rows: single rows, ranges with the shift key, or all matching assets. */
 export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFilter): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())

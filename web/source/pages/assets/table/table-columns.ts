@@ -1,6 +1,6 @@
 import { type AssetProperty, assetProperties, defaultPaths } from '../model/asset-property.ts'
 
-/** A column of the table: property, width, pinned or not. */
+/** `TableColumn` is a column of the table, with its property, its width, and whether it is pinned. */
 export type TableColumn = { path: string; width: number; isPinned: boolean }
 
 const maxColumns = 30
@@ -13,7 +13,7 @@ export function defaultColumns(): TableColumn[] {
   }))
 }
 
-/** Validates stored columns; drops properties that no longer exist. */
+/** Validates stored columns. Columns of properties that no longer exist are removed. */
 export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[]): TableColumn[] {
   if (!Array.isArray(stored)) return defaultColumns()
   const columns = stored.flatMap((each): TableColumn[] => {
@@ -25,7 +25,7 @@ export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[])
   return columns.length === 0 ? defaultColumns() : pinnedFirst(columns.slice(0, maxColumns))
 }
 
-/** The columns named in the URL, with the stored widths of the user. */
+/** Returns the columns that the URL names, with the widths that the user has stored. */
 export function namedColumns(
   names: string,
   own: readonly TableColumn[],

@@ -1,18 +1,21 @@
 import { andFilters, quoted } from '../filter/filter-conditions.ts'
 
-/** The state of the asset table in the URL. A shared link shows the same view, limited by permissions. */
+/**
+ * `View` is the state of the asset table in the URL. A shared link shows the same view to another user, limited by that
+ * user's permissions.
+ */
 export type View = {
-  /** Full-text search. */
+  /** The text of the full-text search. */
   q: string
-  /** In the filter language. */
+  /** The filter, in the filter language. */
   filter: string
-  /** Sort order, for example `name` or `-last_modified_timestamp`. */
+  /** The sort order, for example `name` or `-last_modified_timestamp`. */
   sort: string
   /** The property that assets are grouped by. */
   by: string
-  /** The selected group; the text `null` selects assets without a value. */
+  /** The selected group. The text `null` selects assets without a value. */
   in: string | undefined
-  /** Columns named in the URL. */
+  /** The columns that the URL names. */
   columns: string | undefined
 }
 
@@ -33,13 +36,13 @@ export function viewOf(search: Readonly<Record<string, unknown>>): View {
   }
 }
 
-/** Search parameters without empty values. */
+/** Returns the search parameters of a view without empty values. */
 export function searchOf(view: Partial<View>): ViewSearch {
   const entries = Object.entries(view).filter(([, value]) => value !== undefined && value !== '')
   return Object.fromEntries(entries) as ViewSearch
 }
 
-/** The filter with the condition of the selected group. */
+/** Returns the filter with the condition of the selected group. */
 export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' | 'by' | 'in'>): string {
   if (by === '' || group === undefined) return filter.trim()
   return andFilters(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
@@ -47,7 +50,7 @@ export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' |
 
 export type SavedView = { id: string; name: string; search: ViewSearch }
 
-/** Validates stored views; older versions may have another format. */
+/** Validates stored views, because older versions may have used another format. */
 export function savedViewsOf(stored: unknown): SavedView[] {
   if (!Array.isArray(stored)) return []
   return stored.filter(

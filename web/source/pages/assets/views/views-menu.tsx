@@ -13,7 +13,7 @@ const maxViews = 50
 
 type ViewsMenuProps = { view: View; columns: readonly string[] }
 
-/** `ViewsMenu` opens, saves and deletes views, and copies a link to the current one. */
+/** `ViewsMenu` opens, saves and deletes views, and copies a link to the current view. */
 export function ViewsMenu({ view, columns }: ViewsMenuProps) {
   const text = useText(assetsMessages)
   const navigate = useNavigate()

@@ -21,7 +21,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
-/** Lists credential types: the fields that the devices of an asset link require. */
+/** `CredentialTypes` lists credential types. A type contains the fields that the devices of an asset link require. */
 export function CredentialTypes() {
   const text = useText(credentialMessages)
   const formats = useFormats()

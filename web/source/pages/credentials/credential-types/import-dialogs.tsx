@@ -21,7 +21,7 @@ function useImported(onClose: () => void) {
   }
 }
 
-/** Imports the credential type that an asset link provides. */
+/** `ImportDialog` imports the credential type that an asset link provides. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()

@@ -16,7 +16,7 @@ import { changesOf, errorsIn, fieldsOf, formValuesOf, type JsonObject, rangesIn,
 
 type CredentialDialogProps = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
 
-/** Creates or edits credentials. */
+/** `CredentialDialog` creates or edits credentials. */
 export function CredentialDialog({ instance, onClose, onSaved }: CredentialDialogProps) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()

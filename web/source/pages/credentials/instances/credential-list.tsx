@@ -16,10 +16,10 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 
-/** Matches a complete IP address. An incomplete one is not sent as a filter. */
+/** Matches a complete IP address. An incomplete address is not sent as a filter. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 
-/** Lists credentials without their secrets. */
+/** `CredentialList` lists credentials without their secrets. */
 export function CredentialList() {
   const text = useText(credentialMessages)
   const formats = useFormats()

@@ -1,4 +1,4 @@
-/** Builds the form for credential values from the JSON Schema of the asset link. */
+/** This file builds the form for credential values from the JSON Schema of the asset link. */
 
 export type ValueKind = 'text' | 'number' | 'boolean' | 'choice' | 'json'
 
@@ -16,10 +16,13 @@ export type FormValues = Readonly<Record<string, string>>
 export type ValueError = 'required' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Placeholder of a stored secret. Copied from the API, whose schemas would increase the bundle size. */
+/**
+ * The placeholder of a stored secret. It is copied from the API, because importing the schemas of the API would
+ * increase the bundle size.
+ */
 export const secretPlaceholder = '***'
 
-/** The fields of an object schema, in schema order. Nested values are entered as JSON. */
+/** Returns the fields of an object schema, in the order of the schema. Nested values are entered as JSON. */
 export function fieldsOf(schema: JsonObject): ValueField[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(objectIn(schema.properties)).map(([name, value]) => {
@@ -54,7 +57,7 @@ export function errorsIn(fields: readonly ValueField[], typed: FormValues): Read
   return Object.fromEntries(wrong)
 }
 
-/** The values to send. Not trimmed, because a password may start or end with a blank. */
+/** Returns the values to send. Values are not trimmed, because a password may start or end with a space. */
 export function valuesOf(fields: readonly ValueField[], typed: FormValues): Record<string, unknown> {
   const values = fields.flatMap(({ name, kind }): [string, unknown][] => {
     const text = typed[name] ?? ''
@@ -63,7 +66,7 @@ export function valuesOf(fields: readonly ValueField[], typed: FormValues): Reco
   return Object.fromEntries(values)
 }
 
-/** The changes as a JSON merge patch (RFC 7396): `null` removes a value that was cleared. */
+/** Returns the changes as a JSON merge patch (RFC 7396). `null` removes a value that the user cleared. */
 export function changesOf(
   fields: readonly ValueField[],
   before: JsonObject,

@@ -16,7 +16,7 @@ import { credentialMessages } from '../messages.ts'
 
 type MonitoringSetDialogProps = { template: InstancesTemplate; canWrite: boolean; onClose: () => void }
 
-/** Shows the credentials of a monitoring set, adds and removes them. */
+/** `MonitoringSetDialog` shows, adds and removes the credentials of a monitoring set. */
 export function MonitoringSetDialog({
   template: { id, name, description },
   canWrite,

@@ -20,7 +20,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { MonitoringSetDialog } from './monitoring-set-dialog.tsx'
 
-/** Lists the monitoring sets: groups of credentials for monitoring applications. */
+/** `MonitoringSets` lists the monitoring sets, which are groups of credentials for monitoring applications. */
 export function MonitoringSets() {
   const text = useText(credentialMessages)
   const formats = useFormats()

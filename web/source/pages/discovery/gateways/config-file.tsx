@@ -8,7 +8,10 @@ import { gatewayMessages } from './gateway-messages.ts'
 
 const secondMs = 1_000
 
-/** Downloads the configuration file of a gateway and shows how long it is valid. Its content is never displayed. */
+/**
+ * `ConfigFile` downloads the configuration file of a gateway and shows how long the file is valid. The content of the
+ * file is never displayed.
+ */
 export function ConfigFile({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const api = useApi()

@@ -64,7 +64,7 @@ export function GatewayPage() {
   )
 }
 
-/** A gateway is a principal from its enrolment until it is revoked. */
+/** `GatewayGrants` shows the roles of a gateway. A gateway is a principal from its enrolment until it is revoked. */
 function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const canManage = usePermission('glb_access_manage')
@@ -194,7 +194,7 @@ function LinkDetails({ link }: { link: AssetLink }) {
 
 const shownEvents = 5
 
-/** Alarms and driver events, newest first. */
+/** `LinkEvents` lists alarms and driver events, newest first. */
 function LinkEvents({ link: { events } }: { link: AssetLink }) {
   return events
     .slice(-shownEvents)
@@ -206,7 +206,7 @@ function LinkEvents({ link: { events } }: { link: AssetLink }) {
     ))
 }
 
-/** Returns `discover` for `siemens.industrialassethub.discover.v1`. */
+/** Returns the short name of an interface: `discover` for `siemens.industrialassethub.discover.v1`. */
 function interfaceName(name: string): string {
   return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
 }

@@ -17,7 +17,7 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { ConfigFile } from './config-file.tsx'
 import { gatewayMessages } from './gateway-messages.ts'
 
-/** `OnboardDialog` guides through adding a gateway: create, download, start, wait for the connection. */
+/** `OnboardDialog` guides the user through adding a gateway: create, download, start, wait for the connection. */
 export function OnboardDialog({ onClose }: { onClose: () => void }) {
   const text = useText(gatewayMessages)
   const [gateway, setGateway] = useState<OnboardedGateway>()

@@ -7,12 +7,12 @@ import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { discoveryMessages } from '../messages.ts'
 
-/** An error with its index in the report; errors have no id. */
+/** `IndexedError` is an error with its index in the report, because errors have no id. */
 type IndexedError = DeviceError & { place: number }
 
 type DeviceErrorsProps = { errors: readonly DeviceError[]; onEnd: () => void }
 
-/** Lists the errors of a scan per device. */
+/** `DeviceErrors` lists the errors of a scan per device. */
 export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const [open, setOpen] = useState<IndexedError>()
@@ -52,7 +52,10 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
 
 type Text = (typeof discoveryMessages)['en']
 
-/** Refused fields have a column only when an error names one: the others fit the page without it. */
+/**
+ * Returns the columns. The column for rejected fields is left out if no error names a field, so that the table fits the
+ * page.
+ */
 function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedError>[] {
   const fields: Column<IndexedError> = {
     id: 'fields',
@@ -68,12 +71,12 @@ function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedEr
   ]
 }
 
-/** The rejected fields with their reasons. */
+/** Returns the rejected fields with their reasons. */
 function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
-/** The readable parts of a device address. Its format depends on the asset link. */
+/** Returns the readable parts of a device address. The format of the address depends on the asset link. */
 function deviceName(device: DeviceError['device']): string {
   const values = Object.values(device ?? {})
   const words = values.filter((value) => typeof value === 'string')

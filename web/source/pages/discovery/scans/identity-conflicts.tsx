@@ -8,7 +8,10 @@ import { Time } from '../../../components/values/time.tsx'
 import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { gatewayMessages } from '../gateways/gateway-messages.ts'
 
-/** Lists devices with an identifier of an asset that the gateway cannot write. Renders nothing without conflicts. */
+/**
+ * `IdentityConflicts` lists devices that have an identifier of an asset that the gateway cannot write. It renders
+ * nothing without conflicts.
+ */
 export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const language = useLanguage()

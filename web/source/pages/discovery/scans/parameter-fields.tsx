@@ -11,7 +11,7 @@ type ParameterFieldsProps = {
   onChange: (typed: FormValues) => void
 }
 
-/** Form fields for the parameters that an asset link declares. */
+/** `ParameterFields` contains form fields for the parameters that an asset link declares. */
 export function ParameterFields({ parameters, typed, errors, onChange }: ParameterFieldsProps) {
   return parameters.map((parameter) => (
     <ParameterField

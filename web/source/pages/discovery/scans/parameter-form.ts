@@ -1,7 +1,10 @@
 import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
-/** Form values of the filters or options of an asset link, by key. An empty value uses the default. */
+/**
+ * `FormValues` contains the form values of the filters or options of an asset link, by key. For an empty value, the
+ * default is used.
+ */
 export type FormValues = Readonly<Record<string, string>>
 export type ParameterError = 'required' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
@@ -12,7 +15,7 @@ export function isNumeric({ dataType }: LinkParameter): boolean {
   return numeric.includes(dataType)
 }
 
-/** Validates the form. The API and the asset link validate again. */
+/** Returns the errors of the form. The API and the asset link validate the values again. */
 export function errorsOf(
   parameters: readonly LinkParameter[],
   typed: FormValues,
@@ -30,7 +33,7 @@ function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
   return mandatory && defaultValue === undefined
 }
 
-/** The parameters to send: non-empty values in the data type of the asset link. */
+/** Returns the parameters to send: the non-empty values in the data type that the asset link declares. */
 export function parametersOf(parameters: readonly LinkParameter[], typed: FormValues): Parameter[] {
   return parameters.flatMap((parameter) => {
     const text = (typed[parameter.key] ?? '').trim()
@@ -43,7 +46,7 @@ function parsedValue(parameter: LinkParameter, text: string): Parameter['value']
   return isNumeric(parameter) ? Number(text) : text
 }
 
-/** The form values of existing parameters. */
+/** Returns the form values of existing parameters. */
 export function formValuesOf(parameters: readonly Parameter[]): FormValues {
   return Object.fromEntries(parameters.map(({ key, value }) => [key, String(value)]))
 }

@@ -10,11 +10,13 @@ type ScanSettings = Pick<Discovery, 'discoveryFilters' | 'discoveryOptions'>
 export type ParameterForm = {
   settings: ScanSettings
   isWrong: boolean
-  /** The form fields; with error messages if `isSubmitted` is true. */
+  /** Returns the form fields. If `isSubmitted` is true, they show error messages. */
   fields: (isSubmitted: boolean) => ReactNode
 }
 
-/** Form state for the filters and options of an asset link, initialized from existing settings. */
+/**
+ * Returns the form state for the filters and options of an asset link. The initial values come from existing settings.
+ */
 export function useParameterForm(link: AssetLink, before?: ScanSettings): ParameterForm {
   const text = useText(scanMessages)
   const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))
@@ -60,7 +62,7 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
   }
 }
 
-/** Keeps the comparison operator that an API client has set. */
+/** Returns a function that restores the comparison operator that an API client has set. */
 function withOperator(before: ScanSettings['discoveryFilters'] = []) {
   return (parameter: { key: string; value: string | number | boolean }): ScanSettings['discoveryFilters'][number] => {
     const operator = before.find(({ key }) => key === parameter.key)?.comparisonOperator

@@ -18,7 +18,7 @@ import { ScheduleFields } from './schedule-fields.tsx'
 
 type ScanDialogProps = { onClose: () => unknown; chosen?: string | undefined }
 
-/** `ScanDialog` asks for the settings of an asset link and starts or schedules a scan. */
+/** `ScanDialog` asks the user for the settings of an asset link and starts or schedules a scan. */
 export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
   const text = useText(scanMessages)
   const { links, isLoading } = useReadyLinks()
@@ -62,7 +62,10 @@ export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'lin
   return `${gatewayId} ${link.assetLinkId}`
 }
 
-/** Closes the dialog before opening the page of the scan, so that the back button does not reopen it. */
+/**
+ * `ScanForm` starts a scan. It closes the dialog before it opens the page of the scan, so that the back button does not
+ * reopen the dialog.
+ */
 function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLink; onClose: () => unknown }) {
   const text = useText(scanMessages)
   const api = useApi()

@@ -78,7 +78,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
       <KeyValueList
         items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          // The message of a successful run repeats the figures below.
+          // The message of a successful run is left out, because it repeats the figures below.
           scan.state !== 'finished' && { name: text.message, value: scan.message },
           {
             name: text.gateway,

@@ -22,7 +22,7 @@ type View = Finding['outcome'] | 'errors'
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
 
-/** Shows the result of a run: new, changed, unchanged and missing assets, and errors per device. */
+/** `ScanReport` shows the result of a run: new, changed, unchanged and missing assets, and errors per device. */
 export function ScanReport({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
@@ -77,7 +77,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
   )
 }
 
-/** The first view with entries. */
+/** Returns the first view that has entries. */
 function defaultView({ created, updated, gone, errors, unchanged }: Discovery): View {
   if (created > 0) return 'new'
   if (updated > 0) return 'changed'

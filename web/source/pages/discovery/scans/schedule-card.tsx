@@ -19,7 +19,7 @@ import { ScheduleFields } from './schedule-fields.tsx'
 
 type Changes = { paused?: boolean; schedule?: { cron: string; timezone: string } | null }
 
-/** Shows and edits the schedule of a scan. */
+/** `ScheduleCard` shows and edits the schedule of a scan. */
 export function ScheduleCard({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const api = useApi()

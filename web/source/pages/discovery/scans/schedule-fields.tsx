@@ -12,7 +12,7 @@ type ScheduleFieldsProps = {
   isRecurring?: boolean
 }
 
-/** Form fields for the schedule of a scan. */
+/** `ScheduleFields` contains the form fields for the schedule of a scan. */
 export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurring }: ScheduleFieldsProps) {
   const text = useText(scanMessages)
   const kinds = scheduleKinds.filter((kind) => !isRecurring || kind !== 'now')
@@ -46,7 +46,7 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurr
   )
 }
 
-/** 1 January 2023, a Sunday. */
+/** A Sunday (1 January 2023), from which the names of the weekdays are formatted. */
 const sunday = Date.UTC(2023, 0, 1, 12)
 const dayMs = 86_400_000
 

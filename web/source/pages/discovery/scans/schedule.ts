@@ -1,9 +1,9 @@
-/** The schedule choice in the form. The API stores it as a cron expression. */
+/** `ScheduleChoice` is the schedule that the user chooses in the form. The API stores it as a cron expression. */
 export type ScheduleChoice = {
   kind: 'now' | 'hourly' | 'daily' | 'weekly' | 'cron'
-  /** `HH:MM` for daily and weekly. */
+  /** The time as `HH:MM`, for daily and weekly schedules. */
   time: string
-  /** 0 is Sunday, as in cron expressions. */
+  /** The weekday. 0 is Sunday, as in cron expressions. */
   weekday: number
   cron: string
 }
@@ -12,7 +12,7 @@ export const scheduleKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as con
 
 export const runNow: ScheduleChoice = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
 
-/** The cron expression of a choice; undefined for "now" and for an incomplete expression. */
+/** Returns the cron expression of a choice. Returns undefined for "now" and for an incomplete expression. */
 export function cronOf({ kind, time, weekday, cron }: ScheduleChoice): string | undefined {
   const [hour, minute] = time.split(':').map(Number)
   if (kind === 'hourly') return '0 * * * *'
@@ -25,7 +25,7 @@ export function isCronLine(text: string): boolean {
   return text.trim().split(/\s+/).length === 5
 }
 
-/** The choice for a cron expression: hourly, daily or weekly if it matches, otherwise custom. */
+/** Returns the choice for a cron expression: hourly, daily or weekly if the expression matches, otherwise custom. */
 export function scheduleChoiceOf(cron: string): ScheduleChoice {
   if (cron === '0 * * * *') return { ...runNow, kind: 'hourly' }
   const fields = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])$/.exec(cron)
@@ -37,7 +37,7 @@ export function scheduleChoiceOf(cron: string): ScheduleChoice {
     : { ...runNow, kind: 'weekly', time, weekday: Number(weekday) }
 }
 
-/** The time zone of the browser; UTC if unknown. */
+/** Returns the time zone of the browser, or UTC if it is unknown. */
 export function browserTimeZone(): string {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   return timeZone === undefined || timeZone === 'Etc/Unknown' ? 'UTC' : timeZone
