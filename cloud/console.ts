@@ -6,9 +6,9 @@ import { etagOf, type Page, type PageRequest, type PageResponse } from './platfo
 const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
 /**
- * The content security policy of the console: scripts and styles of the build only, requests to the platform only. Text
- * becomes markup only through the policy that the console installs, which allows its own icons. Images may be blobs,
- * because drawings of the platform are fetched with a token.
+ * The content security policy of the console. It allows only scripts and styles of the build, and only requests to the
+ * platform. Text becomes markup only through the policy that the console installs for its own icons. Images may be
+ * blobs, because the console fetches drawings of the platform with a token.
  */
 const policy = [
   "default-src 'none'",
@@ -43,8 +43,9 @@ const notBuilt = `<!doctype html>
 `
 
 /**
- * Serves the console as it was built last. Names below `/console/files/` change with their content, so browsers cache
- * them. Every other path below `/console/` without an extension is a page of the console and returns its frame.
+ * Serves the latest build of the console. File names below `/console/files/` change with their content, so browsers
+ * cache these files. Every other path below `/console/` without an extension is a page of the console and returns the
+ * HTML frame.
  */
 export function consolePages(): Page[] {
   const builds = new BuildFiles()
@@ -64,14 +65,14 @@ export function consolePages(): Page[] {
   ]
 }
 
-/** Returns true for plain file names, which cannot leave the folder of the build. */
+/** Returns true for a plain file name, which cannot point outside the folder of the build. */
 function isPlain(name: string): boolean {
   return !name.includes('..') && !name.includes('\0') && !name.includes('\\') && !/\.(br|gz|json)$/.test(name)
 }
 
 type CachedFile = { bytes: Buffer; etag: string; encoding: 'br' | 'gzip' | undefined }
 
-/** Caches the files of the current build. A new build is detected with the next page. */
+/** `BuildFiles` caches the files of the current build. It detects a new build when the next page is requested. */
 class BuildFiles {
   #stamp = ''
   readonly #files = new Map<string, Promise<CachedFile | undefined>>()
@@ -102,7 +103,7 @@ class BuildFiles {
     this.#files.clear()
   }
 
-  /** Returns the smallest available encoding. */
+  /** Returns the file in its smallest available encoding. */
   async #find(name: string, encodings: readonly ('br' | 'gzip')[]): Promise<CachedFile | undefined> {
     if (this.#stamp === '') await this.#detectNewBuild()
     for (const encoding of [...encodings, undefined]) {
@@ -112,7 +113,7 @@ class BuildFiles {
     return undefined
   }
 
-  /** Missing files are not cached, because clients can invent names. */
+  /** Reads a file and caches it. Missing files are not cached, because clients can invent names. */
   #read(name: string, encoding: CachedFile['encoding']): Promise<CachedFile | undefined> {
     const file = name + { br: '.br', gzip: '.gz', none: '' }[encoding ?? 'none']
     const kept = this.#files.get(file)

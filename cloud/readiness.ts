@@ -6,7 +6,7 @@ type Options = {
   remote: ReadonlyMap<string, string>
 }
 
-/** The limit for each check. The response is due within one second in any state of the database. */
+/** The time limit for each check. `/readyz` must respond within one second in any state of the database. */
 const checkMs = 700
 
 /**
@@ -25,7 +25,10 @@ export class Readiness {
     this.#notReady = reason
   }
 
-  /** The reason why the platform is not ready, in one short sentence without internals; undefined if it is ready. */
+  /**
+   * Returns the reason why the platform is not ready, in one short sentence without internals. Returns undefined if it
+   * is ready.
+   */
   async reason(): Promise<string | undefined> {
     if (this.#notReady !== undefined) return this.#notReady
     const [outage, missing] = await Promise.all([this.#options.database.outage(checkMs), this.#missingServices()])
@@ -34,8 +37,8 @@ export class Readiness {
   }
 
   /**
-   * Services of other processes that do not respond. It checks their `/healthz`, because their readiness depends on
-   * this process.
+   * Returns the services of other processes that do not respond. It checks their `/healthz` and not `/readyz`, because
+   * their readiness depends on this process.
    */
   async #missingServices(): Promise<string[]> {
     const urls = Map.groupBy(this.#options.remote, ([, url]) => url)

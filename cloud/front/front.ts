@@ -21,11 +21,14 @@ type Options = {
   tenants: TenantDirectory
   rateLimit: RateLimit
   voucher: ClientVoucher
-  /** Called when a caller with a valid token is refused a write or a sensitive read. */
+  /** Called when a write or a sensitive read of a caller with a valid token is refused. */
   onDenied: (caller: Caller, action: string) => void
 }
 
-/** `useProof` records the use of the proof of a bound token, and throws if it was used before. */
+/**
+ * The result of the authentication. `useProof` records the use of the proof of a bound token. It throws if the proof
+ * was used before.
+ */
 type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
 
 const missing = new Problem(
@@ -37,8 +40,8 @@ const missing = new Problem(
 )
 
 /**
- * `Front` authenticates a request, applies the rate limit and checks the permission, before its body is read and its
- * handler runs.
+ * `Front` authenticates a request, applies the rate limit and checks the permission. It does so before the body is read
+ * and the handler runs.
  */
 export class Front {
   readonly #options: Options
@@ -57,7 +60,7 @@ export class Front {
       throw error
     })
     const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
-    // After the rate limit, so that a refused request stores nothing.
+    // The proof is recorded after the rate limit, so that a refused request stores nothing.
     await useProof?.()
     try {
       authorize(operation, caller)
@@ -69,7 +72,7 @@ export class Front {
     return headers === undefined ? { caller } : { caller, headers }
   }
 
-  /** Applies the limit of the client's address, for requests without an operation or a principal. */
+  /** Applies the rate limit of the client's address. It is for requests without an operation or a principal. */
   limitAddress(incoming: IncomingRequest): Record<string, string> {
     return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(incoming)}`)
   }

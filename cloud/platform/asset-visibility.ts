@@ -4,9 +4,9 @@ import { may } from './access/rights.ts'
 import type { Context } from './service.ts'
 
 /**
- * Returns which assets, gateways and links a caller can read, for services that reference them but do not store them.
- * It queries the inventory each time, so a move to another access group takes effect at once. A caller that reads the
- * whole tenant needs no query.
+ * These functions return which assets, gateways and links a caller can read. Services use them for assets that they
+ * reference but do not store. The inventory is queried each time, so a move to another access group takes effect at
+ * once. A caller that can read the whole tenant needs no query.
  */
 
 type VisibilityContext = Pick<Context, 'peers'>
@@ -15,7 +15,10 @@ export function readsAllAssets(caller: Pick<Caller, 'rights'>): boolean {
   return may(caller, 'inventory_read_asset_data')
 }
 
-/** The ids of the gateways that the caller can read. Null means all, including those whose asset was deleted. */
+/**
+ * Returns the ids of the gateways that the caller can read. Null means all gateways, including gateways whose asset was
+ * deleted.
+ */
 export async function readableGateways({ peers }: VisibilityContext, caller: Caller): Promise<string[] | null> {
   if (readsAllAssets(caller)) return null
   return (await peers(inventory, caller).listReadableGateways({})).data
@@ -30,7 +33,7 @@ export async function isReadableGateway(
   return gateways === null || gateways.includes(gatewayId)
 }
 
-/** The ids whose assets the caller can read. Deleted assets count with their last access group. */
+/** Returns those of the ids whose assets the caller can read. A deleted asset counts with its last access group. */
 export async function readableAssets(
   context: VisibilityContext,
   caller: Caller,
@@ -39,7 +42,7 @@ export async function readableAssets(
   return readsAllAssets(caller) ? new Set(ids) : (await classify(context, caller, ids)).readable
 }
 
-/** The ids of assets that the caller cannot read. */
+/** Returns the ids of assets that the caller cannot read. */
 export async function hiddenAssets(
   context: VisibilityContext,
   caller: Caller,
@@ -63,7 +66,7 @@ async function classify({ peers }: VisibilityContext, caller: Caller, ids: reado
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi
 
-/** Every UUID in a value. All assets that the value names are among them. */
+/** Returns every UUID in a value. They include all assets that the value names. */
 export function idsIn(...values: readonly unknown[]): string[] {
   return (JSON.stringify(values).match(uuid) ?? []).map((id) => id.toLowerCase())
 }

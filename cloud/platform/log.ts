@@ -5,7 +5,7 @@ export type Log = Logger
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Names of fields that may contain a secret. Their values are never logged, at any depth. */
+/** The names of fields that may contain a secret. Their values are never logged, at any depth of an object. */
 const secretNames = [
   'password',
   'currentPassword',
@@ -22,7 +22,9 @@ const secretNames = [
   'values',
 ]
 
-/** Structured logs: one JSON object per line. Bodies, query strings and statement values are never logged. */
+/**
+ * Creates a structured log with one JSON object per line. Bodies, query strings and statement values are never logged.
+ */
 export function createLog({ level, to }: { level: LogLevel; to?: DestinationStream }): Log {
   const options = {
     level,
@@ -38,7 +40,7 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
   return pino(options, to ?? standardError())
 }
 
-/** Output to a closed terminal fails. Then lines are lost, and the process continues. */
+/** Returns the standard error stream. If the terminal is closed, lines are lost and the process continues. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: false })
   destination.on('error', () => {})
@@ -49,7 +51,10 @@ function quoted(name: string): string {
   return `["${name}"]`
 }
 
-/** Errors of the driver contain the row that failed (`detail`) and the values of the statement. Neither is logged. */
+/**
+ * Returns the parts of an error that can be logged. Errors of the driver also contain the row that failed (`detail`)
+ * and the values of the statement. Neither is logged.
+ */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) }
   const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string }

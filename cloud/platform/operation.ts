@@ -22,7 +22,7 @@ export type LocalOperation = {
 type Options = {
   handler: AnyHandler
   beforeBody?: BeforeBody | undefined
-  /** Also validates the response of the handler. */
+  /** True if the response of the handler is validated too. */
   strict: boolean
 }
 
@@ -53,7 +53,7 @@ export function localOperation(
   }
 }
 
-/** The permission check of every operation, before its handler and before its body is read. */
+/** Checks the permission for an operation, before its body is read and its handler runs. */
 export function authorize(operation: Operation, caller: Caller): void {
   const { access } = operation
   if (access === 'public' || access === 'known') return

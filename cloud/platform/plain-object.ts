@@ -1,6 +1,6 @@
 import { storableText } from './database/json.ts'
 
-/** Plain JSON, of which documents consist. They are never changed in place. */
+/** A plain JSON object. Documents consist of such objects, which are never changed in place. */
 export type PlainObject = { readonly [field: string]: unknown }
 export type Document = Record<string, unknown>
 
@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the objects of a list; other entries are ignored. */
+/** Returns the objects in a list. Other entries are ignored. */
 export function objectsOf(value: unknown): PlainObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
@@ -18,8 +18,8 @@ export function textOf(value: unknown): string | null {
 }
 
 /**
- * Maps each member of an object, with names that the database can store. A member that becomes undefined is omitted.
- * Every written document passes here several times, so it is a plain loop.
+ * Maps each member of an object. Names are changed to names that the database can store. A member that becomes
+ * undefined is omitted. The function is a plain loop for speed, because every written document passes it several times.
  */
 export function mapMembers(object: PlainObject, make: (member: unknown, name: string) => unknown): Document {
   const made: Document = {}
@@ -30,7 +30,7 @@ export function mapMembers(object: PlainObject, make: (member: unknown, name: st
   return made
 }
 
-/** Sets a member as own property, even if its name has a meaning in JavaScript, such as `__proto__`. */
+/** Sets a member as an own property, even if its name is special in JavaScript, such as `__proto__`. */
 export function setMember(object: Document, name: string, member: unknown): void {
   if (name !== '__proto__') object[name] = member
   else Object.defineProperty(object, name, { value: member, enumerable: true, configurable: true, writable: true })
@@ -39,14 +39,14 @@ export function setMember(object: Document, name: string, member: unknown): void
 type Bounds = { depth: number; entries: number; values: number }
 
 /**
- * Reports where and how a value exceeds its bounds, or undefined. It does not descend deeper than the bound, so that a
- * deeply nested value cannot exhaust the stack.
+ * Returns where and how a value exceeds its bounds, or undefined if it does not. The check stops at the maximum depth,
+ * so that a deeply nested value cannot exhaust the stack.
  */
 export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; detail: string } | undefined {
   let values = 0
   const path: string[] = []
 
-  /** Returns the violation; the path is built on the way back. */
+  /** Returns the violation. The pointer to it is built while the recursion returns. */
   function check(inner: unknown, depth: number): string | undefined {
     values += 1
     if (values > bounds.values) return `holds more than ${bounds.values} values`

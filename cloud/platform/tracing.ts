@@ -10,8 +10,8 @@ export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): 
 const stopMs = 2_000
 
 /**
- * OpenTelemetry traces, if an exporter is configured by the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT and related
- * ones). The libraries are loaded only then, because they cost start time and memory.
+ * Starts OpenTelemetry traces if the standard variables configure an exporter (OTEL_EXPORTER_OTLP_ENDPOINT and related
+ * ones). The libraries are loaded only in this case, because they cost start time and memory.
  */
 export async function startTracing(environment: Record<string, string | undefined>): Promise<Tracing | undefined> {
   const wanted = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
@@ -51,12 +51,15 @@ export async function startTracing(environment: Record<string, string | undefine
         },
       }
     },
-    /** Spans that the collector does not accept in time are lost, so that a stop neither fails nor hangs. */
+    /**
+     * Stops the export. Spans that the collector does not accept in time are lost, so that a stop neither fails nor
+     * blocks.
+     */
     stop: () => Promise.race([provider.shutdown().catch(() => {}), delay(stopMs, undefined, { ref: false })]),
   }
 }
 
-/** W3C Trace Context: the span of the caller becomes the parent. */
+/** Returns the span of the client, which becomes the parent (W3C Trace Context). */
 function parentOf({ headers }: IncomingRequest): { traceId: string; spanId: string; traceFlags: number } | undefined {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
   if (match?.[1] === undefined || match[2] === undefined) return undefined

@@ -7,9 +7,9 @@ const mostKeys = 10_000
 type WindowLimitOptions = {
   most: number
   windowMs: number
-  /** When there are more keys, the least recently used one is forgotten. */
+  /** The maximum number of keys. Above it, the least recently used key is forgotten. */
   keys?: number
-  /** In milliseconds. */
+  /** Returns the current time in milliseconds. */
   now?: () => number
 }
 

@@ -3,7 +3,7 @@ import type { GrantedRole, Rights } from './rights.ts'
 
 export type PrincipalKind = 'user' | 'server_user' | 'gateway' | 'external' | 'system'
 
-/** The principal, tenant, rights and request of a call. Every handler receives one. */
+/** `Caller` contains the principal, tenant, rights and request of a call. Every handler receives a caller. */
 export type Caller = {
   readonly tenantId: string
   readonly tenantName: string
@@ -12,8 +12,8 @@ export type Caller = {
   readonly roles: readonly string[]
   readonly rights: Rights
   /**
-   * For work that outlives a request: the expiry of the token (in ms since 1970), its grants, if any, and the ids that
-   * can revoke it.
+   * Data of the token, for work that continues after the request: its expiry (in milliseconds since 1970), its grants,
+   * if any, and the ids that can revoke it.
    */
   readonly token?: {
     readonly expiresAt: number
@@ -21,8 +21,8 @@ export type Caller = {
     readonly ids?: readonly string[]
   }
   readonly request: { readonly id: string; readonly address: string | undefined }
-  /** Another service of the platform makes the call on behalf of this caller. */
+  /** True if another service of the platform makes the call on behalf of this caller. */
   readonly byPeer?: true
-  /** The transaction of the whole request, if it has an Idempotency-Key. */
+  /** The transaction of the whole request. Only set if the request has an Idempotency-Key. */
   readonly transaction?: Transaction
 }

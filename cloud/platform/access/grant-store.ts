@@ -10,7 +10,7 @@ export type GrantRow = {
   role: string
   accessGroupId: string | null
   createdAt: string
-  /** The version of the principal: a grant never changes, but the name of its principal can. */
+  /** The version of the principal. A grant never changes, but the name of its principal can change. */
   version: number
 }
 
@@ -39,7 +39,7 @@ const enabledAdministrator = statement<{ there: boolean }>(
        and p.kind = 'user' and not p.disabled) as there`,
 )
 
-/** Returns the existing grant if it is granted already. */
+/** Inserts a grant. If the same grant exists already, it returns the existing grant. */
 export async function insertGrant(
   tx: Transaction,
   wanted: { principalId: string; role: string; accessGroupId?: string | null | undefined },
@@ -81,7 +81,10 @@ const filterNames = Object.keys(filterColumns) as FilterName[]
 
 type Listing = { page: Statement<GrantRow>; count: Statement<Count> }
 
-/** One statement per combination of filters. An optional filter inside a statement could not use its index. */
+/**
+ * Statements for lists of grants, one for each combination of filters. A single statement with optional filters could
+ * not use the indexes.
+ */
 const listings = new Map<string, Listing>(
   combinations(filterNames).map((names) => {
     const where = names.map((name, i) => ` and ${filterColumns[name]} = $${i + 2}`).join('')
@@ -102,7 +105,7 @@ function combinations(names: FilterName[]): FilterName[][] {
   return Array.from({ length: 2 ** names.length }, (_, chosen) => names.filter((_, i) => (chosen >> i) % 2 === 1))
 }
 
-/** Newest first. */
+/** Lists grants, newest first. */
 export async function listGrants(handle: Handle, query: GrantFilter & Paging): Promise<Listed<GrantRow>> {
   const names = filterNames.filter((name) => query[name] !== undefined)
   const listing = listings.get(names.join())
@@ -119,7 +122,7 @@ export type HolderRow = {
   grants: { grant: string; role: string; accessGroup: string | null }[]
 }
 
-/** Where a grant applies: in one group, in the tenant only, or anywhere. Tenant-wide grants always count. */
+/** The scope to search for grants: one group, the tenant only, or anywhere. Tenant-wide grants always count. */
 export type Reach = { group: string } | 'tenant' | 'anywhere'
 
 const reaching = `g.tenant_id = $1 and g.role = any($2::text[])
@@ -138,7 +141,7 @@ const countHolders = statement<Count>(
    where ${reaching}`,
 )
 
-/** The principals that hold one of the roles. A disabled principal holds nothing. */
+/** Lists the principals that hold one of the roles. Disabled principals are not included. */
 export async function listHolders(
   handle: Handle,
   query: Paging & { roles: readonly string[]; reach: Reach },

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 
 type Client = Awaited<ReturnType<typeof openClient>>
 
-/** A change of access in a tenant. The version is undefined when the tenant itself changed. */
+/** A change of access in a tenant. `version` is undefined if the tenant itself changed. */
 export type AccessChange = { tenantId: string; version: number | undefined }
 
 type Options = {
@@ -21,8 +21,8 @@ const reconnect = { firstMs: 250, longestMs: 15_000 } as const
 const queryTimeoutMs = 2_000
 
 /**
- * `NotificationListener` receives PostgreSQL notifications about changes of access by other processes, on its own
- * connection. Nothing depends on them: without a notification, a change takes effect at the next poll.
+ * `NotificationListener` receives PostgreSQL notifications about changes of access by other processes. It uses its own
+ * connection. A lost notification causes no error, because the change takes effect at the next poll.
  */
 export class NotificationListener {
   readonly #options: Options
@@ -44,7 +44,7 @@ export class NotificationListener {
     await this.#listening
   }
 
-  /** The same connection for polling, so that polling never waits behind requests. */
+  /** A handle on the connection of the listener. Polls use it, so that they never wait for a connection of the pool. */
   get handle(): ReferenceHandle | undefined {
     const client = this.#client
     if (client === undefined) return undefined
@@ -55,7 +55,7 @@ export class NotificationListener {
     }
   }
 
-  /** Closes a connection that does not respond. The listener opens another one. */
+  /** Closes a connection that does not respond. The listener then opens another one. */
   drop(): void {
     this.#client?.end().catch(() => {})
     this.#client = undefined
@@ -82,7 +82,7 @@ export class NotificationListener {
       query_timeout: queryTimeoutMs,
       connectionTimeoutMillis: timeouts.connectMs,
     })
-    // Listening does not keep the process alive.
+    // The listening connection must not keep the process alive.
     ;(client as Client & { unref(): void }).unref()
     try {
       const ended = once(client, 'end')

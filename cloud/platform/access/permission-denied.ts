@@ -9,11 +9,11 @@ type MissingPermission = {
   permission: Permission
   /** The name of an access group that the caller can see. */
   accessGroup?: string | undefined
-  /** The position in the body that needs the permission. */
+  /** The position in the request body that needs the permission. */
   pointer?: string | undefined
 }
 
-/** Creates the error for a missing permission, in one form for all services. */
+/** Creates the error for a missing permission. All services use the same text. */
 export function permissionDenied({ permission, accessGroup, pointer }: MissingPermission): Problem {
   const place = accessGroup === undefined ? '' : ` in access group \`${accessGroup}\``
   const detail = `Permission denied: requires \`${permission}\`${place}`
@@ -23,7 +23,10 @@ export function permissionDenied({ permission, accessGroup, pointer }: MissingPe
 
 type MissingInGroup = { permission: Permission; accessGroupId: string; pointer?: string | undefined }
 
-/** The same for the id of an access group. The name of a group that the caller cannot see is omitted. */
+/**
+ * Creates the error for a missing permission in an access group, given by its id. The name of the group is omitted if
+ * the caller cannot see the group.
+ */
 export async function permissionDeniedIn(
   handle: Handle,
   { rights }: Holder,
@@ -35,7 +38,10 @@ export async function permissionDeniedIn(
 
 type Names = Map<string, Promise<string | undefined>>
 
-/** Each name is read once per handle, because thousands of items of one request may lack the same permission. */
+/**
+ * The names of access groups, cached per handle. Thousands of items of one request may lack the same permission, so
+ * each name is read once.
+ */
 const namesByHandle = new WeakMap<Handle, Names>()
 
 function nameOf(handle: Handle, accessGroupId: string): Promise<string | undefined> {

@@ -7,16 +7,16 @@ import * as store from './store.ts'
 type Parts = { database: Database; secrets: Secrets }
 
 const batch = 500
-/** After this many batches the task yields to other tasks of the process. */
+/** After this many batches, the task lets other tasks of the process run. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
 /**
- * Claiming and completing a task costs more than sealing a few entries, so the entries of this interval are sealed
- * together.
+ * The minimum pause between two runs. Claiming and completing a task costs more than sealing a few entries, so the
+ * entries of this time are sealed together.
  */
 const minPauseMs = 250
 
-/** The task that adds committed entries to the hash chain, soon after they are written. */
+/** Creates the task that adds entries to the hash chain, soon after they are committed. */
 export function auditTasks({ database, secrets }: Parts): TaskKinds {
   return {
     'audit.seal': {
@@ -39,11 +39,11 @@ export function auditTasks({ database, secrets }: Parts): TaskKinds {
   }
 }
 
-/** Seals the oldest unsealed entries. Returns their number. */
+/** Seals the oldest unsealed entries. Returns the number of sealed entries. */
 export async function sealBatch(tx: Transaction, secrets: Secrets): Promise<number> {
   const { tenantId } = tx
   const head = await store.lockHead(tx, signed(secrets, tenantId, emptyHead))
-  // Extending a chain with a foreign head would confirm that head as genuine.
+  // A forged head must not be extended, because the new signature would make it look genuine.
   if (!isGenuine(secrets, tenantId, head)) throw new Error('The head of the audit chain has been tampered with')
   const links = extend(head, await store.unsealed(tx, batch))
   const last = links.at(-1)
@@ -62,8 +62,8 @@ export function isGenuine(secrets: Secrets, tenantId: string, head: Head & { mac
 }
 
 /**
- * Signs the head of the chain with the current key, so that the previous key can be deleted. A head that is not genuine
- * stays unchanged.
+ * Signs the head of the chain with the current key, so that the previous key can be deleted. A forged head stays
+ * unchanged.
  */
 export async function signHeadAgain(tx: Transaction, secrets: Secrets): Promise<void> {
   if ((await store.findHead(tx)) === undefined) return

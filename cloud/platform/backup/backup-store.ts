@@ -2,15 +2,18 @@ import { copyIn, copyOut } from '../database/copy.ts'
 import { inForeignKeyOrder } from '../database/distribute.ts'
 import type { Owner } from '../tenants/tenants.ts'
 
-/** A table of a backup. The list comes from the catalogue of the database, so that no table can be forgotten. */
+/**
+ * A table of a backup. The list of tables is read from the catalogue of the database, so that no table can be
+ * forgotten.
+ */
 export type BackupTable = { name: string; columns: string[] }
 
 export type AppliedMigration = { module: string; name: string; checksum: string }
 
-/** The restore writes this table itself. */
+/** The table of applied migrations. It is not in the backup, because the restore writes it itself. */
 const migrationsTable = 'migrations'
 
-/** Starts a snapshot: all later reads see this point in time while other processes continue to write. */
+/** Starts a snapshot. All later reads see the data of this point in time, while other processes continue to write. */
 export async function beginSnapshot(owner: Owner): Promise<void> {
   await owner.query('begin transaction isolation level repeatable read, read only')
 }
@@ -19,7 +22,7 @@ export async function endSnapshot(owner: Owner): Promise<void> {
   await owner.query('rollback').catch(() => {})
 }
 
-/** All tables with their stored columns, in the order in which they can be filled. */
+/** Returns all tables with their stored columns. Tables that others reference come first. */
 export async function listTables(owner: Owner): Promise<BackupTable[]> {
   const { rows } = await owner.query<BackupTable & { needs: string[] }>(
     `select c.relname as name,

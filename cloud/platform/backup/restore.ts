@@ -7,7 +7,7 @@ import { broken, type Entry, readArchive } from './archive.ts'
 import { type BackupEnd, type BackupHead, backupFormat, endName, headName } from './backup.ts'
 import { type BackupTable, findFilled, inOneTransaction, listApplied, listTables, writeRows } from './backup-store.ts'
 
-/** A backup whose first entry was read. */
+/** A backup whose first entry has been read. */
 export type OpenBackup = { head: BackupHead; entries: AsyncIterator<Entry> }
 
 export async function openBackup(source: AsyncIterable<Buffer>): Promise<OpenBackup> {
@@ -26,7 +26,7 @@ function notABackup(): StartError {
   return new StartError('This is not a backup of Millwright, or it is damaged.')
 }
 
-/** A backup of a newer version has tables that this version does not know. */
+/** Throws if the backup comes from a newer version, because it has tables that this version does not know. */
 export async function requireKnownMigrations(
   { head }: OpenBackup,
   sources: readonly MigrationSource[],
@@ -46,7 +46,7 @@ function idOf({ module, name }: Pick<Migration, 'module' | 'name'>): string {
   return `${module}/${name}`
 }
 
-/** A restore never overwrites data. */
+/** Throws if the database contains data, because a restore never overwrites data. */
 export async function requireEmpty(owner: Owner, known: ReadonlySet<string>): Promise<void> {
   const filled = await findFilled(owner)
   if (filled !== undefined) {
@@ -63,7 +63,7 @@ export async function requireEmpty(owner: Owner, known: ReadonlySet<string>): Pr
 
 export type Restored = { tables: number; rows: number }
 
-/** Fills empty tables in one transaction. It is committed only if the backup is complete and unchanged. */
+/** Fills empty tables in one transaction. The transaction is committed only if the backup is complete and unchanged. */
 export async function fillFrom({ head, entries }: OpenBackup, owner: Owner): Promise<Restored> {
   const here = new Map((await listTables(owner)).map((table) => [table.name, table]))
   const seen = new Map<string, TableChecksum>()
@@ -93,7 +93,7 @@ function requireSame(table: BackupTable, here: BackupTable | undefined): void {
 
 type TableChecksum = { bytes: number; hash: Hash }
 
-/** Reads the parts in order. A part of the next table is buffered. */
+/** `PartReader` reads the parts of a backup in order. It buffers the first part of the next table. */
 class PartReader {
   readonly #entries: AsyncIterator<Entry>
   #next: Entry | undefined

@@ -4,14 +4,15 @@ import { StartError } from '../start-error.ts'
 const roleLock = 0x726f6c65
 
 /**
- * Creates the role that the pool connects as. It owns no tables, is not a superuser and cannot bypass row-level
+ * Creates the role that the pool connects as. The role owns no tables, is not a superuser and cannot bypass row-level
  * security, so that a bug in a statement cannot reach another tenant. Each database has its own role, so two
- * installations on one server do not share it.
+ * installations on one server do not share a role.
  */
 export async function ensureApplicationRole(owner: Client, role: string): Promise<void> {
   await changeRole(owner, role, async () => {
     const { rows } = await owner.query('select from pg_roles where rolname = $1', [role])
-    // An existing role is checked when the pool connects. Only a superuser could set its attributes again.
+    // An existing role is checked when the pool connects. Its attributes are not set again, because only a superuser
+    // can set them.
     if (rows.length > 0) return
     const attributes = 'login nosuperuser nobypassrls nocreatedb nocreaterole noinherit'
     await owner.query(`create role ${owner.escapeIdentifier(role)} with ${attributes}`)
@@ -28,7 +29,7 @@ export async function setPassword(owner: Client, role: { name: string; password:
 async function changeRole(owner: Client, role: string, change: () => Promise<void>): Promise<void> {
   await owner.query('begin')
   try {
-    // Roles belong to the whole server, which refuses two concurrent changes of one role.
+    // Roles belong to the whole server, and the server refuses two concurrent changes of one role.
     await owner.query('select pg_advisory_xact_lock($1)', [roleLock])
     await change()
     await owner.query('commit')
@@ -63,8 +64,8 @@ export async function requireRestrictedRole(app: Client): Promise<void> {
 }
 
 /**
- * The role of MILLWRIGHT_DATABASE_APP_URL, which the operator created, gets the same grants as a role that
- * `ensureApplicationRole` creates.
+ * Returns the user of a connection. The operator created the user of MILLWRIGHT_DATABASE_APP_URL. It gets the same
+ * grants as a role that `ensureApplicationRole` creates.
  */
 export async function currentUser(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('select current_user as name')

@@ -11,7 +11,7 @@ type Wire = {
 
 type Value = string | number | null
 
-/** The protocol of `copy … from stdin`, which the driver does not implement. */
+/** `Copy` implements the protocol of `copy … from stdin`, which the driver does not support. */
 class Copy extends pg.Query {
   readonly #text: string
 
@@ -27,8 +27,8 @@ class Copy extends pg.Query {
 }
 
 /**
- * Writes rows faster than `insert`. Only the owner can use it: row-level security does not allow `copy from` for the
- * application's role.
+ * Writes rows faster than `insert`. Only the owner can use it, because row-level security does not allow `copy from`
+ * for the application's role.
  */
 export function copyRows(
   owner: Client,
@@ -52,10 +52,10 @@ function printed(value: Value): string {
   return special.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
 }
 
-/** The limit for received bytes that the reader has not taken yet. */
+/** The maximum number of received bytes that the reader has not taken yet. */
 const bufferedBytes = 4 * 1024 * 1024
 
-/** The protocol of `copy … to stdout`. The server waits while the reader does not take the rows. */
+/** `CopyOut` implements the protocol of `copy … to stdout`. The server waits while the reader takes no rows. */
 class CopyOut extends pg.Query {
   readonly #rows: Buffer[] = []
   #bytes = 0
@@ -71,7 +71,7 @@ class CopyOut extends pg.Query {
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }, wire: Wire): void {
-    // The driver reuses this memory for the next message.
+    // The chunk is copied, because the driver reuses its memory for the next message.
     this.#rows.push(Buffer.from(chunk))
     this.#bytes += chunk.length
     this.#wire = wire
@@ -98,7 +98,7 @@ class CopyOut extends pg.Query {
   }
 }
 
-/** Reads the rows of a `copy … to stdout`, several at a time, each as the server wrote it. */
+/** Reads the rows of a `copy … to stdout`, several at a time. The bytes of each row are unchanged. */
 export function copyOut(owner: Client, statement: string): AsyncGenerator<Buffer[]> {
   const copy = new CopyOut(statement)
   owner.query(copy)
@@ -130,7 +130,7 @@ class CopyIn extends pg.Query {
   }
 }
 
-/** Sends the output of a `copyOut` to a `copy … from stdin`, not faster than the server accepts it. */
+/** Sends the output of a `copyOut` to a `copy … from stdin`, as fast as the server accepts it. */
 export function copyIn(owner: Client, statement: string, source: AsyncIterable<Buffer>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const copy = new CopyIn(statement, source, (error) => (error ? reject(copy.failure ?? error) : resolve()))

@@ -15,9 +15,9 @@ type Options = {
 export type Step = { table: string; how: 'distributed'; colocateWith: string } | { table: string; how: 'reference' }
 
 /**
- * Distributes the tables over the workers of a Citus cluster: tables of tenants by `tenant_id`, co-located, and shared
- * tables as reference tables. Tables that are distributed already are skipped, so it can run again after later
- * migrations.
+ * Distributes the tables over the workers of a Citus cluster. Tables of tenants are distributed by `tenant_id` and
+ * co-located. Shared tables become reference tables. Tables that are already distributed are skipped, so this function
+ * can run again after later migrations.
  */
 export async function distribute(
   owner: Client,
@@ -43,8 +43,8 @@ export async function distribute(
 }
 
 /**
- * Returns the steps that are left, in the order of the foreign keys. Tables without a tenant that are not reference
- * tables stay local.
+ * Returns the steps that are still needed, in the order of the foreign keys. A table without a tenant stays local,
+ * unless it is a reference table.
  */
 export function distributionSteps(tables: readonly Table[], referenceTables: readonly string[]): Step[] {
   let first = tables.find(({ place }) => place === 'distributed')?.name
@@ -59,7 +59,7 @@ export function distributionSteps(tables: readonly Table[], referenceTables: rea
 }
 
 /**
- * Returns true if `distribute` has run on this database. Then tables of later migrations are distributed automatically.
+ * Returns true if `distribute` has run on this database. Tables of later migrations are then distributed automatically.
  */
 export async function isDistributed(owner: Client): Promise<boolean> {
   if (!(await isCitus(owner))) return false
@@ -87,7 +87,7 @@ async function listTables(owner: Client): Promise<Table[]> {
   return rows
 }
 
-/** Orders tables so that each one comes after the tables that its foreign keys reference. */
+/** Orders tables so that each table comes after the tables that its foreign keys reference. */
 export function inForeignKeyOrder<T extends { name: string; needs: readonly string[] }>(tables: readonly T[]): T[] {
   const ordered = new Set<T>()
   const visit = (table: T, path: Set<T>) => {

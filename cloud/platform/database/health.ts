@@ -1,20 +1,20 @@
 import { outageOf } from './transient.ts'
 
 type Checks = {
-  /** A statement that only reads. */
+  /** Sends a statement that only reads. */
   ping: () => Promise<unknown>
-  /** A statement that needs disk space and write permission. */
+  /** Sends a statement that needs disk space and write permission. */
   probeWrite: () => Promise<unknown>
 }
 
-/** An outage is over at the earliest this long after its last error. */
+/** An outage lasts at least this long after its last error. */
 const settleMs = 2_000
-/** A response within this time shows that the server is reachable, even while all connections are busy. */
+/** If the server responded within this time, it is reachable, even while all connections are busy. */
 const recentMs = 1_000
 
 /**
- * `DatabaseHealth` reports whether the database works. It uses the errors of ordinary work and checks on request. An
- * outage lasts until a write succeeds and no such error occurred for a while.
+ * `DatabaseHealth` reports whether the database works. It uses the errors of ordinary statements, and checks the server
+ * when `outage` is called. An outage ends when a write succeeds and no outage error has occurred for `settleMs`.
  */
 export class DatabaseHealth {
   readonly #checks: Checks
@@ -35,7 +35,10 @@ export class DatabaseHealth {
     if (state !== undefined) this.#outage = { state, at: performance.now() }
   }
 
-  /** Returns the state of the server while it does not work, such as `out of disk space`. Returns within the limit. */
+  /**
+   * Returns the state of the server during an outage, such as `out of disk space`. Returns undefined if the server
+   * works. The check takes at most `limitMs`.
+   */
   async outage(limitMs: number): Promise<string | undefined> {
     const { promise: expired, resolve } = Promise.withResolvers<'expired'>()
     const timer = setTimeout(resolve, limitMs, 'expired')
@@ -46,7 +49,10 @@ export class DatabaseHealth {
     return outcome === 'expired' && !isRecent ? 'not responding' : undefined
   }
 
-  /** Runs one check at a time. Concurrent callers share its result, so a server that hangs blocks one connection. */
+  /**
+   * Runs one check at a time. Concurrent callers share its result, so a server that does not respond blocks only one
+   * connection.
+   */
   #check(): Promise<void> {
     this.#checking ??= this.#run().finally(() => {
       this.#checking = undefined

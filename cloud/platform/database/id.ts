@@ -1,10 +1,15 @@
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 
-/** Ids are UUIDv7: they sort by creation time. A range of time is a range of ids, and needs no separate index. */
+/**
+ * Ids are UUIDv7, so they sort by creation time. A time range is also a range of ids, so it needs no separate index.
+ */
 
 const idBytes = 16
-/** Random bytes are read for many ids at once, because reading them for each id is most of its cost. */
+/**
+ * Random bytes for many ids. They are read at once, because reading them separately would take most of the time of an
+ * id.
+ */
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length
 let msecs = 0
@@ -41,18 +46,18 @@ function randomBytesForId(): Uint8Array {
   return pool.subarray(used - idBytes, used)
 }
 
-/** The start is in the lower half of the range, so that the sequence has room to increase. */
+/** Returns the start of a sequence. It is in the lower half of the range, so that the sequence can increase. */
 function startOf(random: Uint8Array): number {
   return new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1
 }
 
-/** The smallest id for a point in time. */
+/** Returns the smallest id for a point in time. */
 export function lowestIdAt(timeMs: number): string {
   const hex = Math.max(0, Math.trunc(timeMs)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-/** The creation time of an id, in milliseconds. */
+/** Returns the creation time of an id, in milliseconds. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

@@ -6,12 +6,12 @@ import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
 import { markLeakproof } from './leakproof.ts'
 
-/** A module with tables: its name and the folder of its forward-only SQL files. */
+/** `MigrationSource` is a module with tables. `folder` contains its SQL files, which only migrate forward. */
 export type MigrationSource = { module: string; folder: URL }
 
 export type Migration = { module: string; name: string; text: string; checksum: string }
 
-/** The advisory lock that all processes use to migrate a database of this product. */
+/** The id of the advisory lock for migrations. All processes use it for every database of this product. */
 const migrationLock = 0x6d696c6c
 
 export async function readMigrations(sources: readonly MigrationSource[]): Promise<Migration[]> {
@@ -30,11 +30,14 @@ export async function readMigrations(sources: readonly MigrationSource[]): Promi
 type MigrateOptions = {
   sources: readonly MigrationSource[]
   appRole: string
-  /** Applies only these migrations, by `module/name`, as an older version would. */
+  /** Applies only these migrations, named `module/name`. The result is the database of an older version. */
   only?: ReadonlySet<string>
 }
 
-/** Applies pending migrations. One process migrates at a time; the others wait and then have nothing to apply. */
+/**
+ * Applies pending migrations. One process migrates at a time. The other processes wait, and then find no pending
+ * migrations.
+ */
 export async function migrate(owner: Client, options: MigrateOptions) {
   const migrations = await readMigrations(options.sources)
   await owner.query('select pg_advisory_lock($1)', [migrationLock])
@@ -74,10 +77,7 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
   }
 }
 
-/**
- * The migrations define the grants of the application's role. If the role is another one than at that time, it gets the
- * same grants.
- */
+/** Grants the application's role the rights that the migrations define, if the role has changed since they ran. */
 async function grantAgain(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
   const { rows } = await owner.query(
     `select from pg_class c
@@ -95,7 +95,7 @@ export async function grantAll(owner: Client, migrations: readonly Migration[], 
   }
 }
 
-/** Migrations contain `:app_role` in place of the application's role. */
+/** Replaces `:app_role` in a migration with the application's role. */
 function forRole(owner: Client, text: string, appRole: string): string {
   return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
 }
@@ -118,8 +118,8 @@ async function apply(owner: Client, migration: Migration, appRole: string): Prom
 }
 
 /**
- * Every table with a tenant gets the policy, so that no table can be forgotten. Without a tenant, a statement returns
- * no rows and no error. Tables with their own policy keep it.
+ * Adds the tenant policy to every table with a tenant, so that no table can be forgotten. If no tenant is set, a
+ * statement returns no rows and no error. Tables with their own policy keep it.
  */
 const protectTenantTables = `
   do $$

@@ -5,7 +5,7 @@ export type QueryResult = { rows: Record<string, unknown>[]; rowCount: number }
 
 type QueryCallback = (error: Error | undefined, result: QueryResult | undefined) => void
 
-/** The members of the driver's query that its types omit. The driver calls `callback` with the result. */
+/** The members of the driver's query class that its types omit. The driver calls `callback` with the result. */
 type DriverQuery = {
   name: string | undefined
   callback: QueryCallback
@@ -17,16 +17,16 @@ const DriverQuery = pg.Query as unknown as new (text: string, values: unknown[],
 type Column = { name: string; parse: (text: string) => unknown }
 
 /**
- * The columns of each statement that has run on a connection before. `undescribed` is the connection without the
- * request for a description.
+ * The columns of each statement that has already run on a connection. `undescribed` is the same connection, but it does
+ * not request descriptions.
  */
 type ConnectionDescriptions = { columns: Map<string, Column[]>; undescribed: Connection }
 
 const descriptions = new WeakMap<Connection, ConnectionDescriptions>()
 
 /**
- * `PreparedQuery` requests the description of its columns once per connection; the driver requests it each time. This
- * is safe because the server refuses to run a prepared statement whose columns have changed.
+ * `PreparedQuery` requests the description of its columns once per connection. The driver alone would request it each
+ * time. This is safe, because the server refuses to run a prepared statement whose columns have changed.
  */
 export class PreparedQuery extends DriverQuery {
   #columns: Column[] | undefined
@@ -69,7 +69,7 @@ export class PreparedQuery extends DriverQuery {
     this.#rows.push(row)
   }
 
-  /** The command tag ends with the number of rows, as in `SELECT 3` and `INSERT 0 3`. `BEGIN` has no number. */
+  /** Reads the number of rows from the command tag, such as `SELECT 3` or `INSERT 0 3`. `BEGIN` has no number. */
   handleCommandComplete({ text }: { text: string }): void {
     this.#rowCount = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10) || 0
     if (this.name !== undefined) this.#descriptions?.columns.set(this.name, this.#columns ?? [])
@@ -84,8 +84,8 @@ export class PreparedQuery extends DriverQuery {
 const textSuffix = ':text'
 
 /**
- * A column whose name ends with `:text` is not parsed, so that JSON is passed on as text. A cast to text would copy it
- * in the server.
+ * Returns how a column is parsed. A column whose name ends with `:text` is not parsed, so that JSON stays text. A cast
+ * to text would copy the value in the server.
  */
 function columnOf({ name, dataTypeID }: FieldDef): Column {
   if (name.endsWith(textSuffix)) return { name: name.slice(0, -textSuffix.length), parse: (text) => text }

@@ -1,6 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
 
-/** A write that waits for its batch. The commit function resolves or rejects each write of its batch. */
+/**
+ * `CoalescedWrite` is a write that waits for its batch. The `commit` function resolves or rejects each write of a
+ * batch.
+ */
 export type CoalescedWrite<Item, Result> = {
   readonly item: Item
   resolve(result: Result): void
@@ -9,15 +12,17 @@ export type CoalescedWrite<Item, Result> = {
 
 type WriteCoalescerOptions<Item, Result> = {
   maxItems: number
-  /** The limit for the total weight of a batch. An item above it gets its own batch. */
+  /** The maximum total weight of a batch. A heavier item gets its own batch. */
   maxWeight?: number
   weigh?: (item: Item) => number
-  /** The limit for concurrent batches of one tenant. */
+  /** The maximum number of concurrent batches of one tenant. */
   maxBatches: number
-  /** The limits for the items of one tenant that wait for a batch: their number and total weight. */
+  /** The maximum number and the maximum total weight of the items of one tenant that wait for a batch. */
   maxWaiting: number
   maxWaitingWeight?: number
-  /** Settles every write. If it fails, the writes that are not settled are rejected with its error. */
+  /**
+   * Commits a batch and settles every write. If it fails, all writes that are not settled are rejected with its error.
+   */
   commit: (tenantId: string, writes: readonly CoalescedWrite<Item, Result>[]) => Promise<void>
 }
 
@@ -25,8 +30,8 @@ type Queue<Item, Result> = { waiting: CoalescedWrite<Item, Result>[]; weight: nu
 
 /**
  * `WriteCoalescer` groups concurrent writes of one tenant into one transaction, because a commit costs the same for one
- * write and for many. A write starts a batch at once when fewer than `maxBatches` batches run. Otherwise it waits, and
- * joins the next batch when one ends. There is no timer. Writes above `maxWaiting` fail with `overloaded`.
+ * write and for many. If fewer than `maxBatches` batches run, a write starts a batch at once. Otherwise it waits, and
+ * joins the next batch when a running batch ends. There is no timer. Writes above `maxWaiting` fail with `overloaded`.
  */
 export class WriteCoalescer<Item, Result> {
   readonly #options: WriteCoalescerOptions<Item, Result>

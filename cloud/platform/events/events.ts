@@ -14,23 +14,23 @@ export const eventsMigrations: MigrationSource = {
 export type EventRecord = {
   /** `<contract>.<noun>.<action>`, for example `authorization.grant.created`. */
   type: string
-  /** `kind/id` */
+  /** The subject in the form `kind/id`. */
   subject: string
-  /** Must not contain secrets. */
+  /** Additional data. It must not contain secrets. */
   data: Record<string, unknown>
 }
 
 /**
- * Writes an event in the transaction of a change; it is published after the commit. Call it after the change: then the events
- * of one resource are in the order of its changes, because the second change waits for the lock of the first one. The order
- * does not depend on the clocks of the hosts.
+ * Writes an event in the transaction of a change. The event is published after the commit. Call this function after the
+ * change. The events of one resource are then in the order of its changes, because the second change waits for the lock
+ * of the first one. The order does not depend on the clocks of the hosts.
  */
 export async function emit(tx: Transaction, event: EventRecord): Promise<void> {
   await insert(tx, { ...rowOf(event), ordinal: await nextOrdinal(tx) })
   tx.signal(eventsTopic)
 }
 
-/** The same for many changes of one transaction, in one statement and in this order. */
+/** Writes the events of many changes of one transaction, in one statement. The events keep their order. */
 export async function emitAll(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length === 0) return
   const ordinal = await nextOrdinal(tx)
@@ -42,8 +42,8 @@ export async function emitAll(tx: Transaction, events: readonly EventRecord[]): 
 }
 
 /**
- * The same as the last step of a transaction. The events get their positions at once and are readable with the commit.
- * Until then, no other transaction of the tenant gets a position.
+ * Writes events as the last step of a transaction. The events get their positions at once, and can be read after the
+ * commit. No other transaction of the tenant gets a position before the commit.
  */
 export async function emitLast(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length > 0) await insertPlaced(tx, events.map(rowOf))

@@ -9,14 +9,12 @@ import { Tail } from './tail.ts'
 
 /** How often the streams check for events that another process published. */
 const pollMs = 500
-/** The limit for streams that read pages from the table at the same time. */
+/** The maximum number of streams that read pages from the table at the same time. */
 const readsAtOnce = 4
 
 type Joined = { tail: Tail; streams: number }
 
-/**
- * `Feed` counts the streams of this process, limits them per principal, and shares one tail per tenant between them.
- */
+/** `Feed` counts the streams of this process and limits them per principal. All streams of a tenant share one tail. */
 export class Feed {
   readonly #options: { database: Database; log: Log }
   readonly #reads = new Semaphore({ capacity: readsAtOnce })
@@ -32,7 +30,10 @@ export class Feed {
     })
   }
 
-  /** Counts a new stream of the caller, or refuses it. Returns a function that ends the count. */
+  /**
+   * Counts a new stream of the caller, or refuses it if the limit is reached. Returns a function that removes the
+   * stream from the count.
+   */
   register({ principal }: Caller): () => void {
     const own = this.#byPrincipal.get(principal.id) ?? 0
     if (own >= limits.streamsPerPrincipal)
@@ -62,8 +63,8 @@ export class Feed {
   }
 
   /**
-   * Returns the tail that the streams of the caller's tenant read from. It is created for the first stream and removed
-   * after the last.
+   * Returns the tail of the caller's tenant. All streams of the tenant read from it. The tail is created for the first
+   * stream and removed after the last stream.
    */
   join({ tenantId }: Caller, newest: number): { tail: Tail; leave: () => void } {
     const joined = this.#tails.get(tenantId) ?? {
@@ -73,7 +74,8 @@ export class Feed {
     joined.streams++
     this.#tails.set(tenantId, joined)
     this.#timer ??= setInterval(() => this.#poll(), pollMs).unref()
-    // Events that were published between the caller's read and now did not signal this tail.
+    // Events may have been published after the caller's read and before this tail existed. The tail got no signal for
+    // them, so it reads them now.
     void joined.tail.refresh()
     return { tail: joined.tail, leave: once(() => this.#leave(tenantId, joined)) }
   }

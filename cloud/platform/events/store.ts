@@ -12,7 +12,7 @@ export type EventRow = {
   data: Record<string, unknown>
 }
 
-/** `ordinal` orders the events that wait for a position. */
+/** An event to insert. `ordinal` orders the events that wait for a position. */
 export type NewEvent = Omit<EventRow, 'position'> & { position: number | null; ordinal: number }
 
 const insertStatement = statement(
@@ -29,9 +29,10 @@ const lastOrdinalStatement = statement<{ last: number }>(
 )
 
 /**
- * The next ordinal of the tenant, a Lamport clock: larger than that of every committed event that waits for a position.
- * Ids cannot order these events, because they contain the clocks of different hosts. Read it after the change that the
- * event describes: then the events of earlier changes of the same resource are committed.
+ * Returns the next ordinal of the tenant, which is a Lamport clock. It is larger than the ordinal of every committed
+ * event that waits for a position. Ids cannot order these events, because ids contain the clocks of different hosts.
+ * Call this function after the change that the event describes. The events of earlier changes of the same resource are
+ * then committed.
  */
 export async function nextOrdinal(tx: Transaction): Promise<number> {
   return ((await tx.row(lastOrdinalStatement))?.last ?? 0) + 1
@@ -65,8 +66,8 @@ const lockPositionStatement = statement<{ last: number }>(
 )
 
 /**
- * Locks the last position until the end of the transaction, so that one relay runs at a time. Returns undefined before
- * the first event.
+ * Locks the last position until the end of the transaction, so that one relay runs at a time. Returns undefined if no
+ * event has a position yet.
  */
 export async function lockPosition(tx: Transaction): Promise<number | undefined> {
   return (await tx.row(lockPositionStatement))?.last
@@ -109,7 +110,7 @@ const listStatement = statement<EventRow>(
    where tenant_id = $1 and position > $2 order by position limit $3`,
 )
 
-/** The events after a position, in order. */
+/** Returns the events after a position, in order. */
 export function list(handle: Handle, { after, limit }: { after: number; limit: number }): Promise<EventRow[]> {
   return handle.rows(listStatement, after, limit)
 }
@@ -119,7 +120,7 @@ const extentStatement = statement<{ oldest: number | null; newest: number }>(
           coalesce((select last from event_positions where tenant_id = $1), 0) as newest`,
 )
 
-/** The oldest position that is still stored, and the newest that was given. */
+/** Returns the oldest position that is still stored, and the newest position that was assigned. */
 export async function extent(handle: Handle): Promise<{ oldest: number | null; newest: number }> {
   return (await handle.row(extentStatement)) ?? { oldest: null, newest: 0 }
 }
@@ -133,7 +134,7 @@ export function prune(tx: Transaction, { before, limit }: { before: string; limi
   return tx.run(pruneStatement, before, limit)
 }
 
-/** Yields a row if the oldest event exceeds its retention. */
+/** A statement that returns a row if the oldest event exceeds its retention. */
 export const anyOld = statement(
   `select o.id from (
      select id, time from events where tenant_id = $1 and position is not null order by position limit 1) as o

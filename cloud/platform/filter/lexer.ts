@@ -3,24 +3,30 @@ import { filterLimits } from './expression.ts'
 
 export type Token = {
   /**
-   * `wrong` is text that is not a token; its text is the reason. The parser reports it when it gets there, so that the
-   * first error is reported.
+   * `wrong` marks text that is not a token, and the text of this token is the reason. The parser reports it when it
+   * reaches this token, so that the first error in the filter is reported.
    */
   readonly kind: 'name' | 'text' | 'number' | '(' | ')' | ',' | ':' | 'end' | 'wrong'
   readonly text: string
-  /** The column, from 1, in characters. */
+  /** The column in characters, starting at 1. */
   readonly at: number
 }
 
 const blank = /[ \t\r\n]+/y
-/** Hyphens are only allowed after a separator: keys of custom properties contain them, and `p eq-1` needs no space. */
+/**
+ * The pattern of a name. Hyphens are only allowed after a separator. Keys of custom properties contain hyphens, but `p
+ * eq-1` must be three tokens.
+ */
 const name = /[A-Za-z_@$][\w@$]*(?:[./][\w@$-]+)*/y
-/** Matches everything that could be intended as a number, so that an error names a complete unquoted UUID or time. */
+/**
+ * Matches every text that could be meant as a number. An error then contains the complete text, such as an unquoted
+ * UUID or time.
+ */
 const numeric = /-?\d[\w.:+-]*/y
 const number = /^-?\d+(?:\.\d+)?(?:[eE](?<exponent>[+-]?\d+))?$/
 const astral = /[\u{10000}-\u{10ffff}]/gu
 
-/** The tokens of a filter; the last one is `end`. */
+/** Returns the tokens of a filter. The last token is `end`. */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
   let index = 0
@@ -61,7 +67,10 @@ function tokenAt(text: string, index: number): ScannedToken {
   }
 }
 
-/** Scanned by hand: a regular expression could backtrack and treat the first half of an escaped quote as the end. */
+/**
+ * Scans a quoted text character by character. A regular expression could backtrack and treat the first half of an
+ * escaped quote as the end of the text.
+ */
 function quoted(text: string, index: number): ScannedToken {
   let from = index + 1
   for (;;) {

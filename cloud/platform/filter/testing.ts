@@ -2,12 +2,18 @@ import fc from 'fast-check'
 import { comparisons, type Expression, type Literal, type TextLiteral, textFunctions } from './expression.ts'
 import { type PropertyTable, propertyTable, type Scalar, timeOf, uuidOf } from './properties.ts'
 
-/** A row by the names of a property table with `/`. An array is a list of such rows. */
+/**
+ * The values of a row, by the names of a property table. The parts of a name are separated by `/`. An array is a list
+ * of such rows.
+ */
 export type Values = { readonly [name: string]: string | number | boolean | null | undefined | readonly Values[] }
 
 type Evaluation = { table: PropertyTable; caseInsensitive?: boolean; itself?: Scalar | undefined }
 
-/** The reference implementation of a filter, as simple as possible. The compiled filter must return the same. */
+/**
+ * Evaluates a filter. This is the reference implementation and as simple as possible. The compiled filter must give the
+ * same result.
+ */
 export function evaluate(expression: Expression, values: Values, how: Evaluation): boolean {
   switch (expression.kind) {
     case 'and':
@@ -70,7 +76,7 @@ function compare(a: unknown, b: unknown): number {
   return Buffer.compare(Buffer.from(`${a}`), Buffer.from(`${b}`))
 }
 
-/** An expression without its columns, which depend on spaces and parentheses. */
+/** Returns an expression without its columns in the text, because they depend on spaces and parentheses. */
 export function withoutColumns(expression: Expression): unknown {
   return JSON.parse(JSON.stringify(expression, (key, value) => (key === 'at' ? undefined : value)))
 }
@@ -82,7 +88,7 @@ const uuids = [
 ]
 export const extraKey = '0198a1b2-0000-7000-8000-0000000000ff'
 
-/** Items with parts, tags and extras by key: the shapes that services have. */
+/** A property table of items with parts, tags and extras by key. The tables of services have the same structures. */
 export const items = propertyTable(
   {
     id: { kind: 'number', column: 't.id', nullable: false },
@@ -125,8 +131,8 @@ export const items = propertyTable(
 )
 
 /**
- * Characters that often cause errors: wildcards, quotes, escapes, case, the edges around surrogates, the highest code
- * point.
+ * Characters that often cause errors: wildcards, quotes, escapes, upper and lower case, code points next to the
+ * surrogates, the highest code point.
  */
 const character = fc.constantFrom(...`aAbBzZ09%_\\'" ()äÄßéÉжЖ😀`, '\ud7ff', '\ue000', '\uffff', '\u{10ffff}')
 export const text = fc.array(character, { maxLength: 4 }).map((characters) => characters.join(''))
@@ -204,7 +210,7 @@ function any(name: string, condition: fc.Arbitrary<Expression>): fc.Arbitrary<Ex
   )
 }
 
-/** Filters over items. */
+/** Generates filters over items. */
 export const filter = grown(
   fc.oneof(
     leaf('name', 'text'),

@@ -5,8 +5,8 @@ import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 
 /**
- * `BodyBudget` bounds the memory of requests with large bodies. A request waits before its body is read, so that it
- * occupies the buffers of its connection only. Tenants take turns.
+ * `BodyBudget` limits the memory of requests with large bodies. A request waits before its body is read, so that a
+ * waiting request only uses the buffers of its connection. Tenants take turns.
  */
 export class BodyBudget {
   readonly #semaphore = new Semaphore({
@@ -17,7 +17,8 @@ export class BodyBudget {
   })
 
   /**
-   * Waits until there is memory for the body, and frees it when the request has been answered or its connection ends.
+   * Waits until there is memory for the body. The memory is released when the request has been answered or its
+   * connection ends.
    */
   async reserve(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
     const bytes = bytesOf(request, operation)
@@ -25,7 +26,7 @@ export class BodyBudget {
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
     const leave = await this.#semaphore.enter(tenantId, bytes)
     if (reply.raw.destroyed) return leave()
-    // Without a deadline, a client could hold the budget with bytes that it never sends.
+    // Without a deadline, a client could reserve memory for bytes that it never sends.
     const { raw } = request
     const deadline = setTimeout(
       () => {
@@ -41,16 +42,19 @@ export class BodyBudget {
   }
 }
 
-/** The largest body of an operation. That of a public one is small, so that clients without a token use no budget. */
+/**
+ * Returns the maximum body size of an operation. It is small for public operations, so that clients without a token use
+ * no budget.
+ */
 export function bodyBytesOf({ bodyBytes, access }: Operation): number {
   return bodyBytes ?? (access === 'public' ? limits.largeBodyBytes : limits.bodyBytes)
 }
 
-/** A body without a length may have as many bytes as its operation allows. */
+/** Returns the memory to reserve for a body. A body without a length may have as many bytes as its operation allows. */
 function bytesOf({ headers }: FastifyRequest, operation: Operation): number {
   const bodyBytes = bodyBytesOf(operation)
   const length = headers['content-length']
-  // A body that is too large is refused without being read.
+  // A body that is too large is refused without being read, so it needs no memory.
   if (length !== undefined) return Number(length) > bodyBytes ? 0 : Number(length)
   return headers['transfer-encoding'] === undefined ? 0 : bodyBytes
 }

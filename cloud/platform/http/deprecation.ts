@@ -4,9 +4,9 @@ import type { Contract } from '@millwright/api/contract.ts'
 type DeprecatedPrefix = { prefix: string; successor: string; answersItself: boolean; headers: Record<string, string> }
 
 export type DeprecatedPrefixes = {
-  /** The URL under which the request is handled. It differs only for a deprecated prefix. */
+  /** Returns the URL under which the request is handled. It differs from `url` only for a deprecated prefix. */
   current(url: string): string
-  /** The headers for responses below a deprecated prefix (RFC 9745, RFC 8594), if the URL has one. */
+  /** Returns the headers for responses below a deprecated prefix (RFC 9745, RFC 8594). Other URLs get no headers. */
   headersFor(url: string): Record<string, string>
 }
 
@@ -51,7 +51,7 @@ function succeeding({ prefix, successor }: DeprecatedPrefix, url: string): strin
   return successor + url.slice(prefix.length)
 }
 
-/** A path may contain characters that would end the link early. */
+/** Escapes a path for a `Link` header. A path may contain characters that would end the link early. */
 function inBrackets(path: string): string {
   return path.replace(/[^!#-;=?-~]/g, encodeURIComponent)
 }

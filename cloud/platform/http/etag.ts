@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 
-/** The ETag of a resource with a version number or a version name. */
+/** Returns the ETag of a resource with a version number or a version name. */
 export function etagOf(version: number | string): string {
   return `"${version}"`
 }
 
 /**
- * The ETag of a read response. It includes a hash of the body, because the body can change without the version, such as
- * the name of a group or the progress of a run. Writes only compare the version.
+ * Returns the ETag of a read response. It includes a hash of the body, because the body can change without the version.
+ * Examples are the name of a group and the progress of a run. Writes compare only the version.
  */
 export function readTag(etag: string, body: string | Buffer): string {
   return `${versionIn(opaque(etag)).slice(0, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}"`

@@ -3,17 +3,17 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { AnonymousCaller } from '../service.ts'
 
-/** A request as the front receives it: before its body is read, and independent of the HTTP library. */
+/** `IncomingRequest` is a request before its body is read. It does not depend on the HTTP library. */
 export type IncomingRequest = {
   id: string
   method: string
-  /** The URL as requested, before a deprecated prefix was replaced. */
+  /** The URL as the client requested it, before a deprecated prefix was replaced. */
   url: string
   headers: Record<string, string | string[] | undefined>
   address: string
 }
 
-/** The decision of the front, made before the body is read. */
+/** The result of the front for an accepted request, before the body is read. */
 export type AuthorizedRequest = { caller: Caller | AnonymousCaller; headers?: Record<string, string> }
 
 export type Authorize = (
@@ -32,7 +32,7 @@ export function incomingRequestOf(request: FastifyRequest): IncomingRequest {
   }
 }
 
-/** `/users/{id}` in the syntax of the router. */
+/** Converts a path such as `/users/{id}` to the syntax of the router. */
 export function toRoute(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }

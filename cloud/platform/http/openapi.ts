@@ -15,7 +15,7 @@ import { bodyBytesOf } from './body-budget.ts'
 
 type Info = { title: string; version: string; description: string }
 
-/** The errors that every operation of a kind can return, in addition to those of its contract. */
+/** Returns the errors that every operation of this kind can return, in addition to the errors of its contract. */
 function commonErrors(operation: Operation): ProblemCode[] {
   return [
     'internal',
@@ -38,7 +38,7 @@ function commonErrors(operation: Operation): ProblemCode[] {
   ]
 }
 
-/** Every code that an operation can return. The documents and the tests use it. */
+/** Returns every code that an operation can return. The documents and the tests use it. */
 export function errorsOf(operation: Operation): ProblemCode[] {
   return [...new Set([...commonErrors(operation), ...(operation.errors ?? [])])]
 }
@@ -172,12 +172,15 @@ function answers(operation: Operation) {
   return { ...Object.fromEntries(described), ...unchanged }
 }
 
-/** Every media type except JSON is text. */
+/** Returns the schema of a media type. Every media type except JSON is text. */
 function shapeOf({ mediaType }: Media) {
   return mediaType === 'application/json' ? {} : { type: 'string' }
 }
 
-/** One response per status with its codes. A status that the operation defines itself keeps its description. */
+/**
+ * Returns one response for each error status, with its codes. A status that the operation itself defines keeps its
+ * description.
+ */
 function errors({ errorWords }: Contract, operation: Operation) {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(operation)) {

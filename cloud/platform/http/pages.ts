@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
 
-/** Static content: a page, a script, a document. */
+/** Static content, such as a page, a script or a document. */
 export type Page = StaticPage | DynamicPage
 
 /** A request for a page. The path has no query. */
@@ -10,7 +10,7 @@ export type PageRequest = { path: string; headers: Record<string, string | strin
 
 export type PageResponse = { status?: number; body: Buffer | string; headers: Record<string, string> }
 
-/** Selects the content by the request; undefined means 404. The path may end with `*`. */
+/** `DynamicPage` selects its content by the request. Undefined content means 404. The path may end with `*`. */
 export type DynamicPage = {
   path: string
   answer: (request: PageRequest) => Promise<PageResponse | undefined> | undefined
@@ -24,7 +24,7 @@ type PageOptions = {
   allow?: (request: { address: string; headers: Record<string, string | string[] | undefined> }) => boolean
 }
 
-/** Content that is read at the first request and cached, or `live`: read at each request. */
+/** `StaticPage` is content that is read at the first request and cached. With `live`, it is read at each request. */
 export type StaticPage = PageOptions &
   (
     | { live?: false; load: () => Promise<Buffer | string> }

@@ -43,7 +43,10 @@ function isClientError(error: unknown): boolean {
   return String(code).startsWith('FST_') && statusCode >= 400 && statusCode < 500
 }
 
-/** The position where the parser stopped. The text is not repeated, because it may be part of a secret. */
+/**
+ * Returns the position where the parser stopped. The text at this position is not returned, because it may be part of a
+ * secret.
+ */
 function placeOf(error: unknown): string {
   const [, position] = /at position (\d+)/.exec(String(error)) ?? []
   return position === undefined ? '' : ` (position ${position})`

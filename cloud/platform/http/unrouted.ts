@@ -4,13 +4,13 @@ import { Problem } from '@millwright/api/problem.ts'
 type ServedOperation = { contract: Contract; operation: Operation }
 
 /**
- * `PathTable` lists the public paths with their methods. It answers requests for which no route exists: 405 with `Allow`
- * when the path exists with other methods, 404 otherwise. Literal paths take precedence over parameters, as in
- * OpenAPI: `/assets/batch` has only the methods of `/assets/batch`, not those of `/assets/{id}`.
+ * `PathTable` lists the public paths with their methods, and answers requests without a route. It returns 405 with
+ * `Allow` if the path exists with other methods, and 404 otherwise. Literal paths take precedence over parameters, as
+ * in OpenAPI: `/assets/batch` has only the methods of `/assets/batch`, not those of `/assets/{id}`.
  */
 export class PathTable {
   readonly #methods = new Map<string, Set<string>>()
-  /** By number of segments, literal paths first. */
+  /** The paths by their number of segments, literal paths first. */
   readonly #bySegments = new Map<number, { pattern: RegExp; path: string }[]>()
 
   constructor(operations: readonly ServedOperation[], pages: readonly { path: string }[]) {
@@ -27,7 +27,9 @@ export class PathTable {
     }
   }
 
-  /** Methods that the router would assign to a parameter path although the literal path does not have them. */
+  /**
+   * The methods of literal paths that must be refused. The router would otherwise pass them to a path with a parameter.
+   */
   get shadowed(): { path: string; method: string }[] {
     return [...this.#methods].flatMap(([path, methods]) => {
       if (path.includes('{')) return []
@@ -39,7 +41,7 @@ export class PathTable {
     })
   }
 
-  /** The problem for a method and path (without query) that no route handles. */
+  /** Returns the problem for a method and path without a route. The path has no query. */
   problemFor(method: string, path: string): Problem {
     const decoded = decode(path)
     const match = this.#bySegments.get(decoded.split('/').length)?.find(({ pattern }) => pattern.test(decoded))
@@ -66,7 +68,7 @@ function literalFirst(a: string, b: string): number {
   return (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0)
 }
 
-/** Decodes like the router: an escaped slash stays escaped. */
+/** Decodes a path like the router. An escaped slash stays escaped. */
 function decode(path: string): string {
   try {
     return decodeURI(path)

@@ -13,7 +13,7 @@ export type Binaries = {
 
 type Link = { source: string; target: string }
 
-/** The programs of the npm package for this platform. */
+/** Finds the programs in the npm package for this platform. */
 export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`
   // On Windows, Node cannot connect to a Unix socket, and a port without a password is open to every local user.
@@ -41,9 +41,9 @@ function packageFolder(name: string): string | undefined {
 }
 
 /**
- * npm packages contain no symbolic links, so the package creates its library links in an install script, which npm may
- * skip. Missing links are created in the package or, if that is read-only, in `spareFolder`. Returns the environment
- * variables that the programs need.
+ * Creates missing links to libraries. npm packages contain no symbolic links, so an install script of the package
+ * creates them, but npm may skip this script. The links are created in the package or, if that is read-only, in
+ * `spareFolder`. Returns the environment variables that the programs need.
  */
 export function linkLibraries(binaries: Binaries, spareFolder: string): Record<string, string> {
   const links = missingLinks(binaries)
@@ -55,7 +55,7 @@ export function linkLibraries(binaries: Binaries, spareFolder: string): Record<s
     rmSync(spareFolder, { recursive: true, force: true })
     mkdirSync(spareFolder, { recursive: true, mode: 0o755 })
     makeLinks(links, spareFolder)
-    // A library searches its own dependencies next to the link that it was loaded by.
+    // The loader searches the dependencies of a library in the folder of the link that loaded the library.
     return { LD_LIBRARY_PATH: `${spareFolder}:${binaries.libraries}` }
   }
 }
@@ -76,7 +76,7 @@ function makeLinks(links: Link[], folder: string): void {
     try {
       symlinkSync(path.relative(folder, source), link)
     } catch (error) {
-      // A concurrent start may create the same links.
+      // If a concurrent start has created the same link, the error is ignored.
       if (!existsSync(link)) throw error
     }
   }

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * `started` distinguishes a process from a later one with the same id. It is undefined where the system does not report
- * it.
+ * `Identity` identifies a process. `started` distinguishes it from a later process with the same id. `started` is
+ * undefined if the system does not report it.
  */
 export type Identity = { alive: boolean; started: string | undefined }
 
@@ -18,7 +18,8 @@ export function identify(pid: number): Identity {
 }
 
 /**
- * The name is in parentheses and may contain spaces and parentheses, so fields are counted from the last parenthesis.
+ * Parses `/proc/<pid>/stat`. The name of the process is in parentheses and may contain spaces and parentheses, so
+ * fields are counted after the last parenthesis.
  */
 export function parseStat(stat: string): { state: string; startTicks: string } {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -26,13 +27,17 @@ export function parseStat(stat: string): { state: string; startTicks: string } {
 }
 
 /**
- * A dead process that its parent did not wait for (a zombie) keeps its id, as in a container without an init process.
+ * Returns false for a dead process that still has its id. A dead process keeps its id until its parent waits for it (a
+ * zombie), as in a container without an init process.
  */
 function isRunning(state: string): boolean {
   return state !== 'Z' && state !== 'X'
 }
 
-/** Ticks count from the boot, so the same id and ticks can occur again after the next boot. */
+/**
+ * Returns the id of the current boot. Ticks count from the boot, so the same process id and ticks can occur again after
+ * the next boot.
+ */
 function bootId(): string {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
 }
@@ -45,7 +50,7 @@ function acceptsSignals(pid: number): boolean {
   }
 }
 
-/** Returns true for the postmaster of a data folder, started by Millwright or by pg_ctl. */
+/** Returns true if the command is the postmaster of a data folder, started by Millwright or by pg_ctl. */
 export function isServerOf(command: string, dataFolder: string): boolean {
   return `${command} `.includes(`postgres -D ${dataFolder} `)
 }
@@ -56,7 +61,7 @@ export function commandOf(pid: number): string {
   return processStatus(pid, 'command') ?? ''
 }
 
-/** The processes of a data folder whose postmaster was killed. Only Linux reports them. */
+/** Returns the processes of a data folder whose postmaster was killed. It finds them only on Linux. */
 export function backendsOf(dataFolder: string): number[] {
   return runningPids().filter(
     (pid) => linkTarget(`/proc/${pid}/cwd`) === dataFolder && commandOf(pid).startsWith('postgres: '),

@@ -17,17 +17,17 @@ export type ServerExit = {
 export type Server = { pid: number | undefined; exited: Promise<ServerExit>; stop(): Promise<void>; logFile: string }
 
 const pollMs = 25
-/** Recovery after a crash reads up to max_wal_size. */
+/** The time limit for a start. Recovery after a crash can take minutes, because it reads up to `max_wal_size`. */
 const startLimitMs = 5 * 60_000
 const patienceMs = 10_000
 const fastStopMs = 8_000
 
 /**
- * The start script of the server. It runs in a new session as the server's user. A second process waits for the end of
- * the pipe, which also closes when this process is killed, and then ends the server. A written line means that the
- * server has ended already. The shell becomes the server, so both have the same pid and exit code. The second process
- * is detached, because the server does not expect children. The pipe is descriptor 3, because a shell gives background
- * processes no standard input.
+ * The start script of the server. It runs in a new session as the server's user. The shell replaces itself with the
+ * server, so both have the same pid and exit code. A second process ends the server when the pipe closes. The pipe also
+ * closes when this process is killed. If a line was written to the pipe, the server has already ended. The second
+ * process is detached, because the server does not expect children. The pipe is descriptor 3, because a shell gives
+ * background processes no standard input.
  */
 const watchedServer = `
 ( (
@@ -39,8 +39,8 @@ const watchedServer = `
 exec "$@" 3<&-`
 
 /**
- * Starts the server in its own session, so that Ctrl-C in the terminal does not reach it: its owner ends it when it is
- * finished. The server neither keeps the owner's process alive nor outlives it.
+ * Starts the server in its own session, so that Ctrl-C in the terminal does not reach it. The owner process ends the
+ * server. A running server does not keep the owner process alive, and ends together with it.
  */
 export function startServer(given: {
   command: string[]
@@ -89,8 +89,8 @@ function exitOf(child: ChildProcess): Promise<Pick<ServerExit, 'code' | 'signal'
 }
 
 /**
- * SIGINT ends the connections and writes a checkpoint; SIGQUIT leaves recovery to the next start. A process that was
- * stopped with SIGSTOP handles signals only after SIGCONT.
+ * Ends the server. SIGINT ends the connections and writes a checkpoint. SIGQUIT leaves recovery to the next start. A
+ * process that was stopped with SIGSTOP handles signals only after SIGCONT.
  */
 async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<void> {
   child.ref()
@@ -101,7 +101,10 @@ async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<vo
   clearTimeout(lastResort)
 }
 
-/** The server writes its state into its data folder. A query over the socket would need a driver. */
+/**
+ * Waits until the server is ready. It reads the state that the server writes into its data folder, because a query over
+ * the socket would need a driver.
+ */
 export async function untilReady(
   server: Server,
   { dataFolder, log }: { dataFolder: string; log: (sentence: string) => void },

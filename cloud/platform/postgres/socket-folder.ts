@@ -4,12 +4,15 @@ import path from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { Account } from './account.ts'
 
-/** Only part of the name of the socket; there is no TCP port. */
+/** A part of the name of the socket. The server has no TCP port. */
 export const socketPort = 5432
-/** The system's limit is 107 bytes on Linux and 103 on macOS. */
+/** The longest path of a socket. The limit is 107 bytes on Linux and 103 bytes on macOS. */
 const socketPathLimit = 103
 
-/** The possible folders for the socket of a home, best first: short enough for a socket, and the same at each start. */
+/**
+ * Returns the possible folders for the socket of a home, best first. Their paths are short enough for a socket, and are
+ * the same at each start.
+ */
 export function socketFolders(home: string, temporary: string): string[] {
   const name = `millwright-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`
   const folders = new Set([path.join(path.resolve(temporary), name), path.join('/tmp', name)])
@@ -21,8 +24,9 @@ function socketPath(folder: string): string {
 }
 
 /**
- * Creates the folder that only the server's user and root can enter. Its parent is writable for all users, so an
- * existing folder is checked first. The caller holds the lock of the home, so a leftover socket has no server.
+ * Creates the folder of the socket, which only the server's user and root can enter. All users can write to its parent
+ * folder, so an existing folder is checked first. The caller holds the lock of the home, so no server uses a socket
+ * that is left in the folder.
  */
 export function prepareSocketFolder(folder: string, account: Account): void {
   const self = process.getuid?.() ?? account.uid
@@ -46,7 +50,7 @@ export function removeSocketFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Returns the reason why a folder is not safe for a socket. */
+/** Returns the reason why a folder is not safe for a socket, or undefined if it is safe. */
 export function flawOf(stats: Pick<Stats, 'uid' | 'mode' | 'isDirectory'>, owners: number[]): string | undefined {
   if (!stats.isDirectory()) return 'it is not a folder'
   if (!owners.includes(stats.uid)) return `it belongs to user ${stats.uid}`

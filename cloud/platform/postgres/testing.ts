@@ -10,12 +10,12 @@ import pg from 'pg'
 import { type Owner, systemUsers } from './account.ts'
 import type { Connection, PostgresOptions } from './postgres.ts'
 
-/** Faster settings: the data of tests need not survive a crash. */
+/** Faster settings for tests. The data of tests need not survive a crash. */
 export const quick = { fsync: false, shared_buffers: '16MB' }
 export const isRoot = process.getuid?.() === 0
 export const nobody: Owner = systemUsers().find(({ name }) => name === 'nobody') ?? { uid: 65534, gid: 65534 }
 
-/** A folder that the server's user can enter. It is removed at the end of the test. */
+/** Creates a folder that the server's user can enter. The folder is removed at the end of the test. */
 export function temporaryFolder(owner?: Owner): { path: string } & Disposable {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'millwright-test-'))
   chmodSync(folder, 0o755)
@@ -55,7 +55,7 @@ const ownerProgram = `
     process.exitCode = error.exitCode
   }`
 
-/** Starts a server in another process. `wrapper` is a program that runs it under other conditions. */
+/** Starts a server in another process. `wrapper` is a program that runs this process under other conditions. */
 function spawnOwner(options: PostgresOptions, { owner, wrapper = [] }: { owner?: Owner; wrapper?: string[] } = {}) {
   const module = new URL('./postgres.ts', import.meta.url).href
   const own = [process.execPath, '--input-type=module', '--eval', ownerProgram, module]
@@ -63,7 +63,7 @@ function spawnOwner(options: PostgresOptions, { owner, wrapper = [] }: { owner?:
   return spawn(program, programArguments, { ...owner, cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-/** A process that runs a server until it is disposed or killed. */
+/** Starts a process that runs a server until it is disposed or killed. */
 export async function ownerProcess(options: PostgresOptions, as: { owner?: Owner } = {}): Promise<OwnerProcess> {
   const child = spawnOwner(options, as)
   const errors = text(child.stderr)
@@ -80,7 +80,7 @@ export async function ownerProcess(options: PostgresOptions, as: { owner?: Owner
   }
 }
 
-/** Returns the message of a start that must fail. */
+/** Returns the error message of a start that must fail. */
 export async function refusal(
   options: PostgresOptions,
   as: { owner?: Owner; wrapper?: string[] } = {},

@@ -74,7 +74,10 @@ type KeyedRequest = {
   caller: Caller
   place: { principalId: string; key: string; storedSince: Date }
   fingerprint: Buffer
-  /** The answer to an earlier request with the key. Throws while that request is in progress, or when it differs. */
+  /**
+   * Returns the response to an earlier request with the key. Throws if that request is in progress or differs from this
+   * one.
+   */
   previous: () => Promise<Answer | undefined>
 }
 
@@ -85,7 +88,7 @@ function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<A
     if (await keepRequest(tx, place, storedRequest(local, answer, fingerprint))) return answer
     throw inProgress()
   }
-  // A peer may call from within such a transaction, and must not wait for a slot behind it.
+  // A peer may call while the first request already holds an enclosing transaction. It must not wait for a second one.
   return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
 }
 
@@ -114,7 +117,10 @@ async function runClaimed({ database, log }: Parts, request: KeyedRequest): Prom
   }
 }
 
-/** An accepted write with a key is answered at once, so that a repeated request gets the same answer. */
+/**
+ * Removes the `Prefer` header. A write with a key is then accepted and answered at once, so that a repeated request
+ * gets the same response.
+ */
 function withoutPreference({ headers: { prefer: _, ...headers } = {}, ...input }: RawInput): RawInput {
   return { ...input, headers }
 }
@@ -137,12 +143,12 @@ function requireKey(key: string): void {
   )
 }
 
-/** The content that identifies a request. It may contain a password, so only a keyed hash of it is stored. */
+/** Returns the content that identifies a request. It may contain a password, so only a keyed hash of it is stored. */
 function describe(local: LocalOperation, { params, query, body }: RawInput): string {
   try {
     return JSON.stringify([local.contract.name, local.name, params, query, body])
   } catch {
-    // Parsed JSON can be printed again, except beyond a depth where printing fails.
+    // The body was parsed from JSON, so printing it fails only if it is nested too deeply.
     throw new Problem('invalid_body', 'The body is nested too deeply')
   }
 }

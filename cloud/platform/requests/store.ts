@@ -8,7 +8,7 @@ export type StoredRequest = {
   body: string | null
 }
 
-/** An earlier request with the key: its response, or that it is still in progress. */
+/** An earlier request with the same key. It has a response, or is still in progress. */
 export type FoundRequest = StoredRequest & { inProgress: boolean }
 
 const find = statement<FoundRequest>(
@@ -40,14 +40,14 @@ const release = statement(
   'delete from idempotent_requests where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4',
 )
 
-/** Requests before `storedSince` are ignored. */
+/** The key of a request. Requests that were stored before `storedSince` are ignored. */
 type Key = { principalId: string; key: string; storedSince: Date }
 
 export function findRequest(handle: Handle, { principalId, key, storedSince }: Key): Promise<FoundRequest | undefined> {
   return handle.row(find, principalId, key, storedSince, new Date())
 }
 
-/** Returns false if another request with this key was faster. */
+/** Stores a request with its response. Returns false if another request with this key was stored first. */
 export async function keepRequest(
   handle: Handle,
   { principalId, key, storedSince }: Key,
@@ -65,7 +65,7 @@ export async function keepRequest(
 
 export type Claim = { id: string; until: Date }
 
-/** Returns false if another request with this key is in progress or has its response. */
+/** Claims the key for a request. Returns false if another request with this key is in progress or has a response. */
 export async function claimRequest(
   handle: Handle,
   { principalId, key, storedSince }: Key,
@@ -75,7 +75,10 @@ export async function claimRequest(
   return (await handle.run(claim, principalId, key, fingerprint, id, until)) === 1
 }
 
-/** Stores the response of a claimed request. Does nothing if the claim has expired and another request has the key. */
+/**
+ * Stores the response of a claimed request. Does nothing if the claim has expired and another request has claimed the
+ * key.
+ */
 export async function completeRequest(
   handle: Handle,
   { principalId, key }: Key,
@@ -84,7 +87,7 @@ export async function completeRequest(
   await handle.run(complete, principalId, key, id, status, JSON.stringify(headers), body)
 }
 
-/** Frees the key of a request that failed, so that it can be sent again. */
+/** Releases the key of a failed request, so that the request can be sent again. */
 export async function releaseRequest(handle: Handle, { principalId, key }: Key, { id }: Claim): Promise<void> {
   await handle.run(release, principalId, key, id)
 }

@@ -4,7 +4,9 @@ import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { keyBytes, wipe } from './cipher.ts'
 
-/** Reads the keys of a file: one per line in base64, the newest first. Returns an empty list if there is no file. */
+/**
+ * Reads the keys of a file. Each line is one key in base64, newest first. Returns an empty list if there is no file.
+ */
 export async function readKeyFile(path: string): Promise<Buffer[]> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -18,7 +20,10 @@ export async function readKeyFile(path: string): Promise<Buffer[]> {
   return keys.map((line) => decodedKey(line, path))
 }
 
-/** Creates the file with its first key. If several processes start at the same time, the first one's key is used. */
+/**
+ * Creates the file with its first key. If several processes start at the same time, all use the key of the first
+ * process.
+ */
 export async function createKeyFile(path: string): Promise<void> {
   const key = randomBytes(keyBytes)
   const draft = draftOf(path)
@@ -66,13 +71,15 @@ async function writeDraft(draft: string, keys: readonly Buffer[]): Promise<void>
   wipe(text)
 }
 
-/** A rotation as root must not lock out the user that the platform runs as. */
+/**
+ * Keeps the owner of the file. After a rotation as root, the user of the platform must still be able to read the file.
+ */
 async function keepOwner(path: string, draft: string): Promise<void> {
   const [before, now] = [await stat(path), await stat(draft)]
   if (before.uid !== now.uid || before.gid !== now.gid) await chown(draft, before.uid, before.gid)
 }
 
-/** A new file name is durable when the folder is flushed to disk. */
+/** Flushes a folder to disk. A new file name survives a crash only after this flush. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r')
   try {

@@ -8,7 +8,10 @@ import type { MasterKeys } from './master-keys.ts'
 import { wrappedFor as dataKeyFor } from './safe.ts'
 import { wrappedFor as platformKeyFor } from './secrets.ts'
 
-/** Called at every step. After each step the process can end, and the platform starts and works. */
+/**
+ * `OnStep` is called at every step of a rotation. If the process ends after any step, the platform still starts and
+ * works.
+ */
 export type OnStep = (step: string) => void | Promise<void>
 
 export type MasterRotation = { from: string[]; to: string; rewrapped: number; resumed: boolean }
@@ -16,9 +19,9 @@ export type MasterRotation = { from: string[]; to: string; rewrapped: number; re
 type Options = { masterKeys: MasterKeys; onStep?: OnStep }
 
 /**
- * Rotates the master key: the keys that the old ones wrapped are rewrapped, then the old ones are retired. Sealed
- * values are not touched, and nothing is interrupted: processes hold the unwrapped keys in memory, and find the new
- * master key in the same place as the old one. An interrupted rotation is resumed.
+ * Rotates the master key. All keys that old master keys wrapped are wrapped again, then the old master keys are
+ * retired. Sealed values do not change. Requests are not interrupted, because processes hold the unwrapped keys in
+ * memory and find the new master key in the same place as the old one. An interrupted rotation can be resumed.
  */
 export async function rotateMasterKey(
   owner: Owner,
@@ -41,7 +44,7 @@ export async function rotateMasterKey(
   })
 }
 
-/** With a transit key: its newest version wraps the root key, which stays the same. */
+/** Wraps the root key with the newest version of the transit key. The root key stays the same. */
 export async function rewrapWithTransit(
   owner: Owner,
   masterKeys: MasterKeys,
@@ -63,7 +66,7 @@ export async function rewrapWithTransit(
   })
 }
 
-/** Runs one rotation at a time. */
+/** Runs the work if no other rotation runs, and throws otherwise. */
 export async function oneRotation<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
   if (!(await store.beginRotation(owner))) {
     throw new StartError('Another key rotation is in progress: wait until it ends.')
@@ -75,7 +78,10 @@ export async function oneRotation<Result>(owner: Owner, work: () => Promise<Resu
   }
 }
 
-/** After an interruption the operator may have set another key. */
+/**
+ * Returns true if a resumed rotation still has the same target. After an interruption, the operator may have set
+ * another key.
+ */
 function isStillTarget(masterKeys: MasterKeys, id: string): boolean {
   return masterKeys.newest === undefined || masterKeys.newest === id
 }
@@ -85,8 +91,8 @@ type Move = { masterKeys: MasterKeys; from: readonly string[]; to: string; onSte
 const rounds = 10
 
 /**
- * A transaction that was about to wrap with an old key may commit after the check. Then the database refuses to retire
- * the key, and the check runs again.
+ * Wraps all keys again and retires the old master keys. A transaction that uses an old key may commit after all keys
+ * were wrapped. The database then refuses to retire the old key, and the next round starts.
  */
 async function retire(owner: Owner, move: Move): Promise<number> {
   const handle = ownerReference(owner)

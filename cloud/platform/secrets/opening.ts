@@ -15,7 +15,7 @@ export const secretsMigrations: MigrationSource = {
   folder: new URL('./migrations/', import.meta.url),
 }
 
-/** Unwraps the platform's own keys as the owner of the database, at every start. The first start creates them. */
+/** Unwraps the platform keys as the owner of the database, at every start. The first start creates them. */
 export async function openSecrets(owner: Owner, masterKeys: MasterKeys): Promise<Secrets> {
   const handle = ownerReference(owner)
   let rows = await store.listKnownPlatformKeys(handle)
@@ -44,8 +44,8 @@ async function begin(owner: Owner, masterKeys: MasterKeys): Promise<void> {
 }
 
 /**
- * Before there were platform keys, the master key had the role of the first one. What it has signed shows whether it is
- * the correct one.
+ * Returns the master key that older installations used as the first platform key. The signed head of an audit chain
+ * shows which master key is the correct one.
  */
 async function earlierKey(owner: Owner, masterKeys: MasterKeys): Promise<{ id: string; key: KeyObject } | undefined> {
   const head = await findAnyHead(owner)
@@ -62,7 +62,7 @@ async function earlierKey(owner: Owner, masterKeys: MasterKeys): Promise<{ id: s
 
 const passwordBytes = 32
 
-/** A password in the database that all processes share and only they can decrypt. */
+/** Returns a password that is stored in the database. All processes share it, and only they can decrypt it. */
 export async function sharedPassword(owner: Owner, secrets: Secrets, name: string): Promise<string> {
   const handle = ownerReference(owner)
   const find = () => store.findPlatformSecret(handle, name)
@@ -73,7 +73,7 @@ export async function sharedPassword(owner: Owner, secrets: Secrets, name: strin
   return (await secrets.open((await find()) ?? Buffer.alloc(0), secretFor({ name }))).toString()
 }
 
-/** The associated data of a secret of the platform. */
+/** Returns the associated data of a secret of the platform. */
 export function secretFor({ name }: { name: string }): string {
   return `platform secret/${name}`
 }

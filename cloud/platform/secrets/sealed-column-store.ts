@@ -4,7 +4,10 @@ import type { SealedColumn } from './sealed-column.ts'
 
 export type SealedRow = { key: Record<string, string>; sealed: Buffer }
 
-/** Names of tables and columns come from code, never from requests. */
+/**
+ * Checks the names of a table and its columns, and returns parts of its SQL. The names come from code, never from
+ * requests.
+ */
 function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
   for (const name of [table, column, ...key, ...boundTo])
     if (!/^[a-z_]+$/.test(name)) throw new TypeError(`${name} is not a valid name`)
@@ -13,7 +16,7 @@ function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
   return { own, first, keys: key.join(', '), places: key.map((_, index) => `$${first + index}`).join(', ') }
 }
 
-/** The next rows with a value, in the order of their key. A tenant's handle passes the tenant. */
+/** Returns the next rows with a sealed value, in the order of their key. The handle of a tenant passes the tenant. */
 export async function pageOfSealed(
   handle: ReferenceHandle,
   column: SealedColumn,
@@ -29,7 +32,10 @@ export async function pageOfSealed(
   return handle.rows(dynamicStatement<SealedRow>(text), ...values, limit)
 }
 
-/** Does nothing if the value was changed since it was read: then it was sealed with the newest key. */
+/**
+ * Replaces a sealed value. Does nothing if the value was changed since it was read, because the change used the newest
+ * key.
+ */
 export async function replaceSealed(
   handle: ReferenceHandle,
   column: SealedColumn,
@@ -42,7 +48,7 @@ export async function replaceSealed(
   await handle.run(dynamicStatement(text), sealed, row.sealed, ...column.key.map((name) => row.key[name]))
 }
 
-/** Counts the values that start with these bytes. Sealed values start with the id of their key. */
+/** Counts the values that start with these bytes. Each sealed value starts with the id of its key. */
 export async function countSealed(handle: ReferenceHandle, column: SealedColumn, beginning: Buffer): Promise<number> {
   const { own, first } = named(column)
   const text = `select count(*)::integer as total from ${column.table}

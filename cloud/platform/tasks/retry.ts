@@ -1,20 +1,23 @@
 import { backOffMs } from '@millwright/api/back-off.ts'
 
 const longestError = 500
-/** The pause after a transient error: short, so that work continues soon after the database is back. */
+/** The pause after a transient error. It is short, so that work continues soon after the database works again. */
 const transientMs = 2_000
 
-/** The pause after a failed attempt: exponential, from one second to five minutes. */
+/** Returns the pause after a failed attempt. It grows exponentially, from one second to five minutes. */
 export function retryDelayMs(attempt: number): number {
   return backOffMs(attempt, { firstMs: 1_000, longestMs: 5 * 60_000 })
 }
 
-/** The pause after a transient error, which the task did not cause: it does not grow with the attempts. */
+/**
+ * Returns the pause after a transient error. It does not grow with the attempts, because the task did not cause the
+ * error.
+ */
 export function transientDelayMs(): number {
   return backOffMs(1, { firstMs: transientMs, longestMs: transientMs })
 }
 
-/** The stored text of a failure: its message, truncated, without credentials in URLs. */
+/** Returns the text of a failure to store. It is the truncated message, without credentials in URLs. */
 export function describeFailure(error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error)
   return message

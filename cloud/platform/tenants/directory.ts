@@ -5,10 +5,12 @@ import * as store from './store.ts'
 
 type CachedTenant = { tenant: Tenant; confirmedAtMs: number }
 
-/** More tenants than one process works for at the same time. */
+/**
+ * The maximum number of cached tenants. It is larger than the number of tenants that use one process at the same time.
+ */
 const limit = 10_000
 
-/** The longest age of an entry. It matters when the poll of the access cache fails. */
+/** The maximum age of an entry. It limits the age if the poll of the access cache fails. */
 const trustMs = 5_000
 
 /** `TenantDirectory` caches the tenants of this process. The poll of the access cache calls `refresh`. */
@@ -30,8 +32,8 @@ export class TenantDirectory {
   }
 
   /**
-   * Returns the owner of a client id, sign-in name (`name@tenant`) or gateway id. It is not cached, because the caller
-   * verifies a secret next.
+   * Returns the owner of a client id, sign-in name (`name@tenant`) or gateway id. The result is not cached, because the
+   * caller verifies a secret next.
    */
   async lookUp(kind: DirectoryKind, key: string): Promise<DirectoryEntry | undefined> {
     return this.#database.reference((handle) => store.findDirectoryEntry(handle, { kind, key }))
@@ -44,7 +46,7 @@ export class TenantDirectory {
     const rows = await store.listTenantsById(handle, [...before.keys()])
     const found = new Map(rows.map((tenant) => [tenant.id, tenant]))
     for (const [id, known] of before) {
-      // An entry that was read in the meantime is newer than the row here.
+      // The entry was read again during this refresh, so it is newer than the row.
       if (this.#known.get(id) !== known) continue
       const tenant = found.get(id)
       if (tenant === undefined) this.forget(id)

@@ -2,7 +2,7 @@ import type { openClient } from '../database/connection.ts'
 import { inForeignKeyOrder } from '../database/distribute.ts'
 import type { Application, Tenant } from './store.ts'
 
-/** A connection of the owner of the tables. The application can only read tenants. */
+/** A connection of the owner of the tables. The application's role can only read tenants. */
 export type Owner = Awaited<ReturnType<typeof openClient>>
 
 export type ListedTenant = Tenant & { createdTimestamp: string }
@@ -19,7 +19,7 @@ export async function inTransaction<Result>(owner: Owner, work: () => Promise<Re
   }
 }
 
-/** Returns false if the name is in use. */
+/** Inserts a tenant. Returns false if the name is in use. */
 export async function insertTenant(owner: Owner, tenant: { id: string; name: string }): Promise<boolean> {
   const { rows } = await owner.query(
     'insert into tenants (id, name) values ($1, $2) on conflict (name) do nothing returning id',
@@ -28,7 +28,10 @@ export async function insertTenant(owner: Owner, tenant: { id: string; name: str
   return rows.length === 1
 }
 
-/** The first rows of access. They are written here, because the application cannot insert versions. */
+/**
+ * Inserts the first rows of a tenant's access. The owner must do this, because the application's role cannot insert
+ * versions.
+ */
 export async function insertAccess(owner: Owner, access: { tenantId: string; groupId: string; groupName: string }) {
   await owner.query('insert into access_versions (tenant_id) values ($1)', [access.tenantId])
   await owner.query('insert into access_groups (tenant_id, id, name) values ($1, $2, $3)', [
@@ -54,7 +57,10 @@ export async function selectTenant(owner: Owner, name: string): Promise<Tenant |
   return rows[0]
 }
 
-/** Locks the tenant: writes for it wait until this transaction ends, because of their foreign keys. */
+/**
+ * Locks a tenant. Concurrent writes for the tenant wait until this transaction ends, because their foreign keys
+ * reference the tenant.
+ */
 export async function lockTenant(owner: Owner, name: string): Promise<Tenant | undefined> {
   const { rows } = await owner.query<Tenant>(
     'select id, name, state, applications from tenants where name = $1 for update',
@@ -87,7 +93,7 @@ export async function deleteRowsOf(owner: Owner, tenantId: string): Promise<void
   await owner.query('delete from tenants where id = $1', [tenantId])
 }
 
-/** Notifies every process, which would otherwise see the change at its next poll. */
+/** Notifies every process of a changed tenant. Without the notification, a process sees the change at its next poll. */
 export async function announce(owner: Owner, tenantId: string): Promise<void> {
   await owner.query(`select pg_notify('access', $1)`, [tenantId])
 }

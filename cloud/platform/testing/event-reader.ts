@@ -5,13 +5,13 @@ import type { TestHub } from './hub.ts'
 type Dispatched = { id: string; event: string; data: string }
 type Opening = { token: string; path?: string; query?: Record<string, string>; lastEventId?: number | string }
 
-/** The port on which the front of a hub listens. */
+/** Starts the front of a hub on a socket and returns its address. */
 export async function listening(hub: TestHub): Promise<string> {
   const port = await hub.clouds.at(-1)?.listen({ host: '127.0.0.1', port: 0 })
   return `http://127.0.0.1:${port}`
 }
 
-/** A reader of server-sent events like a browser: over a socket, with the standard's rules for ids. */
+/** `EventReader` reads server-sent events like a browser: over a socket, with the standard's rules for ids. */
 export class EventReader {
   readonly response: Response
   readonly #abort: AbortController
@@ -24,7 +24,7 @@ export class EventReader {
     this.#messages = this.#dispatch()
   }
 
-  /** Does not throw when the stream is refused: check the response. */
+  /** Opens a stream. It does not throw if the stream is refused, so check the response. */
   static async open(
     base: string,
     { token, path = events.prefix + events.operations.streamEvents.path, query = {}, lastEventId }: Opening,
@@ -40,13 +40,13 @@ export class EventReader {
     return new EventReader(response, abort)
   }
 
-  /** Returns undefined at the end. */
+  /** Returns the next message, or undefined at the end of the stream. */
   async next(): Promise<Dispatched | undefined> {
     const { done, value } = await this.#messages.next()
     return done === true ? undefined : value
   }
 
-  /** Reads this many events of the platform. The end message is not counted. */
+  /** Reads the given number of events. The end message is not counted. */
   async take(count: number): Promise<CloudEvent[]> {
     const told: CloudEvent[] = []
     while (told.length < count) {

@@ -14,7 +14,7 @@ export async function newKey(): Promise<Key> {
   return { privateKey, publicKey: { kty: kty ?? 'EC', crv: crv ?? '', x: x ?? '', y: y ?? '' } as JWK }
 }
 
-/** The input of `enrol` from a gateway with its key. */
+/** Creates the input of `enrol` for a gateway with its own key. */
 export async function enrolment(
   { gatewayId, enrolmentToken }: { gatewayId: string; enrolmentToken: string },
   { privateKey, publicKey }: Key,
@@ -53,7 +53,7 @@ export async function requestToken(hub: TestHub, client_assertion: string): Prom
 
 type Proved = { method: string; path: string; token: string; key: Key }
 
-/** A proof for one request. `changes` make it invalid. */
+/** Creates a proof for one request. `changes` replace claims, to make the proof invalid. */
 export async function proofFor(hub: TestHub, proved: Proved, changes: Record<string, unknown> = {}): Promise<string> {
   const { method, path, token, key } = proved
   const claims = {
@@ -73,7 +73,7 @@ export type TestGateway = Awaited<ReturnType<typeof enrolledGateway>>
 
 type GatewayOptions = { name?: string; access_group?: string }
 
-/** A gateway as the platform sees it: enrolled through the front, with its own key, which proves every request. */
+/** Enrols a gateway through the front. The gateway has its own key and proves every request with it. */
 export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: GatewayOptions = {}) {
   const { name = 'line 1', ...group } = options
   const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name, ...group } } })
@@ -110,7 +110,7 @@ export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: 
   }
 }
 
-/** A link as a gateway reports it. */
+/** Creates the report of a link, as a gateway sends it. */
 export function linkReport(changes: Partial<LinkReport> = {}): LinkReport {
   return {
     appInstanceId: 'cdm-device-class-driver-example',
@@ -131,7 +131,7 @@ export function linkReport(changes: Partial<LinkReport> = {}): LinkReport {
   }
 }
 
-/** A device as a gateway reports it. */
+/** Creates the report of a found device, as a gateway sends it. */
 export function foundDevice(index: number, changes: Record<string, unknown> = {}): Record<string, unknown> {
   const mac = `02:00:00:00:${(index >> 8).toString(16).padStart(2, '0')}:${(index & 255).toString(16).padStart(2, '0')}`
   return {
