@@ -184,7 +184,7 @@ const countFindingsStatement = statement<{ runId: string; outcome: Outcome; coun
    where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
 )
 
-/** Counts how many of these assets each run found, by outcome. */
+/** Counts these assets in the findings of each run, by outcome. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

@@ -10,7 +10,9 @@ import {
 } from '../../platform/plain-object.ts'
 import { type Identifier, identifierFromV1, identifierToV1, unitedIdentifiers } from './identifier.ts'
 
-/** Conversion of assets between version 1 and version 2 of the API. Fields that version 1 does not define stay as they are. */
+/**
+ * Conversion of assets between version 1 and version 2 of the API. Fields that version 1 does not define stay unchanged.
+ */
 
 /**
  * The gateway that found an asset, and the parent of the asset. They are relations in version 2 and fields in version 1.

@@ -40,7 +40,7 @@ async function enabledAccess(handle: Handle, principalId: string): Promise<Found
   return access?.principal.disabled === false ? access : undefined
 }
 
-/** Starts a new session. The session token that the browser had before becomes invalid. */
+/** Starts a new session for every sign-in. `endSessionBefore` ends the previous session of the browser. */
 export async function beginSession(tx: Transaction, principalId: string): Promise<{ id: string; token: string }> {
   const id = v7()
   const token = createOpaqueToken(tx.tenantId)

@@ -126,7 +126,7 @@ function plain(value: unknown): unknown {
   return inOrder(value, compareNames, (member, name) => (member === null ? undefined : normalisedField(member, name)))
 }
 
-/** The types of a location, each with the fields that occur only in this type. */
+/** The types of a location, each with the fields from which the type is recognised. */
 const locationFields: readonly (readonly [string, readonly string[]])[] = [
   ['Akz', ['plant_designation']],
   ['Okz', ['location_identifier']],

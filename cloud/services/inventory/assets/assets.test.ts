@@ -640,7 +640,7 @@ describe('assets', () => {
       const [first, second] = [await send(slow), await send(quick)]
       let status = await stateOf(first)
       while (status.state === 'queued') {
-        // This cancels the statement in the same way as the server after a statement timeout.
+        // This query cancels the statement, as the server does after a statement timeout.
         await owner.query(
           'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
         )

@@ -104,8 +104,8 @@ const countStatement = statement<{ total: number }>(`select count(*) as total fr
 type ListOptions = { assetId: string; groups: Groups; limit: number; offset: number }
 
 /**
- * Returns the merges into an asset at times when the asset was readable, latest first. The merged assets were in these
- * groups.
+ * Returns the merges into an asset, latest first. The asset must have been readable at the time of the merge, and the
+ * merged asset must have been in one of these groups.
  */
 export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: ListOptions) {
   const rows = await handle.rows(pageStatement, assetId, groups, limit, offset)

@@ -2,7 +2,7 @@ import type { Entity, Relation, RelationChange, SourceType } from '@millwright/a
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 
-/** A statement about two entities, read from the subject to the object. */
+/** A subject, a predicate and an object. The predicate is read from the subject to the object. */
 export type Triple = { subject: Entity; predicate: string; object: Entity }
 
 /** A relation to write. The triple and the type of the source identify it. */
