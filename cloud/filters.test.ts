@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { v7 } from 'uuid'
 import { testHub } from './platform/testing/hub.ts'
 
-/** Any text as a filter returns assets, relations or an error about the filter, never a 5xx. */
+/** For any text as a filter, the platform returns assets, relations or an error about the filter, and never a 5xx. */
 
 const count = Number(process.env.MILLWRIGHT_FILTERS ?? 10_000)
 const atOnce = 16
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
-// Most filters are refused, and creating stack traces costs more than refusing.
+// Most filters are refused, and creating a stack trace takes longer than refusing a filter.
 Error.stackTraceLimit = 0
 
 /** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */

@@ -3,7 +3,7 @@ import { MasterKeys } from './platform/secrets/master-keys.ts'
 import { Transit } from './platform/secrets/transit.ts'
 import type { CloudConfiguration } from './settings.ts'
 
-/** Opens the configured master keys. If a key is not valid, the start fails before any other step. */
+/** Opens the configured master keys. If a key is not valid, the start fails here, before any other step. */
 export function openMasterKeys(configuration: CloudConfiguration, home: string): Promise<MasterKeys> {
   const { masterKey, previousMasterKeys, masterKeyFile } = configuration
   return MasterKeys.open({

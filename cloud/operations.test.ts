@@ -104,7 +104,7 @@ describe('every operation', () => {
         body: { data: { name: role, permissions: [row.operation.access] } },
       })
       const just = await hub.as(role)
-      // A stream would not end. With an invalid parameter it is refused right after the authorization.
+      // A stream would not end. The invalid parameter makes the platform refuse it right after the authorization.
       const lasts = Object.values(row.operation.answers).some(isLasting)
       const answer = await send(hub, row, just.token, undefined, lasts ? 'no-such-parameter=1' : undefined)
       assert.notEqual(problemIn(row, answer)?.code, 'forbidden')
@@ -159,12 +159,12 @@ function send(
   })
 }
 
-/** The problem in a response, in the error format of its contract. */
+/** Returns the problem in a response, in the error format of its contract. */
 function problemIn({ contract }: Row, { body }: RawAnswer): ProblemDocument {
   return (contract.errorWords?.hear(body) ?? body) as ProblemDocument
 }
 
-/** Returns true if the contract accepts such a body, because its schema has no restrictions. */
+/** Returns true if the contract accepts this body, because its schema has no restrictions. */
 function isAccepted({ body: schema, ...operation }: Operation, text: string): boolean {
   if (schema === undefined || text.includes('__proto__')) return false
   try {

@@ -15,14 +15,14 @@ type Options = {
   readiness: Readiness
   metrics: Metrics
   metricsToken: string | undefined
-  /** False if a proxy on this machine may forward external requests: then /metrics always needs its token. */
+  /** Must be false if a proxy on this machine may forward external requests. /metrics then always needs its token. */
   metricsFromLoopback: boolean
 }
 
 const jsonType = 'application/json; charset=utf-8'
 const htmlType = 'text/html; charset=utf-8'
 
-/** The pages and documents besides the operations of the contracts. */
+/** Returns all pages and documents. The operations of the contracts are not included. */
 export function pages({ contracts, readiness, metrics, ...options }: Options): Page[] {
   return [
     ...consolePages(),
@@ -66,7 +66,10 @@ type MetricsRequest = {
   headers: Record<string, string | string[] | undefined>
 } & Pick<Options, 'metricsToken' | 'metricsFromLoopback'>
 
-/** Returns true for requests from this machine, if loopback is trusted, or with the configured token. */
+/**
+ * Returns true for a request with the configured token. If loopback is trusted, it also returns true for a request from
+ * this machine.
+ */
 export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoopback }: MetricsRequest): boolean {
   const proxied = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
   if (metricsFromLoopback && /^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
@@ -74,7 +77,9 @@ export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoop
   return sameBytes(Buffer.from(String(headers.authorization)), Buffer.from(`Bearer ${metricsToken}`))
 }
 
-/** The API reference: one document for all services, one per service, and a page that displays them. */
+/**
+ * Returns the API reference: one document for all services, one document per service, and a page that displays them.
+ */
 function documentPages(contracts: readonly Contract[]): Page[] {
   const whole = { title: 'Millwright', version: productVersion, description: 'Open industrial asset management.' }
   const explorer = createRequire(import.meta.url).resolve('openapi-explorer/dist/browser/openapi-explorer.min.js')

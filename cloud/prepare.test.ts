@@ -75,7 +75,7 @@ function oneSentence(pattern: RegExp) {
   return (error: unknown) => error instanceof StartError && pattern.test(error.message) && !error.message.includes('\n')
 }
 
-/** An empty database whose owner has these attributes, as an operator would create it. */
+/** Creates an empty database whose owner has these attributes, as an operator would create it. */
 async function ownDatabase(attributes: 'createrole' | 'nocreaterole') {
   const clone = await testDatabase()
   if ('url' in clone.owner) throw new TypeError('This test needs the server of the test kit')

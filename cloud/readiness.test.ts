@@ -19,7 +19,7 @@ test('reports ready when the platform has started, its database works and the ot
   readiness.setNotReady('The first run is not finished')
   assert.equal(await readiness.reason(), 'The first run is not finished')
   readiness.setNotReady(undefined)
-  // A busy machine may miss the time limit of a check.
+  // The check is repeated, because a busy machine may miss its time limit.
   while ((await readiness.reason()) !== undefined);
 
   peer.closeAllConnections()

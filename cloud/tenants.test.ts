@@ -8,8 +8,8 @@ import { tableNames, tenantTables } from './platform/testing/statements.ts'
 import { useEverything } from './platform/testing/usage.ts'
 
 /**
- * Generated tests: no tenant can read or change rows of another one, in any table and by any operation, including
- * future ones.
+ * Generated tests: no tenant can read or change rows of another tenant. They cover every table and every operation,
+ * including future ones.
  */
 
 describe('tenant isolation', () => {
@@ -17,7 +17,7 @@ describe('tenant isolation', () => {
   let other: TestTenant
   let stranger: TestCaller
   let made: { operation: string; path: string; method: string }[]
-  /** A connection as the application, bound to the other tenant. */
+  /** A connection as the application's role, bound to the other tenant. */
   let intruder: Client
 
   before(async () => {
@@ -116,7 +116,7 @@ describe('tenant isolation', () => {
     })
   }
 
-  /** Returns the number of affected rows. A statement that the database refuses affects none. */
+  /** Runs a statement and returns the number of affected rows. Returns 0 if the database refuses the statement. */
   async function attempt(text: string, values: unknown[] = []): Promise<number> {
     await intruder.query('begin')
     try {

@@ -6,14 +6,17 @@ const proofHeader = 'x-millwright-client-proof'
 const purpose = 'forwarded client'
 
 /**
- * Passes the address of the client when a process of the platform forwards a request to another one, for the audit
- * trail there. The address has a proof that only a process with the platform key can create, so that no client can
- * forge it.
+ * `ClientVoucher` passes the address of the client when a process of the platform forwards a request to another
+ * process, which needs it for the audit trail. The address has a proof that only a process with the platform key can
+ * create, so that no client can forge it.
  */
 export type ClientVoucher = {
   vouch(request: { id: string; address: string }): Record<string, string>
   addressOf(incoming: IncomingRequest): string
-  /** Returns true if another process of the platform forwarded the request, and so has verified it. */
+  /**
+   * Returns true if another process of the platform forwarded the request. That process has already verified the
+   * request.
+   */
   isForwarded(incoming: IncomingRequest): boolean
 }
 

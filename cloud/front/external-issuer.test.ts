@@ -202,7 +202,7 @@ test('reports an invalid configuration of an issuer in one sentence', () => {
   )
 })
 
-/** A minimal identity provider: keys at a URL, and tokens signed with them. */
+/** Starts a minimal identity provider. It publishes its keys at a URL and signs tokens with them. */
 async function startProvider() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'company', alg: 'ES256' }] }

@@ -4,7 +4,10 @@ import { type CryptoKey, importJWK, type JWK } from 'jose'
 
 type Options = { load: () => Promise<JWK[]>; onRemoved: (kid: string) => void; now?: () => number }
 
-/** An unknown key id may be a new key: the keys are read again, but not for every unknown id. */
+/**
+ * The shortest time between two reloads of the keys. An unknown key id may belong to a new key, so the keys are read
+ * again, but not for every unknown id.
+ */
 const reloadAfterMs = 2_000
 const freshForMs = 30_000
 

@@ -15,14 +15,15 @@ type BoundToken = {
   token: string
   thumbprint: string
   tenantId: string
-  /** Another process of the platform has verified and used the proof for the same request. */
+  /** True if another process of the platform has already verified and recorded the proof for the same request. */
   isForwarded: boolean
 }
 
 /**
- * `ProofVerifier` checks the proof that comes with a token bound to a key (RFC 9449, except that the token is still sent as
- * a bearer token). A proof counts for one method, one URL and one token, for a minute, and once: its use is recorded in the
- * database, so another process refuses it too. That costs one small insert for each request of a gateway.
+ * `ProofVerifier` checks the proof of a token that is bound to a key (RFC 9449, except that the token is still sent as
+ * a bearer token). A proof is valid for one method, one URL and one token, for a minute, and only once. Its use is
+ * recorded in the database, so that another process refuses it too. This costs one small insert for each request of a
+ * gateway.
  */
 export class ProofVerifier {
   readonly #baseUrl: () => string
@@ -34,8 +35,8 @@ export class ProofVerifier {
   }
 
   /**
-   * Verifies the proof without storing anything. The returned function records its use and throws if it was used
-   * before.
+   * Verifies the proof and stores nothing. The returned function records the use of the proof, and throws if it was
+   * used before.
    */
   async verify(
     incoming: IncomingRequest,

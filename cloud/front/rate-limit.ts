@@ -6,8 +6,8 @@ type Bucket = { tokens: number; at: number }
 const mostPrincipals = 10_000
 
 /**
- * `RateLimit` is a token bucket per principal: bursts of up to one second, then a steady rate. It is in memory and per
- * process, because it protects a process from a faulty client, not the plant from its operators.
+ * `RateLimit` is a token bucket per principal. It allows bursts of up to one second, then a steady rate. The buckets
+ * are in the memory of each process, because the limit only protects a process from a faulty client.
  */
 export class RateLimit {
   readonly #perSecond: number
@@ -21,7 +21,7 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Takes one request from the bucket. Returns the headers with the state of the limit. */
+  /** Takes one token from the bucket for a request. Returns the headers with the state of the limit. */
   take(key: string): Record<string, string> {
     const bucket = this.#bucket(key)
     if (bucket.tokens < 1) {

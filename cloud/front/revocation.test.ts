@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { type TestCaller, type TestHub, testHub } from '../platform/testing/hub.ts'
 
 const promisedMs = 1_000
-/** A busy machine may miss a deadline sometimes. A defect misses it every time. */
+/**
+ * The number of attempts. A busy machine may miss a deadline in some attempts, but a defect misses it in every attempt.
+ */
 const tries = 12
 
 test('revokes a token in every process within a second, and disables a principal at once', async () => {
@@ -19,7 +21,7 @@ test('revokes a token in every process within a second, and disables a principal
 
 type Scene = { hub: TestHub; elsewhere: TestHub; admin: TestCaller; name: string }
 
-/** Returns the longer of the two times until the other process refused. */
+/** Revokes a grant, then disables the user. Returns the longer time until the other process refused a request. */
 async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
   const { data: user } = await admin.identity.createServerUser({ body: { data: { name } } })
   const { data: grant } = await admin.authorization.createGrant({
@@ -40,7 +42,7 @@ async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
   return Math.max(revoked, await until(() => statusIn(elsewhere), 401))
 }
 
-/** Returns the time until the status was as expected. */
+/** Returns the time until the response had the expected status. */
 async function until(look: () => Promise<number>, wanted: number): Promise<number> {
   const start = performance.now()
   while ((await look()) !== wanted) assert.ok(performance.now() - start < 120 * promisedMs, 'it never came')

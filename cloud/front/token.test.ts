@@ -176,7 +176,10 @@ describe('access token', () => {
     return new SignJWT(claims({})).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid }).sign(privateKey)
   }
 
-  /** The classic attack: a library that lets the token choose the algorithm uses the public key as a shared secret. */
+  /**
+   * Creates the token of a classic attack. A library that lets the token choose the algorithm uses the public key as a
+   * shared secret.
+   */
   async function hmacWithPublicKey(): Promise<string> {
     const [jwk] = await hub.keys.published()
     assert.ok(jwk !== undefined)
@@ -201,7 +204,7 @@ describe('access token', () => {
   }
 })
 
-/** Polls until the condition is true. Other tests measure the time. */
+/** Polls until the condition is true. It does not measure the time, because other tests do. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
   while (!(await holds())) assert.ok(performance.now() < deadline, 'it never came')

@@ -1,13 +1,13 @@
-/** How long sliced work may occupy one turn of the event loop: other requests wait meanwhile. */
+/** How long sliced work may occupy one turn of the event loop. Other requests wait during this time. */
 const turnMs = 5
 
-/** Sliced work that waits for its next turn, the longest wait first. */
+/** The sliced work that waits for its next turn. The work that has waited longest is first. */
 const waiting: (() => void)[] = []
 
 /**
- * Splits long synchronous work into turns of the event loop: call the returned function between two steps. It waits when
- * the turn is used up. Of all sliced work of the process, one slice runs in each turn of the loop, so that ten large
- * requests at once delay a small one no more than a single large request does.
+ * Splits long synchronous work into turns of the event loop. Call the returned function between two steps of the work.
+ * It waits if the time of the turn is used up. In each turn of the loop, only one slice of all sliced work of the
+ * process runs. So ten concurrent large requests delay a small request no more than one large request does.
  */
 export function createYield(): () => Promise<void> | undefined {
   let start = performance.now()

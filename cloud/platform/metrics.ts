@@ -8,7 +8,10 @@ type Sources = {
 
 export type Metrics = { answered(answered: CompletedRequest): void; print(): Promise<string>; mediaType: string }
 
-/** The metrics for Prometheus at `/metrics`. Labels are routes, never ids, so that the number of series stays small. */
+/**
+ * Creates the Prometheus metrics of `/metrics`. Labels contain routes and never ids, so that the number of series stays
+ * small.
+ */
 export function createMetrics({ database, tokens }: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -7,7 +7,10 @@ import { secretsMigrations } from './secrets/opening.ts'
 import { tasksMigrations } from './tasks/tasks.ts'
 import { tenantsMigrations } from './tenants/tenants.ts'
 
-/** The tables of the platform, in the order of their references. Services come after them. */
+/**
+ * The migrations of the platform, in the order in which their tables reference each other. The migrations of services
+ * come after them.
+ */
 export const platformMigrations: readonly MigrationSource[] = [
   tenantsMigrations,
   secretsMigrations,

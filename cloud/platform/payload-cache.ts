@@ -1,9 +1,9 @@
 type Entry<Payload> = { payload: Payload; weight: number }
 
 /**
- * `PayloadCache` holds accepted payloads in memory until a background task of the same process takes them, which saves
- * reading and parsing them again. The stored payload is authoritative: when the payloads together are heavier than the
- * capacity, the oldest ones are dropped.
+ * `PayloadCache` holds accepted payloads in memory until a background task of the same process takes them. This saves
+ * reading and parsing them again. If the total weight exceeds the capacity, the oldest payloads are dropped. This loses
+ * no data, because the payloads are also stored in the database.
  */
 export class PayloadCache<Payload> {
   readonly #entries = new Map<string, Entry<Payload>>()
@@ -24,7 +24,7 @@ export class PayloadCache<Payload> {
     }
   }
 
-  /** Returns a payload once: a second attempt reads the stored one. */
+  /** Removes a payload from the cache and returns it. A second attempt must read the stored payload. */
   take(key: string): Payload | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined

@@ -4,9 +4,10 @@ import type { Caller } from './access/caller.ts'
 import type { Secrets } from './secrets/secrets.ts'
 
 /**
- * A token with which a process calls another one on behalf of a caller. It is short-lived and signed with a key derived
- * from the platform key, so only processes of this installation can create it. It is not an access token: it has
- * another scheme, type and algorithm, and another function verifies it.
+ * The authentication scheme of peer tokens. A process uses such a token to call another process on behalf of a caller.
+ * The token is short-lived and signed with a key derived from the platform key, so only processes of this installation
+ * can create it. It is not an access token: it has another scheme, type and algorithm, and another function verifies
+ * it.
  */
 export const peerScheme = 'Peer'
 
@@ -27,7 +28,7 @@ type Claims = {
 
 export type PeerTokens = {
   sign(caller: Caller): Promise<string>
-  /** Throws if no process of this installation created it. */
+  /** Returns the caller of a token. Throws if no process of this installation created the token. */
   verify(token: string): Promise<Caller>
 }
 

@@ -98,7 +98,7 @@ test('shows a change to another process by notification, also after its connecti
   const cut = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
                where query = 'listen access' and datname = current_database() and usename <> current_user`
 
-  // The listener needs some time to connect. A change without a poll shows that it listens.
+  // The listener needs some time to connect. If a change takes effect without a poll, the listener is connected.
   await until(isHeard)
   assert.notEqual((await site.owner.query(cut)).rows.length, 0)
   await until(isHeard)

@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts'
 import { type Rights, rightsOf } from './rights.ts'
 import { findAccess, hasAdministrator } from './store.ts'
 
-/** Returns the requested permissions that the holder lacks, or does not hold in a wide enough scope. */
+/** Returns the requested permissions that the holder lacks, or holds only in a smaller scope. */
 export function lacking(holder: Rights, requested: Rights): Permission[] {
   const everywhere = [...requested.everywhere].filter((permission) => !holder.everywhere.has(permission))
   const inGroups = [...requested.inGroups].filter(([permission, groups]) => {
@@ -17,8 +17,8 @@ export function lacking(holder: Rights, requested: Rights): Permission[] {
 }
 
 /**
- * Prevents privilege escalation: the caller must hold the permissions that it grants, in the whole tenant (null) or in
- * the access group. The rights of the token count, not those of its principal.
+ * Prevents privilege escalation. The caller must hold the permissions that it grants, in the whole tenant (null) or in
+ * the access group. The rights of the caller's token count, not those of its principal.
  */
 export function requireCovers(
   caller: Pick<Caller, 'rights'>,
@@ -30,8 +30,8 @@ export function requireCovers(
 }
 
 /**
- * A caller that can reset the password of a user can act as that user. So it must hold all permissions of the user,
- * including those that the user has again once enabled.
+ * Throws unless the caller holds all permissions of a user. A caller that can reset the password of a user can act as
+ * that user. If the user is disabled, the permissions that it has after it is enabled again count too.
  */
 export async function requireOutranks(handle: Handle, caller: Pick<Caller, 'rights'>, principalId: string) {
   const access = await findAccess(handle, principalId)
@@ -39,7 +39,10 @@ export async function requireOutranks(handle: Handle, caller: Pick<Caller, 'righ
   refuse(lacking(caller.rights, rightsOf(access.held)), 'act on a principal that has')
 }
 
-/** The last step of every transaction that revokes grants of administrators, or disables or deletes principals. */
+/**
+ * Throws if the tenant has no administrator left. It must be the last step of every transaction that revokes grants of
+ * administrators, or disables or deletes principals.
+ */
 export async function requireAdministrator(handle: Handle): Promise<void> {
   if (await hasAdministrator(handle)) return
   throw new Problem(

@@ -17,7 +17,7 @@ const heldRole: fc.Arbitrary<HeldRole> = fc.record({
 })
 const heldRoles = fc.array(heldRole, { maxLength: 6 })
 
-/** The rule in one line, evaluated for each question. */
+/** The reference implementation of the rule. It evaluates all held roles at each call. */
 function holds(held: readonly HeldRole[], permission: Permission, group: string | null): boolean {
   return held.some(
     (role) =>

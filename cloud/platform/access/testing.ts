@@ -14,7 +14,7 @@ type ProcessOptions = { listen?: boolean; pollMs?: number; entryLimit?: number }
 
 const never = 3_600_000
 
-/** One database and several processes that share it, each with its own pool and cache. */
+/** Creates a database with several processes that share it. Each process has its own pool and cache. */
 export async function testSite() {
   const made = await testDatabase()
   const owner = await openClient(made.owner)
@@ -23,7 +23,7 @@ export async function testSite() {
 
   return {
     owner,
-    /** Another connection of the owner. */
+    /** Opens another connection of the owner. */
     async anotherOwner() {
       const another = await openClient(made.owner)
       closing.push(() => another.end())
@@ -70,7 +70,7 @@ export async function revoke(database: Database, scope: Site['scope'], grantId: 
   })
 }
 
-/** Waits until a condition is true. The time limit of the test ends the wait. */
+/** Waits until a condition is true. If it never becomes true, the test fails at its time limit. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(5)
 }

@@ -101,7 +101,7 @@ test('creates one chain without gaps with two hundred writers and two sealers', 
 test('seals the entries of a process that died before it sealed them', async () => {
   await using hub = await testHub()
   await hub.settle()
-  // No worker listens to the commits of this database.
+  // No worker receives the signals of commits of this `Database`.
   const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
   await dying.transaction(hub.tenant, (tx) => write(tx))
   await dying.close()
@@ -161,7 +161,10 @@ test('does not show or seal entries of another tenant', async () => {
 const content = `tenant_id as tenant, id, time, action, outcome, principal_id as principal,
   principal_name as "principalName", principal_kind as "principalKind", target, request_id as "requestId", address, detail`
 
-/** Rewrites all hashes so that they match, as an attacker with the whole database but without the key could. */
+/**
+ * Rewrites all hashes so that they match each other. An attacker with the whole database but without the key could do
+ * this.
+ */
 async function rewriteChain(owner: Owner, tenantId: string): Promise<void> {
   const { rows } = await owner.query<Content>(
     `select ${content} from audit_entries where tenant_id = $1 order by sequence`,

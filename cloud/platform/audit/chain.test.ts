@@ -34,7 +34,7 @@ function firstFault(links: readonly Link[], head = links.at(-1)) {
 
 const lines = (links: readonly Link[]) => links.map((link) => JSON.stringify(link))
 
-/** The same value with the keys of its objects in another order, as `jsonb` returns it. */
+/** Returns the same value with the keys of its objects in another order. `jsonb` also changes the order. */
 function shuffled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shuffled)
   if (typeof value !== 'object' || value === null) return value

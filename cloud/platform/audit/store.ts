@@ -43,7 +43,7 @@ export async function insertAll(tx: Transaction, entries: readonly Omit<Content,
   await tx.run(insertAllStatement, ...newEntries.values(rows))
 }
 
-/** The columns of an entry, with the names that are hashed. */
+/** The columns of an entry. Their aliases are the names that are hashed. */
 export const contentColumns = `e.tenant_id as tenant, e.id, e.time, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",
   e.address, e.detail`
@@ -105,8 +105,8 @@ const sealStatement = statement(
 )
 
 /**
- * Returns the number of sealed entries. It is smaller than given only if another sealer was faster, which the lock on
- * the head prevents.
+ * Seals entries and returns their number. The number is smaller than given only if another sealer was faster, and the
+ * lock on the head prevents that.
  */
 export function seal(tx: Transaction, links: readonly Link[]): Promise<number> {
   const rows = links.map(({ id, sequence, hash }) => ({ id, sequence, hash: Buffer.from(hash, 'hex') }))
@@ -131,7 +131,7 @@ const beyondHeadStatement = statement<{ sequence: number }>(
    order by e.sequence limit 1`,
 )
 
-/** Finds an entry with a position after the head of the chain. */
+/** Finds an entry whose position is after the head of the chain. */
 export async function findBeyondHead(handle: Handle): Promise<number | undefined> {
   return (await handle.row(beyondHeadStatement))?.sequence
 }

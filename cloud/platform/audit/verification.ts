@@ -12,7 +12,10 @@ const sealedWithinMs = 60_000
 
 type Parts = { database: Database; secrets: Secrets }
 
-/** Verifies the whole chain of a tenant, page by page, and returns the first fault. Entries can be added meanwhile. */
+/**
+ * Verifies the whole chain of a tenant, page by page. Returns the first fault. Entries can be added during the
+ * verification.
+ */
 export async function verifyChain({ database, secrets }: Parts, scope: Scope): Promise<Verification> {
   const head = await database.read(scope, store.findHead)
   let last = emptyHead
@@ -37,7 +40,7 @@ export async function verifyChain({ database, secrets }: Parts, scope: Scope): P
   return result(last, head, await faultOutside(database, scope))
 }
 
-/** Finds an entry that is in the chain but should not be, or is missing from it. */
+/** Finds an inserted entry after the head of the chain, or an old entry that was never sealed. */
 async function faultOutside(database: Database, scope: Scope): Promise<Fault | undefined> {
   return database.read(scope, async (handle) => {
     const inserted = await store.findBeyondHead(handle)

@@ -1,13 +1,13 @@
 import { StartError } from '../start-error.ts'
 
 /**
- * Writes and reads the file of a backup. It is a tar archive, so that standard tools can read it. It is written and
- * read as a stream: the parts are small, and only one part is in memory.
+ * An entry in the file of a backup. The file is a tar archive, so that standard tools can read it. It is written and
+ * read as a stream. The parts are small, and only one part is in memory.
  */
 export type Entry = { name: string; content: Buffer }
 
 const block = 512
-/** Larger than any part of a backup. A part above the limit is damaged. */
+/** The maximum size of a part. It is larger than any part of a backup, so a larger part is damaged. */
 export const largestPart = 64 * 1024 * 1024
 
 export async function* writeArchive(entries: AsyncIterable<Entry>): AsyncGenerator<Buffer> {
@@ -66,7 +66,7 @@ export function broken(): StartError {
   return new StartError('The backup is damaged or incomplete: use another one. Nothing was restored.')
 }
 
-/** Reads an exact number of bytes from chunks of any size. */
+/** `Reader` reads an exact number of bytes from chunks of any size. */
 class Reader {
   readonly #source: AsyncIterator<Buffer>
   #held: Buffer[] = []

@@ -80,12 +80,12 @@ async function restore(bytes: Buffer, address: Address): Promise<void> {
   })
 }
 
-/** A hash of the content of each table. */
+/** Returns a hash of the content of each table. */
 async function contentOf(address: Address): Promise<Record<string, string>> {
   return asOwnerOf(address, async (owner) => {
     const found: Record<string, string> = {}
     for (const { name, columns } of await listTables(owner)) {
-      // The application has a separate login in every database.
+      // This table is skipped, because the application has a separate login in every database.
       if (name === 'platform_secrets') continue
       const list = columns.map((column) => `"${column}"`).join(', ')
       const { rows } = await owner.query<{ hash: string }>(

@@ -14,7 +14,10 @@ import {
 
 export const backupFormat = 'millwright-backup-1'
 
-/** The first entry: the data that decides whether the backup can be restored here. */
+/**
+ * The first entry of a backup. It contains the data that decides whether the backup can be restored in this
+ * installation.
+ */
 export type BackupHead = {
   format: typeof backupFormat
   product: string
@@ -24,7 +27,7 @@ export type BackupHead = {
   tables: BackupTable[]
 }
 
-/** The last entry: the data that shows whether the backup is complete. */
+/** The last entry of a backup. It contains the data that shows whether the backup is complete. */
 export type BackupEnd = { tables: Record<string, { rows: number; bytes: number; sha256: string }> }
 
 export const headName = 'head.json'
@@ -35,7 +38,7 @@ const partBytes = 1024 * 1024
 
 type Options = { product: string; onProgress?: (done: { table: string; rows: number; bytes: number }) => void }
 
-/** Streams a consistent backup of the whole database while other processes continue to write. */
+/** Streams a consistent backup of the whole database. Other processes can write meanwhile. */
 export async function* takeBackup(owner: Owner, options: Options): AsyncGenerator<Buffer> {
   await beginSnapshot(owner)
   try {

@@ -2,9 +2,9 @@ import type { Address } from './connection.ts'
 import { openClient } from './connection.ts'
 
 /**
- * When a tenant is bound to a connection. `session` sets it once per session and suits plain PostgreSQL. `transaction`
- * sets it in each transaction: Citus forwards only `set local` to its workers, and a transaction pooler gives each
- * transaction another session.
+ * `Binding` defines when a tenant is bound to a connection. `session` sets the tenant once per session and is for plain
+ * PostgreSQL. `transaction` sets the tenant in each transaction. Citus needs it, because it forwards only `set local`
+ * to its workers. A transaction pooler needs it, because each transaction can use another session.
  */
 export type Binding = 'session' | 'transaction'
 

@@ -254,7 +254,7 @@ test('ends a statement that exceeds the time limit', async () => {
   await client.end()
 })
 
-/** Each caller waits until `count` callers have arrived. */
+/** Returns a function that waits until `count` callers have called it. */
 function barrier(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let waiting = 0

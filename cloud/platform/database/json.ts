@@ -1,10 +1,10 @@
 /**
- * `JSON.stringify` writes lone surrogates and NUL as escapes. The database refuses these in `jsonb`, and in `json` when
- * it parses the text. Other escapes stay.
+ * Matches escapes in JSON text. `JSON.stringify` writes lone surrogates and NUL as escapes. The database refuses these
+ * escapes in `jsonb`, and also in `json` when it parses the text. All other escapes stay unchanged.
  */
 const escapes = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g
 
-/** A quick test: most texts are large and have no such escape. */
+/** Tests quickly whether a text contains an escape that the database refuses. Most texts are large and contain none. */
 const unstorable = /\\u(?:0000|d[89a-f])/
 
 /**
@@ -17,7 +17,7 @@ export function jsonText(value: unknown): string {
   return text.replace(escapes, (sequence) => (sequence.length === 6 ? '\ufffd' : sequence))
 }
 
-/** The same for a `text` parameter. */
+/** Returns text for a `text` parameter. Characters that the database cannot store become the replacement character. */
 export function storableText(text: string): string {
   if (text.isWellFormed() && !text.includes('\0')) return text
   return text.toWellFormed().replaceAll('\0', '\ufffd')

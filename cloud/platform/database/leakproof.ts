@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
 
 /**
- * Marks functions as leakproof. With row-level security, only leakproof operators can use an index. The operator of
- * full-text search returns only true or false and raises no errors, but PostgreSQL does not mark it. Marking needs a
- * superuser. Without it, a search reads more rows and returns the same result.
+ * The functions that are marked as leakproof. With row-level security, only leakproof operators can use an index. The
+ * operator of full-text search returns only true or false and raises no errors, but PostgreSQL does not mark it. Only a
+ * superuser can mark functions. Without the mark, a search reads more rows and returns the same result.
  */
 const leakproofFunctions = ['pg_catalog.ts_match_vq(tsvector, tsquery)']
 

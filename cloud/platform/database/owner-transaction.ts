@@ -6,8 +6,8 @@ import type { Statement } from './statement.ts'
 export type Owner = Client
 
 /**
- * Runs a transaction as the owner of the database on the rows of one tenant, for stores that expect a tenant. Row-level
- * security does not apply to the owner. Use it for operator commands, never for requests.
+ * Runs a transaction as the owner of the database on the rows of one tenant. It is for stores whose statements need a
+ * tenant. Row-level security does not apply to the owner. Use it for operator commands, never for requests.
  */
 export async function ownerTransaction<Result>(
   owner: Owner,
@@ -37,7 +37,7 @@ function handleOf(owner: Owner, tenantId: string): Transaction {
   } as Transaction
 }
 
-/** A handle of the owner of the database, for stores of shared tables. */
+/** Returns a handle of the owner of the database, for stores of shared tables. */
 export function ownerReference(owner: Owner): ReferenceHandle {
   return using(owner, []) as ReferenceHandle
 }

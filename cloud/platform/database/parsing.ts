@@ -3,18 +3,24 @@ import pg from 'pg'
 const int8 = 20
 const timestamptz = 1184
 
-/** Timestamps become RFC 3339 text. Big integers become numbers: no value in the product exceeds 2^53. */
+/**
+ * Returns the parser of a column type. Timestamps become RFC 3339 text. Big integers become numbers, because no value
+ * in the product exceeds 2^53.
+ */
 export function parserOf(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
   if (oid === int8) return Number
   if (oid === timestamptz) return rfc3339
   return pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** The server omits trailing zeros of the fraction of a second, and the decimal point before them if all are zero. */
+/**
+ * The characters that the server omits at the end of a fraction of a second, by their number. It omits trailing zeros,
+ * and the whole fraction if all its digits are zero.
+ */
 const omittedZeros = ['', '0', '00', undefined, '.000']
 const lengthWithMilliseconds = '2026-01-31 12:00:00.123+00'.length
 
-/** Sessions use UTC, so most texts need no arithmetic. */
+/** Converts a timestamp of the server to RFC 3339. Sessions use UTC, so most texts need no date arithmetic. */
 function rfc3339(text: string): string {
   const digits = text.endsWith('+00') ? omittedZeros[lengthWithMilliseconds - text.length] : undefined
   if (digits !== undefined) return `${text.slice(0, 10)}T${text.slice(11, -3)}${digits}Z`

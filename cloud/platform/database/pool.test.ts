@@ -19,7 +19,10 @@ function connection(): Connection {
   }
 }
 
-/** Opens a connection for each `true`, fails for each `false`, and opens connections after the end of the list. */
+/**
+ * Creates a pool. It opens a connection for each `true` and fails for each `false`. After the end of the list, it opens
+ * connections.
+ */
 function poolThatOpens(turns: boolean[], size = 1): Pool {
   const open = async () => {
     if (turns.shift() === false) throw new Error('refused')

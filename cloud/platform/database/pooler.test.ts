@@ -11,7 +11,7 @@ import { inspectServer } from './binding.ts'
 import { Database } from './database.ts'
 import { statement } from './statement.ts'
 
-/** PgBouncer is optional: the test uses it if the machine has it. */
+/** The path of PgBouncer. The test runs only if PgBouncer is installed on this machine. */
 const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(isExecutable)
 const skip =
   program === undefined
@@ -67,7 +67,8 @@ async function startPooler(path: string, hub: TestHub) {
     'default_pool_size = 2',
   ]
   await writeFile(join(folder, 'pooler.ini'), configuration.join('\n'))
-  // PgBouncer does not run as root. It must be able to use the socket of the test server, which belongs to root then.
+  // PgBouncer does not run as root. If the test runs as root, PgBouncer runs in a user namespace, so that it can use
+  // the socket of the test server, which belongs to root.
   const apart = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000'] : []
   const [command = path, ...given] = [...apart, path, join(folder, 'pooler.ini')]
   const child = spawn(command, given, { stdio: ['ignore', 'ignore', 'pipe'] })

@@ -67,7 +67,7 @@ describe('rows as parameters', () => {
                   from ${rows.rows} where $1 = ''`
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 8 }), fc.boolean(), async (given, twice) => {
-        // Equal consecutive values use another code path.
+        // Equal consecutive values are tested too, because they use another code path.
         const sent = twice ? given.flatMap((one) => [one, { ...one }]) : given
         const found = await client.query(text, ['', ...rows.values(sent)])
         const expected = sent.map((one) => ({

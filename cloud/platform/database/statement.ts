@@ -5,17 +5,17 @@ import { LruMap } from 'toad-cache'
 export type Statement<Row = unknown> = { readonly name: string; readonly text: string; readonly row?: Row }
 
 /**
- * Defines a statement. Its `$1` is the tenant, which the transaction passes. The text contains `tenant_id = $1`, so
- * that the statement uses the index and is routed to one shard. Row-level security protects against a missing
- * condition.
+ * Defines a statement. The transaction passes the tenant as `$1`. The text must contain `tenant_id = $1`, so that the
+ * statement uses the index and is routed to one shard. If the condition is missing, row-level security still protects
+ * other tenants.
  */
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: nameOf(text), text }
 }
 
 /**
- * Creates a statement whose text depends on the request, such as a filter. Frequent texts are prepared like those of a
- * store, because parsing and planning costs more than running them. Other texts are not prepared.
+ * Creates a statement whose text depends on the request, such as a filter. Frequent texts are prepared like the
+ * statements of a store, because parsing and planning take longer than running them. Other texts are not prepared.
  */
 export function dynamicStatement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: frequent.nameOf(text), text }
@@ -24,7 +24,8 @@ export function dynamicStatement<Row = Record<string, never>>(text: string): Sta
 const limits = { uses: 8, prepared: 64, watched: 500 } as const
 
 /**
- * Finds the frequent texts. The number of prepared texts is limited, because each one uses memory in every connection.
+ * `FrequentTexts` finds the texts to prepare. Their number is limited, because each prepared text uses memory in every
+ * connection.
  */
 class FrequentTexts {
   readonly #names = new Map<string, string>()

@@ -131,7 +131,7 @@ describe('errors of the database', () => {
     for (const { pid } of rows) process.kill(pid, 'SIGSTOP')
     try {
       let states: (string | undefined)[] = []
-      // At first the recent response still counts.
+      // At first the server still counts as reachable, because it responded recently.
       while (!states.includes('not responding'))
         states = await Promise.all(Array.from({ length: 10 }, () => database.outage(100)))
       assert.ok(database.inUse <= 1)
@@ -142,6 +142,6 @@ describe('errors of the database', () => {
     for (let state = await database.outage(60_000); state !== undefined; ) state = await database.outage(60_000)
   })
 
-  /** The state that readiness reports right after the error. */
+  /** Returns the state that readiness reports right after the error. */
   const outageSoon = async (database: Database) => (await database.outage(60_000)) ?? 'no outage'
 })

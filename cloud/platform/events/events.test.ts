@@ -11,7 +11,7 @@ function emitTest(tx: Transaction, subject: string): Promise<void> {
   return emit(tx, { type: 'test.thing.changed', subject, data: { subject } })
 }
 
-/** A transaction that has written an event and waits for `commit`. */
+/** Opens a transaction that has written an event and waits for `commit`. */
 async function open(hub: TestHub, subject: string, tenant = hub.tenant): Promise<{ commit(): Promise<void> }> {
   const said = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
@@ -93,7 +93,7 @@ test('orders events of two hosts by their transactions, although one clock is an
 
 test('delivers each event once and gives positions without gaps for any order of begin and commit', async () => {
   await using hub = await testHub()
-  // One tenant gets three quarters of the eight connections, and reading needs some of them.
+  // One tenant gets six of the eight connections, and reading needs some of them.
   const most = 4
   await fc.assert(
     fc.asyncProperty(

@@ -1,6 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
 
-/** The header has priority: a browser reconnects with it to the original address. */
+/**
+ * Returns the start position of a stream. The header has priority, because a browser that reconnects sends the header
+ * and the original URL.
+ */
 export function startOf(header: string | undefined, after: number | undefined): number | undefined {
   if (header === undefined || header === '') return after
   const position = /^\d{1,16}$/.test(header) ? Number(header) : Number.NaN
@@ -8,7 +11,7 @@ export function startOf(header: string | undefined, after: number | undefined): 
   throw new Problem('invalid_header', 'Last-Event-ID must be a position: the id of an event of this stream')
 }
 
-/** Refuses a position after which events were deleted, because the reader would miss them. */
+/** Throws if events after the position were deleted, because the reader would miss them. */
 export function requireAvailable(after: number, { oldest, newest }: { oldest: number | null; newest: number }): void {
   if (after > newest)
     throw new Problem('invalid_cursor', `Position ${after} does not exist yet. The newest event has position ${newest}`)

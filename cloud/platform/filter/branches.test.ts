@@ -66,7 +66,10 @@ describe('branches of a filter', () => {
     ),
   }))
 
-  /** The textbook algorithm: multiplies out, so that each branch is a list of conditions. */
+  /**
+   * Returns the branches by the textbook algorithm, which multiplies out all terms. Each branch is a list of
+   * conditions.
+   */
   function textbook(expression: Expression): Expression[][] {
     if (expression.kind === 'or') return expression.terms.flatMap(textbook)
     if (expression.kind !== 'and') return [[expression]]
@@ -116,7 +119,7 @@ describe('branches of a filter', () => {
       (inner, _, n) => `${pair(n)} and (predicate eq 'p' or ${inner})`,
       pair(99),
     )
-    // An algorithm that visits all of them would not finish.
+    // An algorithm that visits all branches would not finish.
     assert.throws(() => branchesOf(parseFilter(deep), sides), {
       code: 'invalid_filter',
       message: /too many alternatives/,

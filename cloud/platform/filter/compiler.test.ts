@@ -147,7 +147,7 @@ describe('compiled filters on the database', () => {
     await hub.asOwner(async (owner) => {
       const { tenantId } = hub.tenant
       await owner.query(tables)
-      // A database without a language only knows the case of ASCII letters.
+      // A database without a language only lowercases ASCII letters.
       const known = await owner.query<{ all: boolean }>(`select lower('ÄЖ' collate "default") = 'äж' as all`)
       const knowsCase = known.rows[0]?.all === true
       let telling = 0
@@ -228,7 +228,7 @@ const tables = `
   create temp table parts (tenant_id uuid, thing_id int, label text collate "C", weight numeric not null);
   create temp table extras (tenant_id uuid, thing_id int, key uuid, value text collate "C");`
 
-/** One statement, so that rows of an earlier run are never mixed with these. */
+/** A single statement that replaces all rows, so that rows of an earlier run are never mixed with these. */
 const fill = `
   with given as (select * from json_to_recordset($2::json) as g(id int, name text, "maker/name" text, code text, size numeric,
       active boolean, made timestamptz, owner uuid, parts json, tags json, "extras/${extraKey}" text)),

@@ -1,5 +1,6 @@
 /**
- * The filter language: text → expression → SQL. It does not depend on the filtered data: services pass property tables.
+ * The filter language. A filter is parsed to an expression, and the expression is compiled to SQL. It does not depend
+ * on the filtered data, because services pass property tables.
  */
 export { type Branch, branchesOf, isNarrow, valuesAlone, withoutPins } from './branches.ts'
 export { type CompiledFilter, type CompileOptions, compileFilter } from './compiler.ts'

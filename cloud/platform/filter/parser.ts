@@ -20,12 +20,12 @@ const constants = ['true', 'false', 'null']
 const keywords = new Set([...operators, ...functions, ...constants, 'and', 'or', 'not'])
 const shownCharacters = 40
 
-/** The position of a condition: its depth and the variable of its `any`. */
+/** The context of a condition: its nesting depth, and the variable of the `any` around it. */
 type Place = { depth: number; variable?: string }
 
 /**
- * Parses a filter. The precedence is as in OData: `not`, comparison, `and`, `or`. A property alone is not a condition,
- * so `not name eq 'x'` can only mean `not (name eq 'x')`.
+ * Parses a filter. The precedence is as in OData: `not`, comparison, `and`, `or`. A property without a comparison is
+ * not a condition, so `not name eq 'x'` can only mean `not (name eq 'x')`.
  */
 export function parseFilter(text: string): Expression {
   const bytes = text.length > filterLimits.bytes ? text.length : Buffer.byteLength(text)
@@ -34,7 +34,7 @@ export function parseFilter(text: string): Expression {
   return new Parser(tokensOf(text)).filter()
 }
 
-/** Creates the error of an invalid filter, with the column. */
+/** Creates the error for an invalid filter, with the column of the fault. */
 export function invalidFilter(at: number, detail: string): Problem {
   return new Problem('invalid_filter', `Column ${at}: ${detail}`)
 }
@@ -72,7 +72,7 @@ class Parser {
       throw invalidFilter(at, `conditions are nested more than ${filterLimits.depth} deep`)
     const deeper = { ...place, depth: place.depth + 1 }
     if (this.#takeWord('not')) {
-      // The parentheses after a `not` do not count as another level.
+      // Parentheses directly after `not` do not count as another level.
       return { kind: 'not', term: this.#next.kind === '(' ? this.#term(place) : this.#term(deeper) }
     }
     if (kind !== '(') return this.#condition(place)

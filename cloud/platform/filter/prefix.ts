@@ -3,8 +3,9 @@ const firstSurrogate = 0xd800
 const afterSurrogates = 0xe000
 
 /**
- * Returns the first text, ordered by code point, after all texts that start with the prefix, or undefined if there is
- * none. A range can use an index where `like` cannot: `like` is not leakproof, so row-level security prevents it.
+ * Returns the first text after all texts that start with the prefix, or undefined if there is none. Texts are ordered
+ * by code point. A range condition can use an index where `like` cannot. `like` is not leakproof, so row-level security
+ * prevents its use of the index.
  */
 export function afterPrefix(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)

@@ -3,16 +3,16 @@ import { canonicalName, filterLimits } from './expression.ts'
 import { isSortable, type PropertyTable, type Scalar, type ScalarKind, unknownProperty } from './properties.ts'
 
 export type SortKey = {
-  /** Its name with `/`. */
+  /** The name of the property, with `/` as separator. */
   readonly property: string
-  /** An SQL expression. */
+  /** The SQL expression to sort by. */
   readonly column: string
   readonly kind: ScalarKind
   readonly nullable: boolean
   readonly descending: boolean
 }
 
-/** Parses `name,-last_modified_timestamp`: the keys in order, descending with a minus. */
+/** Parses a text such as `name,-last_modified_timestamp`. The keys keep their order, and a minus means descending. */
 export function parseSort(text: string, table: PropertyTable): SortKey[] {
   const parts = text.split(',', filterLimits.sortKeys + 1)
   if (parts.length > filterLimits.sortKeys)

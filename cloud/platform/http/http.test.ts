@@ -349,7 +349,7 @@ test('sends deprecation headers for a deprecated prefix of a service in another 
   assert.equal(answer.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
 })
 
-/** Sends a request as these bytes and returns all received bytes. */
+/** Sends these lines as a request and returns all received bytes. */
 function overSocket(port: number, lines: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () =>

@@ -2,7 +2,10 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { limits } from '../limits.ts'
 
-/** `StreamingResponses` sends responses without an end. They end when the reader disconnects or the server stops. */
+/**
+ * `StreamingResponses` sends responses that do not end by themselves. They end when the reader disconnects or the
+ * server stops.
+ */
 export class StreamingResponses {
   readonly #ends = new Set<() => void>()
   #stops = false
@@ -20,7 +23,7 @@ export class StreamingResponses {
     const end = () => {
       source.unpipe(sent)
       sent.end()
-      // A reader that does not read cannot delay the stop.
+      // A client that does not read its stream must not delay the stop.
       stopTimeout ??= setTimeout(() => reply.raw.destroy(), limits.streamDrainMs).unref()
     }
     this.#ends.add(end)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { findBinaries, linkLibraries } from './binaries.ts'
 import { temporaryFolder } from './testing.ts'
 
-/** A package whose install script has not run. */
+/** Creates a package whose install script has not run. */
 function packageWithoutLinks(root: string, { hasLibraries }: { hasLibraries: boolean }) {
   const libraries = path.join(root, 'native', 'lib')
   mkdirSync(hasLibraries ? libraries : path.dirname(libraries), { recursive: true })

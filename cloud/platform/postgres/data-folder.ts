@@ -11,7 +11,7 @@ import { meaningfulLine } from './log.ts'
 export const superuser = 'millwright'
 const unfinished = 'data.unfinished-'
 
-/** Returns true if the data folder does not exist yet. Refuses one that this PostgreSQL cannot use. */
+/** Returns true if the data folder does not exist yet. Throws if this PostgreSQL cannot use an existing data folder. */
 export function isNew(found: {
   folder: string
   entries: string[]
@@ -49,7 +49,7 @@ function readOr<Value>(fallback: Value, read: () => Value): Value {
 }
 
 /**
- * Creates the data folder under another name and renames it when it is complete, so that an interruption leaves no
+ * Creates the data folder under a temporary name and renames it when it is complete, so that an interruption leaves no
  * incomplete data folder.
  */
 export async function createDataFolder(given: {
@@ -81,7 +81,10 @@ export async function createDataFolder(given: {
   if (durable) syncFolder(parent)
 }
 
-/** An initdb whose parent was killed may still write. It ends when its folder is removed. */
+/**
+ * Removes unfinished data folders. If the parent of an initdb process was killed, initdb may still write. It ends when
+ * its folder is removed.
+ */
 function removeUnfinished(parent: string): void {
   for (const entry of readdirSync(parent)) {
     if (entry.startsWith(unfinished)) rmSync(path.join(parent, entry), { recursive: true, force: true, maxRetries: 10 })

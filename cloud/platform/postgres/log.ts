@@ -5,7 +5,9 @@ const keptBytes = 4 * 1024 * 1024
 
 export type ServerLog = { file: string; descriptor: number; close(): void; lastMeaningfulLine(): string }
 
-/** Opens the log. A log that has grown too large is renamed and kept once, because only recent messages matter. */
+/**
+ * Opens the log. A log that is too large is renamed. Only one renamed log is kept, because only recent messages matter.
+ */
 export function openLog(file: string, account: Account): ServerLog {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > keptBytes) renameSync(file, `${file}.1`)
   const descriptor = openSync(file, 'a', 0o600)
@@ -19,7 +21,10 @@ export function openLog(file: string, account: Account): ServerLog {
   }
 }
 
-/** A home may be deleted while its server ends, which is not an error. */
+/**
+ * Returns the text of the log from a position. A missing file is not an error, because a home may be deleted while its
+ * server ends.
+ */
 function textFrom(file: string, start: number): string {
   try {
     return readFileSync(file).subarray(start).toString()
@@ -28,7 +33,7 @@ function textFrom(file: string, start: number): string {
   }
 }
 
-/** Returns the reason why the server ended. Lines after a fatal one only report the end. */
+/** Returns the line with the reason why the server ended. The lines after a fatal error only report the end. */
 export function meaningfulLine(text: string): string {
   const lines = text
     .split('\n')

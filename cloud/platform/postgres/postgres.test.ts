@@ -15,7 +15,10 @@ const settings = quick
 const folder = temporaryFolder()
 after(() => folder[Symbol.dispose]())
 
-/** One home for all tests that can continue from the state before: creating a data folder is slow. */
+/**
+ * The home of all tests that can continue from the state of the previous test. They share it, because creating a data
+ * folder is slow.
+ */
 const home = path.join(folder.path, 'a home, with "spaces"')
 const data = path.join(home, 'postgres', 'data')
 
@@ -174,7 +177,7 @@ test('restarts a server whose main process is killed while queries run, repeated
     await busy.connect()
     const { rows } = await busy.query<{ pid: number }>('select pg_backend_pid() as pid')
     busy.query('select count(*) from generate_series(1, 100000000000) number').catch(() => {})
-    // A stopped backend does not notice that its server has ended.
+    // A stopped backend does not detect that its server has ended.
     if (round === 2) process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
     const { pid } = readPostmaster(data) ?? assert.fail('no server')
     process.kill(pid, 'SIGKILL')

@@ -1,8 +1,9 @@
 export type Settings = Record<string, string | number | boolean>
 
 /**
- * For two cores and 4 GB of memory, shared with other programs. The settings are passed on the command line, so that a
- * data folder of an older version uses the current ones. Log lines never contain values of a row or a statement.
+ * The default settings, for two cores and 4 GB of memory that other programs also use. They are passed on the command
+ * line, so that a data folder of an older version uses the current settings. Log lines never contain values of a row or
+ * a statement.
  */
 const defaults: Settings = {
   listen_addresses: '',
@@ -38,14 +39,17 @@ const defaults: Settings = {
   log_parameter_max_length_on_error: 0,
 }
 
-/** PostgreSQL parses the socket folder as a list: quotes protect a comma in the path. */
+/**
+ * Returns the command line arguments of the server. PostgreSQL parses the socket folder as a list, so the path is
+ * quoted in case it contains a comma.
+ */
 export function serverArguments(given: { dataFolder: string; socketFolder: string; settings: Settings }): string[] {
   const settings = { ...defaults, unix_socket_directories: `"${given.socketFolder}"`, ...given.settings }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${printed(value)}`])
   return ['-D', given.dataFolder, ...options]
 }
 
-/** Also accepts `fsync: 'off'`, as PostgreSQL does. */
+/** Returns true if a setting is off. Texts such as `fsync: 'off'` are accepted too, as in PostgreSQL. */
 export function isOff(value: Settings[string] | undefined): boolean {
   return ['off', 'false', 'no', '0'].includes(`${value}`)
 }

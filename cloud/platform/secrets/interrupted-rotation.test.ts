@@ -16,7 +16,7 @@ import { Safe } from './safe.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'others use the same keys'
 
-/** Rotates as the command line does, and kills itself at one step. */
+/** A program that rotates keys like the command line does, and kills itself at one step. */
 const program = `
   const [owner, file, kind, tenantId, last] = process.argv.slice(1)
   const at = (path) => import(new URL(path, ${JSON.stringify(import.meta.url)}))
@@ -64,7 +64,7 @@ describe('interrupted key rotation', { skip }, () => {
     return code === 0
   }
 
-  /** A process that starts now and one that has run all the time can both read all values. */
+  /** Checks that all values can be read, by a process that starts now and by a process that ran during the rotation. */
   async function requireWorking(): Promise<void> {
     const { masterKeys } = await keysFor(hub.database.owner, file.path)
     const started = { database: hub.context.database, safe: new Safe({ ...hub.context, masterKeys }) }

@@ -8,7 +8,7 @@ import { countSealed } from './sealed-column-store.ts'
 
 export type MasterKeyStatus = {
   id: string
-  /** Where this process found the key, or `missing`. */
+  /** The place where this process found the key, or `missing`. */
   place: Place | 'missing'
   state: 'current' | 'being replaced' | 'not used'
   since: string | null
@@ -29,7 +29,10 @@ export type DataKeyStatus = {
 
 export type KeyStatus = { master: MasterKeyStatus[]; platform: PlatformKeyStatus[]; data: DataKeyStatus[] }
 
-/** Lists the keys with ids, ages and counts, and the pending work. It never contains a key. */
+/**
+ * Returns the keys with their ids, ages and counts, and the work that is still pending. The result never contains a
+ * key.
+ */
 export async function keyStatus(
   owner: Owner,
   { masterKeys, columns }: { masterKeys: MasterKeys; columns: readonly SealedColumn[] },

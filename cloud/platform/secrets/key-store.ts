@@ -19,7 +19,7 @@ export function listMasterKeys(handle: ReferenceHandle): Promise<MasterKeyRow[]>
   return handle.rows(masterKeys)
 }
 
-/** Returns the current master key, which wraps new keys. It cannot be retired before the transaction ends. */
+/** Returns the current master key, which wraps new keys. The key cannot be retired before the transaction ends. */
 export async function holdCurrentMasterKey(tx: Transaction): Promise<string> {
   const row = await tx.reference.row(holdMasterKey)
   if (row === undefined) throw new Error('The database has no master key')
@@ -49,8 +49,8 @@ const forgetRetired = statement(
 )
 
 /**
- * Returns the key that seals. It cannot be retired before the transaction ends, so no value is sealed with a retired
- * key.
+ * Returns the data key that seals new values. The key cannot be retired before the transaction ends, so no value is
+ * sealed with a retired key.
  */
 export function holdNewestDataKey(tx: Transaction): Promise<DataKeyRow | undefined> {
   return tx.row(holdNewest)
@@ -64,7 +64,10 @@ export async function nextDataKeyVersion(tx: Transaction): Promise<number> {
   return (await tx.row(nextVersion))?.version ?? 1
 }
 
-/** Does nothing if another process created that version. Waits for its commit. */
+/**
+ * Inserts a data key. If another process creates the same version, it waits for the commit of that process and then
+ * does nothing.
+ */
 export async function insertDataKey(tx: Transaction, key: DataKeyRow): Promise<void> {
   await tx.run(insert, key.id, key.version, key.masterKeyId, key.wrapped)
 }

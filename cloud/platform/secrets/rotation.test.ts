@@ -67,7 +67,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       await file[Symbol.asyncDispose]()
     })
 
-    /** In a separate process, as the command line does it. */
+    /** Runs the work with the keys of a separate process, like the command line does. */
     const asOperator = <Result>(work: (owner: Owner, masterKeys: MasterKeys) => Promise<Result>) =>
       hub.asOwner(async (owner) =>
         work(owner, await MasterKeys.open({ file: file.path, given: [], transit: undefined })),

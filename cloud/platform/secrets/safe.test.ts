@@ -77,7 +77,7 @@ describe('Safe', () => {
   test('seals with one statement and opens without one, once the key is cached', async () => {
     const sealed = await seal('warm', 'row')
     const { database, safe } = hub.context
-    // Statements of background tasks that do not concern keys are ignored.
+    // Only statements that concern keys count, because background tasks send other statements.
     const count = async (work: () => Promise<unknown>) =>
       (await hub.statements(work)).filter(({ text }) => /\b(data_keys|master_keys)\b/.test(text)).length
     const twice = (tx: Transaction) => safe.seal(tx, 'x', 'row')

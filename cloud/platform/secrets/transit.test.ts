@@ -43,7 +43,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     await vault[Symbol.asyncDispose]()
   })
 
-  /** A process with only the address and token of the server. */
+  /** Opens the master keys of a process that has only the address and the token of the server. */
   const withVault = (change: Partial<TransitSettings> = {}, path = '/nowhere/master.key') =>
     MasterKeys.open({ file: path, given: [], transit: new Transit({ ...settings, ...change }) })
 
@@ -142,7 +142,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     assert.throws(() => new Transit({ ...settings, token: undefined }), /MILLWRIGHT_VAULT_TOKEN/)
   })
 
-  /** The keys of a process that has started. */
+  /** Returns the master keys of a process that has started. */
   async function opened(): Promise<MasterKeys> {
     const masterKeys = await withVault()
     await hub.asOwner((owner) => openSecrets(owner, masterKeys))

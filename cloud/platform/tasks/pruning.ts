@@ -7,7 +7,10 @@ import type { TaskKinds } from './task.ts'
 const hourMs = 3_600_000
 const requestsKeptMs = 24 * hourMs
 const failedTasksKeptMs = 30 * 24 * hourMs
-/** A reader that read a value just before it was sealed with a new key has opened it by then. */
+/**
+ * How long retired keys are kept. A process may have read a value just before the value was sealed with a new key. It
+ * has opened the value long before this time ends.
+ */
 const retiredKeysKeptMs = hourMs
 const batch = 1_000
 
@@ -35,7 +38,7 @@ export function pruningTasks({ database }: { database: Database }): TaskKinds {
   }
 }
 
-/** Deletes in batches, so that each transaction is short. */
+/** Repeats `prune` in batches, so that each transaction is short. */
 async function repeat(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
   while (!signal.aborted && (await prune()) === batch);
 }

@@ -10,12 +10,12 @@ test('runs a schedule at its local time in summer and in winter', () => {
   const timing = { cron: '30 2 * * *', timezone: berlin }
   assert.deepEqual(
     nextRuns(timing, new Date('2026-03-27T12:00:00.000Z'), 3).map((run) => run.toISOString()),
-    // On the 29th the clock moves from 02:00 to 03:00, so 02:30 does not exist. The run is at 03:00.
+    // On 29 March the clock moves from 02:00 to 03:00, so 02:30 does not exist. The run is at 03:00.
     ['2026-03-28T01:30:00.000Z', '2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z'],
   )
   assert.deepEqual(
     nextRuns(timing, new Date('2026-10-24T12:00:00.000Z'), 2).map((run) => run.toISOString()),
-    // On the 25th the time 02:30 occurs twice. There is one run.
+    // On 25 October the time 02:30 occurs twice, but there is only one run.
     ['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
   )
 })

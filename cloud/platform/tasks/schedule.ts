@@ -6,8 +6,8 @@ export type Timing = { cron: string; timezone: string }
 const longestPattern = 128
 
 /**
- * Returns the first run after a time, or null if there is none. A local time that daylight saving skips still has its
- * run.
+ * Returns the first run after a time, or null if there is none. If daylight saving time skips the local time of a run,
+ * the run still takes place.
  */
 export function nextRun({ cron, timezone }: Timing, after: Date): Date | null {
   return parsed({ cron, timezone }).nextRun(after)
@@ -19,7 +19,7 @@ export function nextRuns({ cron, timezone }: Timing, after: Date, count: number)
 
 /**
  * Returns the first run of a requested schedule. `pointer` is the position of the schedule in the request body, for
- * errors.
+ * error messages.
  */
 export function requireRun(timing: Timing, after: Date, pointer = ''): Date {
   requireTimezone(timing.timezone, pointer)
@@ -46,7 +46,8 @@ function firstRun(timing: Timing, after: Date, invalidCron: (reason: string) => 
 }
 
 function parsed({ cron, timezone }: Timing): Cron {
-  // The library also accepts a date as a pattern, which would be a schedule with one run.
+  // The library also accepts a date as a pattern, which would give a schedule with one run. So the number of fields is
+  // checked.
   if (!cron.startsWith('@') && cron.trim().split(/\s+/).length !== 5) {
     throw new TypeError('it has five fields: minute, hour, day of month, month, day of week')
   }

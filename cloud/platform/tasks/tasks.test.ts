@@ -15,7 +15,7 @@ function later(ms: number): Date {
   return new Date(Date.now() + ms)
 }
 
-/** Tasks with kinds that the hub's own worker does not define, so that only the test runs them. */
+/** Creates tasks with kinds that the worker of the hub does not define, so that only the test runs them. */
 function tasksOf(hub: TestHub, kinds: TaskKinds, options: { sweepMs?: number; graceMs?: number } = {}): Tasks {
   const { database, log } = hub.context
   const tasks = new Tasks({ database, log, debounceMs: 0, ...options })
@@ -294,7 +294,7 @@ test('renews a lease while its task runs', async () => {
     })
   const tasks = tasksOf(hub, {
     long: {
-      // Long enough for a slow machine, which would lose a shorter lease.
+      // The lease is long enough for a slow machine, which would lose a shorter one.
       leaseMs: 3_000,
       async run({ signal }) {
         const first = await leaseUntil()

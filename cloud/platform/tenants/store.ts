@@ -11,7 +11,10 @@ export type Tenant = {
   applications: Application[]
 }
 
-/** The kinds of keys that identify a principal before its tenant is known: a client id, `name@tenant`, a gateway id. */
+/**
+ * The kinds of keys that identify a principal before its tenant is known. The keys are a client id, a sign-in name
+ * (`name@tenant`) or a gateway id.
+ */
 export type DirectoryKind = 'client' | 'sign-in' | 'gateway'
 
 export type DirectoryEntry = { tenantId: string; principalId: string }
@@ -49,7 +52,7 @@ export async function findDirectoryEntry(
   return handle.row(entryByKey, kind, key)
 }
 
-/** Returns false if a principal of any tenant has the key already. */
+/** Inserts a key of a principal. Returns false if a principal of any tenant already has this key. */
 export async function putDirectoryEntry(
   tx: Handle,
   entry: { kind: DirectoryKind; key: string; principalId: string },
@@ -61,7 +64,7 @@ export async function removeDirectoryEntry(tx: Handle, entry: { kind: DirectoryK
   await tx.run(deleteEntry, entry.kind, entry.key)
 }
 
-/** Removes all keys of a principal, for its deletion. */
+/** Removes all keys of a principal that is deleted. */
 export async function removeDirectoryEntries(tx: Handle, principalId: string): Promise<void> {
   await tx.run(deleteEntries, principalId)
 }

@@ -41,7 +41,7 @@ export async function findTenant(owner: Owner, name: string): Promise<Tenant | u
   return store.selectTenant(owner, name)
 }
 
-/** Refuses every request of the tenant. Its data is kept. */
+/** Suspends a tenant. The platform then refuses every request of the tenant, and its data is kept. */
 export async function suspendTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, ({ id }) => store.updateState(owner, id, 'suspended'))
 }
@@ -50,7 +50,7 @@ export async function resumeTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, ({ id }) => store.updateState(owner, id, 'active'))
 }
 
-/** Deletes the tenant and all its data. It must be suspended first, to prevent mistakes. */
+/** Deletes a tenant and all its data. The tenant must be suspended first, to prevent mistakes. */
 export async function deleteTenant(owner: Owner, name: string): Promise<void> {
   await change(owner, name, async ({ id, state }) => {
     if (state !== 'suspended') {
@@ -60,7 +60,10 @@ export async function deleteTenant(owner: Owner, name: string): Promise<void> {
   })
 }
 
-/** Without `api` the token endpoint refuses the tenant's service accounts and gateways, without `ui` its users. */
+/**
+ * Provisions an application for a tenant. Without `api`, the token endpoint refuses the tenant's service accounts and
+ * gateways. Without `ui`, it refuses the tenant's users.
+ */
 export async function provisionApplication(owner: Owner, name: string, application: Application): Promise<void> {
   await change(owner, name, ({ id, applications }) =>
     store.updateApplications(owner, id, [...new Set([...applications, application])].toSorted()),

@@ -8,7 +8,7 @@ import { statement } from '../database/statement.ts'
 import type { Safe } from '../secrets/safe.ts'
 import type { SealedColumn } from '../secrets/sealed-column.ts'
 
-/** A table with a sealed column, as a service would have it. */
+/** A table with a sealed column, like the tables of services. */
 export const notes: SealedColumn = {
   of: 'tenant',
   table: 'notes',
@@ -56,7 +56,7 @@ export async function readNote(parts: Parts, { tenantId }: Scope, id: string): P
   return opened.toString()
 }
 
-/** A file with a master key in its own folder. */
+/** Creates a file with a master key in its own folder. */
 export async function keyFile(key: string) {
   const folder = await mkdtemp(join(tmpdir(), 'millwright-keys-'))
   const path = join(folder, 'master.key')

@@ -1,6 +1,6 @@
 /**
- * Patterns of secrets, which must not appear anywhere: client secrets, tokens, refresh tokens, and all passwords of the
- * tests, which contain this word.
+ * A word that all passwords of the tests contain. Passwords, client secrets, tokens and refresh tokens must not appear
+ * in any output.
  */
 export const plantedWord = 'planted-secret'
 
@@ -12,7 +12,7 @@ const patterns = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
 ]
 
-/** Returns the first secret in a text, with some of the text around it. */
+/** Returns the first secret in a text, together with some of the text around it. Returns undefined if there is none. */
 export function secretIn(text: string): string | undefined {
   for (const pattern of patterns) {
     const match = pattern.exec(text)

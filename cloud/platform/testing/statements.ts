@@ -16,8 +16,8 @@ export async function tenantTables(): Promise<Set<string>> {
 }
 
 /**
- * Returns the fault of a statement, or undefined. The rules are those of a distributed database: the statement itself
- * must restrict each table of a tenant to the tenant.
+ * Returns the fault of a statement, or undefined if it has none. A distributed database requires that the statement
+ * itself restricts each table of a tenant to the tenant.
  */
 export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
   const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()

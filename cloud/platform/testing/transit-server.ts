@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A transit engine with the documented API of Vault and OpenBao, as far as the platform uses it: encrypt, decrypt,
- * rewrap and rotate of one key. It really encrypts, checks token and namespace, and can be sealed.
+ * Starts a transit engine with the documented API of Vault and OpenBao. It has only the parts that the platform uses:
+ * encrypt, decrypt, rewrap and rotate of one key. It really encrypts, checks token and namespace, and can be sealed.
  */
 export async function startTransitServer({
   token,

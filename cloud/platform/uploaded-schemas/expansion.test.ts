@@ -4,7 +4,7 @@ import { checkSchema } from './check.ts'
 import { compileSchema } from './compile.ts'
 import { expandedSize } from './expansion.ts'
 
-/** Names with several encodings in a reference. Incorrect decoding would find a different definition. */
+/** Names that can be encoded in several ways in a reference. Incorrect decoding would find a different definition. */
 const names = ['a%41', 'aA', 'a~b', 'a~0b', 'a~1b', 'a/b', 'a', 'not', 'a%2Fnot', 'a/not', '100%', 'a#b', 'a b', 'é"^']
 
 const forms: Record<string, (name: string) => string> = {

@@ -1,8 +1,9 @@
 import { createContext, Script } from 'node:vm'
 
 /**
- * Limits the time of synchronous work. Only the engine can interrupt a function, and only a script that it runs with a
- * time limit. So the work is called by such a script. It is code of the product with its own objects, not a sandbox.
+ * The global object of a script that limits the time of synchronous work. The engine can interrupt only a script that
+ * it runs with a time limit, so this script calls the work. The work is code of the product with its own objects. The
+ * script is not a sandbox.
  */
 const call: { work: (() => unknown) | undefined } = { work: undefined }
 const context = createContext(call)
@@ -12,13 +13,16 @@ export class TookTooLong extends Error {}
 
 export type TimeLimit = {
   milliseconds: number
-  /** On a busy machine the work is repeated with a longer limit, up to this many times the time. 1 means no repetition. */
+  /**
+   * On a busy machine the work is repeated with a longer limit, up to `patience` times the limit. 1 means that it is
+   * not repeated.
+   */
   patience: number
 }
 
 /**
- * Returns the result of the work. Throws `TookTooLong` when the work takes more time than the limit or more stack than
- * available. With patience, only processor time of this thread counts, and the work may run more than once.
+ * Returns the result of the work. Throws `TookTooLong` if the work exceeds the time limit or the stack. If `patience`
+ * is larger than 1, only the processor time of this thread counts, and the work may run more than once.
  */
 export function within<Result>({ milliseconds, patience }: TimeLimit, work: () => Result): Result {
   call.work = work

@@ -6,7 +6,7 @@ import { requireUsableSchema, UploadedSchema } from './validator.ts'
 
 const tenantId = 'tenant'
 
-/** Processor time of this thread, in milliseconds. The worker process does not count. */
+/** Returns the processor time of this thread, in milliseconds. The time of the worker process does not count. */
 async function cpuOf<Result>(work: () => Result | Promise<Result>): Promise<{ result: Result; milliseconds: number }> {
   const before = process.threadCpuUsage()
   const result = await work()
@@ -15,7 +15,7 @@ async function cpuOf<Result>(work: () => Result | Promise<Result>): Promise<{ re
 }
 
 test('validates in the worker when keywords with long lists make a short value expensive', async () => {
-  // The first use starts the worker.
+  // The first use starts the worker, so that later measurements do not include its start.
   await requireUsableSchema(tenantId, {}, { trial: {} })
   const names = Array.from({ length: 4_000 }, (_, index) => `n${index}`)
   const cases: [object, unknown][] = [
