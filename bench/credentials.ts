@@ -13,7 +13,9 @@ const product = { identifier: 'example.link', version: '1' } as const
 const goalMs = 5
 const roundMs = 3_000
 
-/** Test addresses: a network that half of the instances share, and networks of one instance. */
+/**
+ * The test addresses: addresses in a network that half of the instances share, and in networks of one instance each.
+ */
 const addresses = {
   'in a network of 50,000 instances': '10.7.7.7',
   'in a network of one instance': '0.1.1.7',

@@ -40,7 +40,7 @@ export type PlatformProcess = WorkerProcess<PlatformCommand> & { url: string; ac
 
 type Options = { home: string; environment?: Record<string, string>; nodeOptions?: string[] }
 
-/** A platform in a separate process with its own home, which executes commands of the benchmark. */
+/** Starts a platform with its own home in a separate process. The process executes commands of the benchmark. */
 export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
   const { ready, ...platform } = await startWorkerProcess<PlatformCommand, { url: string; access: Access }>(
     './measured-platform.ts',

@@ -27,7 +27,7 @@ export function revocation(): Promise<Report> {
   })
 }
 
-/** The settings of a second process of the same installation. */
+/** Returns the settings of a second process of the same installation. */
 function secondProcessEnvironment({ url }: PlatformProcess, home: string): Record<string, string> {
   const postgres = attachPostgres({ home })
   if (postgres === undefined) throw new Error('The database server of the home is not running')

@@ -72,7 +72,7 @@ export function wordsOf(line: string): string[] {
 export class TestPlatform {
   readonly hub: TestHub
   readonly url: string
-  /** A temporary home without profiles. */
+  /** The folder of a temporary home without profiles. */
   readonly folder: string
 
   private constructor(hub: TestHub, url: string) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
-/** Checks the current page in its current theme. The checks are those WCAG 2.2 AA rules that a program can check. */
+/** Checks the current page, in its current theme, against the WCAG 2.2 AA rules that a program can check. */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   assert.deepEqual(await page.evaluate(findFaults), [], where)
 }

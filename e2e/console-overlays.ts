@@ -15,8 +15,8 @@ const firstCell = (page: Page) => page.getByRole('gridcell').first()
 const checkbox = (page: Page) => page.getByRole('checkbox', { name: 'Select row 1', exact: true })
 
 /**
- * Returns the menus and dialogs of every area that need no data except a gateway. The tests of the areas open the other
- * overlays.
+ * Returns the menus and dialogs of every area that need only a gateway as data. The tests of the areas open the other
+ * menus and dialogs.
  */
 export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
   const asset = `/assets/${gatewayId}`

@@ -21,7 +21,7 @@ export type Program = {
 export type ProgramOptions = {
   home: string
   environment?: Record<string, string>
-  /** The content of standard input; empty by default. */
+  /** The content of standard input. It is empty by default. */
   input?: string
   /** The Node binary. The default is the binary that runs the tests. */
   node?: string
@@ -100,7 +100,7 @@ export function nodeOfMachine(): string | undefined {
     })
 }
 
-/** Returns the processes of the database server of a home, including orphaned ones. */
+/** Returns the processes of a home's database server, including orphaned processes. */
 export function postgresOf(home: string): number[] {
   const data = join(home, 'postgres', 'data')
   return readdirSync('/proc')

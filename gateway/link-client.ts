@@ -50,8 +50,8 @@ export class LinkClient {
   }
 
   /**
-   * Calls a unary method. Throws a `ServiceError` with the status of the link. If `read` is given, it decodes the
-   * response in place of the generated message.
+   * Calls a unary method. Throws a `ServiceError` with the status of the link. By default, the generated message
+   * decodes the response. The function `read` can replace this decoder.
    */
   call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -82,8 +82,8 @@ export class LinkClient {
   }
 
   /**
-   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. If `read` is given, it
-   * decodes the bytes of a message in place of the generated message.
+   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. By default, the
+   * generated message decodes the bytes. The function `read` can replace this decoder.
    */
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,

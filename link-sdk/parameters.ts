@@ -87,8 +87,9 @@ function invalid(description: string): LinkError {
 }
 
 /**
- * Returns true when a device with these values matches the filters. A filter whose key has no value is ignored.
- * Comparisons are case-sensitive. In a pattern, `?` matches one character and `*` matches any number of characters.
+ * Returns true when a device with these values matches the filters. A filter is ignored if the device has no value for
+ * its key. Comparisons are case-sensitive. In a pattern, `?` matches one character and `*` matches any number of
+ * characters.
  */
 export function matches(filters: readonly Filter[], values: Readonly<Record<string, JsonValue | undefined>>): boolean {
   return Object.entries(values).every(([key, value]) => {

@@ -21,7 +21,7 @@ export type LinkSettings = {
   advertisedPort?: number
   /** The address of the gateway's registry as `host:port`. Without it, the link is not registered. */
   registry?: string
-  /** The vendor prefixes to serve. The link registers with the first one. */
+  /** The vendor prefixes to serve. The link registers with the first prefix. */
   vendors?: readonly string[]
   /** The name of this instance, if several instances of the link use one gateway. */
   instance?: string

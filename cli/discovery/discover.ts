@@ -20,7 +20,7 @@ type Options = {
   follow: boolean
 }
 
-/** How long the command waits for a link of a gateway, and how often it checks. */
+/** The time that the command waits for a link of a gateway, and the interval of its checks. */
 const linkTimeoutMs = 10_000
 const pollMs = 250
 

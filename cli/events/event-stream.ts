@@ -49,7 +49,10 @@ function requireExpiredToken(data: string): void {
   if (problem.code !== 'unauthenticated') throw problem
 }
 
-/** True for errors after which a reconnect can succeed. `fetch` throws a `TypeError` when the platform is unreachable. */
+/**
+ * Returns true for errors after which a reconnect can succeed. `fetch` throws a `TypeError` when the platform is
+ * unreachable.
+ */
 function isTransient(error: unknown): boolean {
   if (error instanceof CommandError) return error.exitCode === exitCodes.unreachable
   const { code = '', name } = error as { code?: string; name?: string }

@@ -112,7 +112,7 @@ async function list(session: Session, { columns, fields, ...options }: ListOptio
   if (fields !== undefined) await requireProperties(session, '--fields', namesIn(fields))
   const selection = { ...filterQuery(options), ...(fields === undefined ? {} : { fields }) }
   const pages = pagesOf(options, (page) =>
-    // With --all the total is not needed, and counting is expensive.
+    // With `--all`, the command does not need the total, and counting is expensive.
     api(inventory).listAssets({ query: { ...selection, ...page, ...(options.all ? { count: false } : {}) } }),
   )
   await output.list(await pages, {

@@ -17,7 +17,7 @@ export type Terminal = {
   note(line: string): void
   /** Shows a line on standard error. The next output replaces the line. Without a terminal, nothing is printed. */
   progress(line: string): void
-  /** Width of the terminal; undefined when the output is a file or a pipe. */
+  /** The width of the terminal. It is undefined when the output is a file or a pipe. */
   columns: number | undefined
   hasColour: boolean
   /** True when the command can prompt for input. */

@@ -9,7 +9,10 @@ export function displayText(value: unknown): string {
 
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/
 
-/** Control characters. Names come from devices, and a control character must not move the cursor or colour the screen. */
+/**
+ * Matches control characters. Names come from devices, and a control character in a name must not move the cursor or
+ * colour the screen.
+ */
 const control = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 export function sanitize(text: string): string {

@@ -70,7 +70,7 @@ function cloudPaths({ contract, operation }: Row): string[] {
   return paths.flatMap((path) => [path, `/v1${path}`]).map(filled)
 }
 
-/** Each operation once, as `[method, path]`. The tests try other spellings of these paths. */
+/** The operations as `[method, path]`, each operation once. The tests try other spellings of these paths. */
 const plain = operations.map(({ contract, operation }): [string, string] => [
   operation.method,
   filled(pathOf(contract, operation)),

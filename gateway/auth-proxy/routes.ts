@@ -87,7 +87,7 @@ const isParameter = (segment: string) => segment.startsWith('{')
  */
 const normalPath = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/
 
-/** Returns the path and query to forward; throws a `Problem` when agents may not call the operation. */
+/** Returns the path and query to forward. Throws a `Problem` when agents may not call the operation. */
 export function forwardedTarget(method: string, target: string): string {
   const queryStart = target.indexOf('?')
   const path = queryStart === -1 ? target : target.slice(0, queryStart)

@@ -10,8 +10,8 @@ import type { ReportedDevice } from './scan.ts'
 export type Attempt = { locked: ProtectedDevice; credential: Credential }
 
 /**
- * Returns true when a reported device is the device at the requested address, and not a module inside that device.
- * Modules are reached through the address of the device that contains them.
+ * Returns true when a reported device is the device at the requested address. A module has the address of the device
+ * that contains it, so modules return false.
  */
 export function isAt(address: string, { asset }: MappingResult, { isAlone }: { isAlone: boolean }): boolean {
   return isAlone || addressesOf(asset).includes(address)

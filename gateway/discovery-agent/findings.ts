@@ -28,8 +28,8 @@ export type Finding = {
 }
 
 /**
- * The number of devices of one scan that are remembered, so that the second scan with credentials does not report them
- * again.
+ * The maximum number of devices of one scan that are remembered. The second scan, with credentials, does not report
+ * remembered devices again.
  */
 const maxRemembered = 100_000
 

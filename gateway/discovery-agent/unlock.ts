@@ -42,8 +42,8 @@ const concurrentReads = 8
 const answerMs = 10 * 60_000
 
 /**
- * The maximum number of reported devices that are not targets. A link that reports more ignores the targets, so its
- * scan is stopped.
+ * The maximum number of reported devices that are not targets. A link that exceeds it ignores the targets, so its scan
+ * is stopped.
  */
 const maxUnrelatedDevices = 100
 

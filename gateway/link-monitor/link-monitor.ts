@@ -50,9 +50,9 @@ const gatherMs = { least: 200, perLink: 2 } as const
 const eventsGatherMs = 2_000
 
 /**
- * The time in which registrations without a change are collected for one report. It is longer than for changes, because
- * each report contains all links. Such a report is needed because the cloud then restores relations of the link that a
- * user deleted.
+ * The time in which unchanged registrations are collected for one report. It is longer than for changes, because each
+ * report contains all links. The report is still needed: it makes the cloud restore relations of the link that a user
+ * deleted.
  */
 const refreshGatherMs = { least: 2_000, perLink: 100 } as const
 

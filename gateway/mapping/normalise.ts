@@ -20,7 +20,7 @@ export function operationName(name: string): string {
   return operationNames.find((known) => known.toLowerCase() === plain) ?? name
 }
 
-/** Normalises a MAC address to pairs of digits. The input can also have no separators or groups of four digits. */
+/** Normalises a MAC address to pairs of digits. The input has pairs, groups of four digits, or no separators. */
 export function macAddress(text: string): string {
   const digits = text.trim().replaceAll(/[.:\s-]/g, '')
   if (!/^[0-9a-f]{12}$/i.test(digits) || /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text)) return text

@@ -85,7 +85,7 @@ export class Spool {
     return appended
   }
 
-  /** Resolves when all current entries are delivered. */
+  /** Resolves when all entries that are currently in the spool are delivered. */
   async settled(signal: AbortSignal): Promise<void> {
     const end = this.#appended
     await this.#when(() => this.#delivered >= end, signal)

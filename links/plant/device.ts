@@ -45,7 +45,7 @@ function isUser({ username, password }: Credential): boolean {
   return username !== undefined && password !== undefined && users[username] === password
 }
 
-/** True when a device matches all identifiers of a target. A target without identifiers matches no device. */
+/** Returns true when a device matches all identifiers of a target. A target without identifiers matches no device. */
 export function isMeant(device: Device, identifiers: Target['identifiers']): boolean {
   const answers = identifiers.map((identifier) => fits(device, identifier)).filter((answer) => answer !== undefined)
   return answers.length > 0 && answers.every((answer) => answer)

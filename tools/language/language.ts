@@ -5,7 +5,7 @@ export type Finding = { file: string; line: number; text: string; hint: string }
 
 export type LanguageReport = {
   findings: Finding[]
-  /** How many passages were checked; zero means that the check found no input. */
+  /** The number of checked passages. Zero means that the check found no input. */
   passages: number
   unusedExceptions: Exception[]
 }

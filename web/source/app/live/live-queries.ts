@@ -9,7 +9,7 @@ const invalidateIntervalMs = 1_000
 
 /**
  * Calls the handler for every event that has one of these type prefixes. Prefixes are written without `io.millwright.`
- * and compared by segment; `*` matches all types. The list of types is compared by value, and the handler may change on
+ * and compared by segment. `*` matches all types. The list of types is compared by value, and the handler may change on
  * every render.
  */
 export function useLiveEvents(types: readonly string[], handler: (event: CloudEvent) => void): void {

@@ -32,7 +32,7 @@ export type Area = {
   title: Title
   /** The description in the command palette. */
   description: Title
-  /** An icon from `@siemens/ix-icons/icons`. */
+  /** The icon, imported from `@siemens/ix-icons/icons`. */
   icon: string
   /** The path relative to `/console`, with a leading slash and without a trailing slash. */
   path: string

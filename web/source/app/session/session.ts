@@ -140,7 +140,7 @@ export class Session {
   #tokens: Tokens
   #renewAt = 0
   #renewing: Promise<void> | undefined
-  /** Called when the session has ended and the user has to sign in again. */
+  /** Called when the session has ended and the user must sign in again. */
   onEnded: () => void = () => {}
 
   constructor(metadata: Metadata, tokens: Tokens) {

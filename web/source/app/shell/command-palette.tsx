@@ -13,7 +13,7 @@ import { appMessages } from './messages.ts'
 const assetLimit = 6
 const minimumLength = 2
 
-/** `CommandPalette` searches pages, actions and assets, and opens the selected one. */
+/** `CommandPalette` searches pages, actions and assets, and opens the selected entry. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const text = useText(appMessages)
   const listId = useId()

@@ -2,7 +2,7 @@ import { TextField } from './fields.tsx'
 
 type TimestampFieldProps = {
   label: string
-  /** A timestamp, or undefined. */
+  /** The UTC timestamp, or undefined if the field is empty. */
   value: string | undefined
   onChange: (timestamp: string | undefined) => void
   isLabelUnseen?: boolean

@@ -3,9 +3,7 @@
 export type PlacedNode = { key: string; x: number; y: number; size: number }
 
 export type LayoutRequest = {
-  /**
-   * The node matrix of ForceAtlas2, with ten numbers per node. The matrix of relations has three numbers per relation.
-   */
+  /** The node matrix of ForceAtlas2 has ten numbers per node. The edge matrix has three numbers per relation. */
   nodes: Float32Array
   edges: Float32Array
   iterations: number

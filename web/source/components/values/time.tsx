@@ -26,7 +26,7 @@ export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
 
 const renewEveryMs = 10_000
 
-/** The relative times on the page. They share one timer. */
+/** The update functions of all relative times on the page. They share one timer. */
 const watchers = new Set<() => void>()
 let ticks = 0
 let timer: ReturnType<typeof setInterval> | undefined

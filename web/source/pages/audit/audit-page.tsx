@@ -102,7 +102,7 @@ function Download({ filters }: { filters: Record<string, string | undefined> }) 
 
 type EntryDialogProps = {
   entry: AuditEntry
-  /** Filters for entries with the same account, target or request. */
+  /** Adds a filter for entries with the same account, target or request. */
   onOnly: (filter: Partial<Record<Filter, string>>) => void
   onClose: () => void
 }

@@ -121,7 +121,7 @@ function Explorer({ topology, query, search, change }: ExplorerProps) {
   const select = (key: string | undefined) => {
     change({ thing: key, show: undefined, to: undefined })
     const node = key === undefined ? undefined : data.nodes.get(key)
-    // The relations of a node at the edge of the graph are not loaded yet.
+    // The node is at the edge of the graph, and its relations are not loaded yet.
     if (node?.type === 'asset' && node.depth > 0) expand(node.id)
   }
   return (

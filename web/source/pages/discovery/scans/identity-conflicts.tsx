@@ -9,7 +9,7 @@ import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { gatewayMessages } from '../gateways/gateway-messages.ts'
 
 /**
- * `IdentityConflicts` lists devices that have an identifier of an asset that the gateway cannot write. It renders
+ * `IdentityConflicts` lists devices whose identifier belongs to an asset that the gateway cannot write. It renders
  * nothing without conflicts.
  */
 export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
