@@ -1,8 +1,9 @@
 type BackOffOptions = { firstMs: number; longestMs: number; random?: () => number }
 
 /**
- * Returns the pause after a failed attempt. The first attempt has the number 1. Pauses double up to the longest pause. The
- * second half of each pause is random (jitter), so that clients that failed at the same time do not retry at the same time.
+ * Returns the pause after a failed attempt. The first attempt has the number 1. Pauses double up to the longest pause. Each
+ * pause is randomly shortened by up to a half (jitter), so that clients that failed at the same time do not retry at the
+ * same time.
  */
 export function backOffMs(attempt: number, { firstMs, longestMs, random = Math.random }: BackOffOptions): number {
   const longest = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30))

@@ -108,7 +108,7 @@ export const LinkReport = closed({
    * The latest alarms and driver events of the link, in ascending order. Only events with a sequence number are published.
    */
   events: Type.Optional(Type.Array(ReportedLinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
-  /** The id of the count of `sequence`. A gateway that starts to count at 1 again uses a new id. */
+  /** The id of the stream of events that `sequence` numbers. A gateway that starts again at number 1 uses a new id. */
   eventStream: Type.Optional(Uuid),
 })
 export type LinkReport = Static<typeof LinkReport>

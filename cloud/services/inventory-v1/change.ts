@@ -15,7 +15,8 @@ import { type ParsedDocument, parentPredicates } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
 /**
- * Conversion of a complete document of version 1 to a write of version 2. Version 2 writes some of its fields separately.
+ * Conversion of a complete document of version 1 to a write of version 2. Some fields of the document are written
+ * separately in version 2.
  */
 
 const states = {

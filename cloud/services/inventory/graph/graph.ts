@@ -74,7 +74,7 @@ export function reverse(direction: Direction): Direction {
 }
 
 /**
- * Returns the shortest path between the starts of two traversals towards each other. Returns `undefined` while they have no
+ * Returns the shortest path between the start nodes of two traversals. Returns `undefined` while the traversals have no
  * common node.
  */
 export function pathBetween(

@@ -43,8 +43,8 @@ export function parseRelationFilter(text: string, options: { caseInsensitive: bo
 }
 
 /**
- * Returns the predicates of a filter that has no other condition, because totals by predicate are stored. Returns
- * `undefined` for other filters.
+ * Returns the predicates of a filter if the filter has no other condition; otherwise `undefined`. The caller can then use
+ * the stored totals of these predicates.
  */
 export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
   const alone = caseInsensitive ? undefined : valuesAlone(expression)
