@@ -62,7 +62,7 @@ export type Cloud = {
   context: Context
   /** Sets the origin that clients use, if it is not known before the server listens. */
   setBaseUrl(url: string): void
-  /** Sets the reason why `/readyz` returns 503 although the services work; undefined removes it. */
+  /** Sets the reason why `/readyz` returns 503 although the services work. Undefined removes the reason. */
   setNotReady(reason: string | undefined): void
   listen(at: { host: string; port: number }): Promise<number>
   inject: Awaited<ReturnType<typeof createServer>>['inject']
@@ -70,7 +70,7 @@ export type Cloud = {
   close(): Promise<void>
 }
 
-/** Opens the platform in one process: its services behind the front. */
+/** Opens the platform in one process, with its services behind the front. */
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })

@@ -294,7 +294,7 @@ describe('uses an index for every hot statement', () => {
     return [...own, ...(plan.Plans ?? []).flatMap((inner) => faults(inner, tables))]
   }
 
-  /** Fills a tenant with many rows of every kind, and another tenant with as many. */
+  /** Fills two tenants with the same number of rows of every kind. */
   async function fill() {
     const neighbour = await hub.anotherTenant()
     const made = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })

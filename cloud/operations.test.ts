@@ -18,7 +18,7 @@ import { errorsOf } from './platform/http/openapi.ts'
 import { type RawAnswer, type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { inputValidator } from './platform/validation.ts'
 
-/** Generated tests: rules for every operation of every contract, including future ones. */
+/** Generated tests: they check rules for every operation of every contract, including future ones. */
 
 const anyId = '01980000-0000-7000-8000-000000000000'
 

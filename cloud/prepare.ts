@@ -26,7 +26,7 @@ export const migrationSources = [
   ...services.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations])),
 ]
 
-/** All columns with sealed values. */
+/** All columns with sealed values, of the platform and of its services. */
 export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]
 
 type Options = {
@@ -43,7 +43,8 @@ type Options = {
 export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
 
 /**
- * Prepares a database for this version as its owner: tables, keys, the application's role, initial data of services.
+ * Prepares a database for this version, as the owner of the database. It prepares the tables, the keys, the
+ * application's role and the initial data of services.
  */
 export async function prepareDatabase({
   owner: address,

@@ -177,8 +177,8 @@ describe('access token', () => {
   }
 
   /**
-   * Creates the token of a classic attack. A library that lets the token choose the algorithm uses the public key as a
-   * shared secret.
+   * Creates an access token for a known attack. The attacker signs it with the public key as a shared secret. A library
+   * that lets the token choose the algorithm accepts it.
    */
   async function hmacWithPublicKey(): Promise<string> {
     const [jwk] = await hub.keys.published()

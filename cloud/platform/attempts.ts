@@ -25,7 +25,7 @@ const mostRemembered = 20_000
 type Entry = { failures: number; lastAt: number }
 
 export type Attempt = {
-  /** A sign-in name or a client id. */
+  /** The sign-in name or client id of the attempt. */
   subject: string
   address: string | undefined
 }
@@ -57,8 +57,8 @@ export class Attempts {
   }
 
   /**
-   * Forgets the failures of the subject. If `counted` is true, this attempt was counted as a failure in advance, and
-   * that failure of the address is removed too.
+   * Forgets the failures of the subject. If `counted` is true, the caller has counted this attempt as a failure in
+   * advance. That one failure of the address is then removed too.
    */
   succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
     const { subject, address } = keysOf(attempt)

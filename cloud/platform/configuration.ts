@@ -1,6 +1,6 @@
 import { StartError } from './start-error.ts'
 
-/** A setting: its environment variable, its parser and its default. */
+/** `Setting` is a setting with its environment variable, its parser and its default. */
 export type Setting<Value> = {
   variable: string
   help: string

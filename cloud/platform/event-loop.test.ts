@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createYield } from './event-loop.ts'
 
-/** Blocks the event loop for this long. */
+/** Blocks the event loop for `ms` milliseconds. */
 function occupy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);

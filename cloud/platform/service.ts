@@ -122,16 +122,16 @@ export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Ha
 /** `BeforeBody` runs before the body of a request is read. It throws a problem to refuse the request. */
 export type BeforeBody = (caller: Caller) => void
 
-/** A service: its contract, its tables and its background tasks. */
+/** `Service` is a service with its contract, its tables and its background tasks. */
 export type Service<C extends Contract = Contract> = {
   readonly contract: C
   readonly migrations?: MigrationSource
   readonly handlers: (context: Context) => Handlers<C>
   readonly beforeBody?: (context: Context) => { readonly [Name in keyof C['operations']]?: BeforeBody }
   readonly tasks?: (context: Context) => TaskKinds
-  /** Prepares the database for the service, as its owner. Runs at every start. */
+  /** Prepares the database for the service. It runs as the owner of the database, at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
-  /** The columns with sealed values, so that key rotation reaches all of them. */
+  /** The columns with sealed values. They are declared here, so that key rotation finds all of them. */
   readonly sealed?: readonly SealedColumn[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * An error that the operator must fix before the program can start. The entry point prints the message, one sentence
- * without a stack trace, and exits with the exit code.
+ * `StartError` is an error that the operator must fix before the program can start. The entry point prints the message
+ * without a stack trace, and exits with the exit code. The message is one sentence.
  */
 export class StartError extends Error {
   override readonly name = 'StartError'

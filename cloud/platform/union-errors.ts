@@ -2,11 +2,11 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 
 /**
  * Reduces the errors of `anyOf` and `oneOf`. Ajv reports the errors of every branch that failed, plus one error for the
- * keyword itself, but the caller made one mistake. `unionErrors` keeps the errors of the branch that the value most
- * likely belongs to. The order of preference is: the value has the type of the branch; fewer fields of the value are
- * missing, unknown or different from a constant; fewer errors; the order in the schema. Branches that fail in the same
- * way are merged into one error ("must be string or null"). Errors below a `$ref` have no branch in their schema path;
- * they are reported unchanged.
+ * keyword itself, although the caller made only one mistake. `unionErrors` keeps the errors of the branch that the
+ * value most likely belongs to. It prefers a branch whose type the value has. Next, it prefers the branch with fewer
+ * fields that are missing, unknown or different from a constant. Then it prefers fewer errors, and finally the order in
+ * the schema. Branches that fail in the same way are merged into one error ("must be string or null"). Errors below a
+ * `$ref` are reported unchanged, because their schema path does not show the branch.
  */
 export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const left = new Set<ErrorObject>()
@@ -20,7 +20,8 @@ export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
       else listed.push(error)
     }
   }
-  // Ajv lists the errors of the branches before the error of the union, and an inner union before its outer one.
+  // Ajv lists the errors of the branches before the error of their union. It lists an inner union before its outer
+  // union.
   for (const error of errors) {
     const inside = isUnion(error) ? (below.get(error.schemaPath) ?? []).filter((each) => left.has(each)) : []
     const ofBranches = inside.filter((each) => isAtOrBelow(error.instancePath, each))

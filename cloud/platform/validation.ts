@@ -61,7 +61,7 @@ export type RawInput = {
 
 type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; validator: () => ValidateFunction }
 
-/** Validates an input against its operation and sets defaults. */
+/** Creates a function that validates an input against its operation and sets defaults. */
 export function inputValidator(operation: Operation): (input: RawInput) => void {
   const checks: Check[] = []
   if (operation.params !== undefined) checks.push(check('params', operation.params, 'invalid_path'))

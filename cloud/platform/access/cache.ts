@@ -10,7 +10,7 @@ import { type FoundAccess, findAccess, listVersions } from './store.ts'
 /** The cached access of a principal. */
 export type Access = FoundAccess & {
   readonly held: readonly HeldRole[]
-  /** Empty while the principal is disabled. */
+  /** The rights of the principal. They are empty while the principal is disabled. */
   readonly rights: Rights
 }
 
@@ -29,7 +29,7 @@ type Options = {
   entryLimit?: number
 }
 
-/** The cached state of one tenant. All its entries have the same version. */
+/** The cached state of one tenant. All cached entries of the tenant have the same version. */
 type TenantState = {
   /** A cached entry is valid while its tenant has the same generation. */
   generation: symbol

@@ -6,7 +6,7 @@ import {
   permissions,
 } from '@millwright/api/permission.ts'
 
-/** A role in the whole tenant or in one access group. */
+/** A role that applies in the whole tenant or in one access group. */
 export type GrantedRole = { role: string; accessGroupId: string | null }
 
 /** A role that a principal holds. */
@@ -20,7 +20,7 @@ export type HeldRole = GrantedRole & {
 export type Rights = {
   /** The permissions that are held in the whole tenant. */
   readonly everywhere: ReadonlySet<Permission>
-  /** The permissions that are held in some access groups, with these groups. */
+  /** For each permission, the access groups in which it is held. */
   readonly inGroups: ReadonlyMap<Permission, ReadonlySet<string>>
 }
 

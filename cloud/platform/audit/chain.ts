@@ -40,7 +40,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
-/** Hashes an entry with the hash of its predecessor, so a change of one entry changes all later hashes. */
+/** Hashes an entry together with the hash of its predecessor. So a change of one entry changes all later hashes. */
 export function hashOf(
   content: Content,
   { sequence, previousHash }: { sequence: number; previousHash: string },
@@ -52,7 +52,7 @@ export function hashOf(
   return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(text).digest('hex')
 }
 
-/** Appends entries to the chain. */
+/** Links new entries to the chain. */
 export function extend(head: Head, contents: readonly Content[]): Link[] {
   let { sequence, hash: previousHash } = head
   return contents.map((content) => {
@@ -63,7 +63,7 @@ export function extend(head: Head, contents: readonly Content[]): Link[] {
   })
 }
 
-/** The input of the message authentication code of the head. */
+/** Returns the message that the message authentication code of the head is computed from. */
 export function headMessage(tenantId: string, head: Head): string {
   return `${tenantId}\n${head.sequence}\n${head.hash}`
 }

@@ -42,7 +42,7 @@ async function changeRole(owner: Client, role: string, change: () => Promise<voi
   }
 }
 
-/** Refuses to start if the pool's user can read more than the rows of its tenant. */
+/** Throws if the pool's user can read more than the rows of its tenant. The platform then does not start. */
 export async function requireRestrictedRole(app: Client): Promise<void> {
   const { rows } = await app.query<{ name: string; superuser: boolean; bypass: boolean; owned: string | null }>(
     `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,

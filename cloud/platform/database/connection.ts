@@ -18,11 +18,11 @@ export type Connection = {
    * connection is closed and not reused.
    */
   broken: boolean
-  /** The first error of the transaction. PostgreSQL fails every later statement as a consequence. */
+  /** The first error of the transaction. PostgreSQL refuses every later statement because of this error. */
   firstError: unknown
 }
 
-/** The address and the user of a server: a URL or its parts. */
+/** The address and the user of a server, as a URL or in parts. */
 export type Address =
   | { url: string }
   | { host: string; port: number; user: string; database: string; password?: string }

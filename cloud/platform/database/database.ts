@@ -321,7 +321,8 @@ export class Database {
   }
 
   #query(connection: Connection, { name, text }: Statement, { lease, values }: { lease: number; values: unknown[] }) {
-    // Work that continues after its connection was returned must not use the connection of other work.
+    // If work continues after its connection was returned, it must not use the connection, because other work may use
+    // it now.
     if (connection.lease !== lease) throw new Error('The handle was used after its work had ended')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     corkForTick(connection)

@@ -36,7 +36,7 @@ export async function distribute(
       await owner.query('select create_distributed_table($1::regclass, $2, colocate_with => $3)', values)
     }
   }
-  // Citus does not copy grants on single columns to the shards, so they are granted again.
+  // Citus does not copy column grants to the shards, so all grants are repeated.
   if (steps.length > 0) await grantAll(owner, migrations, appRole)
   const tablesOf = (how: Step['how']) => steps.filter((step) => step.how === how).map(({ table }) => table)
   return { distributed: tablesOf('distributed'), reference: tablesOf('reference') }

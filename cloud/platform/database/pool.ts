@@ -141,8 +141,8 @@ export class Pool {
   }
 
   /**
-   * Gives the connection to a waiting request. If it is a lookup, other waiting lookups of the same tenant use the
-   * connection too.
+   * Gives the connection to a waiting request. If the request is a lookup, other waiting lookups of the same tenant
+   * share the connection.
    */
   #assign(connection: Connection, first: Waiter): void {
     const batch = [first]
@@ -257,7 +257,7 @@ export class Pool {
     this.#openForWaiter()
   }
 
-  /** Opens a connection for a waiting request when one was closed instead of returned. */
+  /** Opens a connection for a waiting request after another connection was closed and not returned. */
   #openForWaiter(): void {
     if (this.#lines.size === 0 || this.#closed || this.#open >= this.#options.size) return
     this.#openOne().then(

@@ -1,6 +1,6 @@
 /**
- * Sends many rows as parameters of one statement: each column is one array in PostgreSQL's binary format. Parsing the
- * same rows as JSON would cost the server several times more than storing them.
+ * Sends many rows as parameters of one statement. Each column is one array in PostgreSQL's binary format. If the rows
+ * were JSON, parsing them would cost the server several times more than storing them.
  */
 
 /**
@@ -16,10 +16,10 @@ export type Rowset<Row> = {
   values(rows: readonly Row[]): Buffer[]
 }
 
-/** The lexemes of a `tsvector`: a common prefix and the rest of each lexeme. */
+/** The lexemes of a `tsvector`. All lexemes start with `prefix`, and `lexemes` contains the rest of each. */
 export type Lexemes = { prefix: string; lexemes: readonly string[] }
 
-/** Defines a row set. Its arrays are the parameters from `$2`. */
+/** Defines a row set. The arrays of its columns are the parameters from `$2`. */
 export function rowset<Row extends object>(
   columns: {
     readonly [Name in keyof Row & string]: ColumnType

@@ -3,7 +3,7 @@ import type { Problem } from '@millwright/api/problem.ts'
 /** How long a reader waits before it reconnects. */
 const retryMs = 1_000
 
-/** Headers of streams: proxies must not buffer or change the events. */
+/** The headers of streams. With them, proxies do not buffer or change the events. */
 export const streamHeaders = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
 
 /**

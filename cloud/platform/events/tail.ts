@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import { eventsDeleted } from './position.ts'
 import { type EventRow, list } from './store.ts'
 
-/** An event with its size. All streams share the same object, so that each representation is computed once. */
+/** An event with its size. All streams share the same object, so that its text is computed only once. */
 export type Message = EventRow & { /** The size of the event in memory. */ characters: number }
 
 /** The maximum number of events that a stream reads and checks at a time. */
@@ -99,7 +99,8 @@ export class Tail {
   #cache(messages: readonly Message[]): void {
     const last = messages.at(-1)
     if (last === undefined) return
-    // If events were deleted before they were read, the streams detect it when they read the table.
+    // If events were deleted before the tail read them, the tail is emptied. The streams then read the table and detect
+    // the gap.
     this.#messages = follows(messages, this.#newest) ? newestOf([...this.#messages, ...messages]) : []
     this.#newest = last.position
     for (const wake of this.#waiting) wake()

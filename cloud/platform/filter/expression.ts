@@ -65,7 +65,7 @@ export const filterLimits = {
   depth: 32,
   /** The maximum number of conditions after the filter was split into its branches. */
   branchTerms: 1024,
-  /** The maximum number of characters of a number, and its largest exponent. */
+  /** `numberCharacters` limits the length of a number, and `numberExponent` limits its exponent. */
   numberCharacters: 64,
   numberExponent: 300,
   /** The maximum number of properties to sort by. */

@@ -14,7 +14,7 @@ export function readTag(etag: string, body: string | Buffer): string {
   return `${versionIn(opaque(etag)).slice(0, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}"`
 }
 
-/** Implements `If-Match`: refuses the write if the resource has changed since the caller read it. */
+/** Implements `If-Match`. Refuses the write if the resource has changed since the caller read it. */
 export function requireMatch(header: string | undefined, version: number | string): void {
   const current = etagOf(version)
   if (header === undefined || names(header, (tag) => versionIn(tag) === current)) return
@@ -24,7 +24,7 @@ export function requireMatch(header: string | undefined, version: number | strin
   )
 }
 
-/** Implements `If-None-Match`: returns true if the caller has this response already. */
+/** Implements `If-None-Match`. Returns true if the caller already has this response. */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
   return header !== undefined && names(header, (tag) => tag === opaque(etag))
 }

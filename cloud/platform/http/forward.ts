@@ -71,7 +71,7 @@ export async function forwardRoutes(
   }
 }
 
-/** Sets status and headers of the response. Returns its body for the caller to send. */
+/** Sets the status and the headers of the response. Returns the body, which the caller sends. */
 async function pass(
   pool: Pool,
   forward: Forward,

@@ -30,7 +30,7 @@ export type ServerOptions = {
   limitUnrouted: (incoming: IncomingRequest) => Record<string, string>
   /** Called for every completed request. Logs and metrics use it. */
   onAnswered: (answered: CompletedRequest) => void
-  /** Defined if traces are exported. */
+  /** Only defined if traces are exported. */
   tracing: Tracing | undefined
   log: Log
   trustedProxies: string[]

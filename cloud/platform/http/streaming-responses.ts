@@ -2,10 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { limits } from '../limits.ts'
 
-/**
- * `StreamingResponses` sends responses that do not end by themselves. They end when the reader disconnects or the
- * server stops.
- */
+/** `StreamingResponses` sends endless responses. A response ends when the reader disconnects or the server stops. */
 export class StreamingResponses {
   readonly #ends = new Set<() => void>()
   #stops = false

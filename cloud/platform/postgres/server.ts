@@ -9,7 +9,7 @@ import type { ServerLog } from './log.ts'
 export type ServerExit = {
   code: number | null
   signal: NodeJS.Signals | null
-  /** False if the server ended without a call of `stop`. */
+  /** True if the server ended because `stop` was called. */
   expected: boolean
   lastLogLine: string
 }

@@ -111,7 +111,7 @@ export class MasterKeys {
     return ids
   }
 
-  /** Rewraps a key with the newest version of the transit key. */
+  /** Wraps a key again with the newest version of the transit key. */
   async rewrap(transitText: string, { rotate }: { rotate: boolean }): Promise<string> {
     const { transit } = this.#places
     if (transit === undefined) throw new StartError('No transit key is configured: set MILLWRIGHT_VAULT_ADDRESS.')

@@ -57,10 +57,7 @@ export class Secrets {
     return macOf(this.#current(), purpose, message)
   }
 
-  /**
-   * Returns true if a process of this installation created the code with a valid key. The code can be truncated to a
-   * prefix.
-   */
+  /** Returns true if a process of this installation created the code with a valid key. The code may be truncated. */
   isMac(purpose: string, message: Uint8Array | string, given: Uint8Array): boolean {
     if (given.length < shortestMac) return false
     return this.#versions.some((version) => {

@@ -13,7 +13,7 @@ export type Lane = 'periodic' | 'ordinary'
 
 export type Capacity = Record<Lane, number>
 
-/** The key of every periodic task: a tenant has one task per periodic kind. */
+/** The key of every periodic task. It is always the same, because a tenant has one task per periodic kind. */
 export const periodicKey = ''
 
 const schedulesAtOnce = 100
@@ -21,7 +21,7 @@ const schedulesAtOnce = 100
 type Search = {
   tenantId: string
   kinds: ReadonlyMap<string, TaskKind>
-  /** Periodic kinds to claim, whether they are due or not. */
+  /** The periodic kinds to claim, even if they are not due. */
   woken: readonly string[]
   capacity: Capacity
   /**

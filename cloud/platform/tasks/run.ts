@@ -53,7 +53,7 @@ export class Run {
     this.#leaseEndsAt = performance.now() + leaseMsOf(kind)
   }
 
-  /** Identifies this run. A lease id is not enough, because all tasks of one claim share it. */
+  /** The id of this run. A lease id is not enough, because all tasks of one claim share a lease id. */
   get ticket(): string {
     return `${this.claimed.leaseId}/${this.claimed.id}`
   }

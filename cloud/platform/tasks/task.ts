@@ -7,9 +7,9 @@ export type Task<Payload = unknown> = {
   readonly id: string
   readonly key: string
   readonly payload: Payload
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt. The first attempt is 1. */
   readonly attempt: number
-  /** Aborted when the lease is lost or the process stops. */
+  /** The signal is aborted when the lease is lost or the process stops. */
   readonly signal: AbortSignal
   /**
    * Ends the task in the transaction of its effect, so that both are committed or neither. If another worker holds the
@@ -19,7 +19,7 @@ export type Task<Payload = unknown> = {
   complete(tx: Transaction, next?: RunAgain): Promise<void>
 }
 
-/** Runs the same task again at this time. */
+/** `RunAgain` makes the same task run again at this time. */
 export type RunAgain = { runAgainAt: Date }
 
 /**

@@ -28,7 +28,7 @@ export type ScheduleRequest = ScheduleName & {
   cron: string
   timezone?: string
   payload?: unknown
-  /** The position of the schedule in the request body. Errors point to its fields. */
+  /** The position of the schedule in the request body. Error pointers start with it. */
   pointer?: string
 }
 

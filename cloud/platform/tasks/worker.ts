@@ -39,7 +39,7 @@ type Tenant = {
   prepared: boolean
   runs: Map<Run, Promise<RunOutcome>>
   timer: { at: number; handle: NodeJS.Timeout } | undefined
-  /** Settled when the last check of the tenant has ended. */
+  /** A promise that settles when the last check of the tenant has ended. */
   turn: Promise<unknown>
 }
 
@@ -182,7 +182,7 @@ export class Worker {
   #pump(): void {
     this.#pumping ??= this.#drain().finally(() => {
       this.#pumping = undefined
-      // A tenant may have been queued between the last check of the queue and this line.
+      // The worker continues if a tenant was queued after the last check of the queue.
       if (this.#working && this.queued > 0 && hasCapacity(this.#capacity())) this.#pump()
     })
   }

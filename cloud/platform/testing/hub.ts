@@ -41,7 +41,7 @@ type Overrides = Partial<
   >
 > & {
   arrangement?: Arrangement
-  /** A file with the master key of the tests, for tests that change it. */
+  /** The path of a file with the master key, for tests that change the key. */
   masterKeyFile?: string
   /** True for a test that needs a separate database, because it uses more than its own tenant. */
   own?: boolean
@@ -294,7 +294,7 @@ export class TestHub {
     return sent
   }
 
-  /** The log, one JSON object per line. */
+  /** The lines of the log. Each line is one JSON object. */
   get printed(): readonly string[] {
     return this.#printed
   }

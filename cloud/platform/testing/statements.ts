@@ -2,7 +2,7 @@ import { referenceTables } from '../../../architecture.ts'
 import { migrationSources } from '../../prepare.ts'
 import { readMigrations } from '../database/migrations.ts'
 
-/** All tables of the product, from its migrations. */
+/** Returns the names of all tables of the product, from its migrations. */
 export async function tableNames(): Promise<string[]> {
   const migrations = await readMigrations(migrationSources)
   return migrations.flatMap(({ text }) =>

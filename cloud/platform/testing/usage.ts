@@ -157,7 +157,7 @@ async function useCredentials(
   return { schemaId: schema.id, instanceId: instance.id, templateId: template.id }
 }
 
-/** The password of the credential that the tests search for. */
+/** The password of a credential. Tests check that it appears nowhere. */
 export const plantedCredential = `${plantedWord} of a credential`
 
 const credentialSchema = {

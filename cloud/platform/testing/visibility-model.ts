@@ -13,7 +13,7 @@ import { createWorld, groupCount, type ModelAsset, moveAsset, type Reader, type 
 
 type Random = (below: number) => number
 
-/** A small pseudo-random generator (mulberry32), so that a run can be repeated with its seed. */
+/** Creates a small pseudo-random generator (mulberry32). A run can be repeated with the same seed. */
 function randomFrom(seed: number): Random {
   let state = seed
   return (below) => {
@@ -421,7 +421,7 @@ const surfaces: Record<string, VisibilityCheck> = {
     asking.requests++
     const events = await asking.reader.caller.events.listEvents({ query: { after, limit: 100 } })
     for (const { type, subject, data } of events.data) {
-      // An event about an asset is readable if the asset was in a readable group at the time.
+      // The caller can read an event about an asset if the asset was in a readable group at the time of the event.
       const { accessGroupId } = data as { accessGroupId?: string }
       const wasIn = asking.world.groups.findIndex(({ id }) => id === accessGroupId)
       const isOfReadableTime = type.includes('.inventory.asset.') && asking.reader.groups.has(wasIn)
@@ -439,7 +439,7 @@ const surfaces: Record<string, VisibilityCheck> = {
   },
 }
 
-/** A gateway can read its own jobs with its token, and nothing else. */
+/** Checks that a gateway can read its own jobs with its token, and nothing else. */
 async function askGateway({ jobs, assets }: World, gateway: TestGateway): Promise<void> {
   const own = jobs.filter(({ gatewayId }) => gatewayId === gateway.id)
   const { content } = await gateway.workflows.listJobs({ query: { limit: 100 } })

@@ -25,7 +25,7 @@ export type BaseSchema = {
   /** The name of the base schema in the references of a compiled schema. */
   id: string
   schema: JsonSchema
-  /** Other ids of the schema. */
+  /** Matches other ids of the same schema. */
   urls: RegExp
 }
 

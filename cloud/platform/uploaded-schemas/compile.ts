@@ -22,12 +22,12 @@ const returnedErrors = 200
 /** Returns the errors of a value. */
 export type Check = (value: unknown) => readonly ErrorObject[]
 
-/** The keyword of the only error for a value that takes too long to validate. */
+/** The keyword of the error `too_long`. It is the only error of a value that takes too long to validate. */
 export const tooLong = 'too_long'
 
 /**
- * Compiles a schema of a tenant. Throws `invalid_schema`, with the reason, if it cannot be compiled. The returned check
- * reports the one error `too_long` for a value that takes too much time.
+ * Compiles a schema of a tenant. Throws `invalid_schema` with the reason if the schema cannot be compiled. The returned
+ * check reports only the error `too_long` for a value that takes too much time.
  */
 export function compileSchema(schema: JsonSchema, base?: BaseSchema, time: SchemaTime = workerTime): Check {
   const checked = checkSchema(schema, base)

@@ -37,7 +37,7 @@ export class LinearPattern {
     this.#start = this.#build(parse(source), 0)
   }
 
-  /** The number of states: matching takes at most this many steps per character. */
+  /** The number of states. Matching takes at most this many steps per character. */
   get size(): number {
     return this.#program.length
   }

@@ -17,7 +17,7 @@ import type { WorkerRequest, WorkerResponse } from './worker.ts'
  * of processor time. A worker that does not respond is ended and replaced.
  */
 const limits = {
-  /** The largest schema that is analysed and compiled on the event loop, in characters. */
+  /** The largest schema, in characters, that is analysed and compiled on the event loop. */
   inlineSchema: 32 * 1024,
   /**
    * The maximum number of characters of all patterns in a schema that is analysed on the event loop. Parsing patterns
@@ -26,7 +26,7 @@ const limits = {
   inlinePatterns: 2 * 1024,
   /** The maximum work on the event loop: the weight of the schema times the characters of the values. */
   inlineWork: 250_000,
-  /** Processor time of one request in the worker. */
+  /** The maximum processor time of one request in the worker. */
   requestMs: 2_000,
   /** How long the worker may take to respond on a busy machine. After this time the worker is ended. */
   responseMs: 60_000,
