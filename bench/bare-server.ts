@@ -5,9 +5,9 @@ import type { openStatementSender, RecordedStatement } from './statement-sender.
 type StatementSender = Awaited<ReturnType<typeof openStatementSender>>
 
 /**
- * `serveStatements` is the reference server. It measures the minimum cost of the same response: the HTTP server of
- * Node, the database driver, the statements, and their rows as JSON. The server checks no token, permission or input,
- * and has no routes.
+ * `serveStatements` is the reference server. It shows the minimum cost of a response with the same content. It uses
+ * only the HTTP server of Node, the database driver, the statements, and their rows as JSON. The server checks no
+ * token, permission or input, and has no routes.
  */
 export async function serveStatements(sender: StatementSender) {
   let statements: readonly RecordedStatement[] = []

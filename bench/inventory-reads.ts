@@ -121,7 +121,7 @@ async function findSampleAsset(bench: Bench, ids: readonly string[]): Promise<Sa
   throw new Error('The plant has no suitable asset')
 }
 
-/** Reads many pages of assets, sorted by name, and returns the cursor of the last page. */
+/** Returns the cursor after a page that is far from the start of the list, sorted by name. */
 async function cursorAfter(bench: Bench, limit: number): Promise<string> {
   const api = clientOf(bench)
   const query = { sort: 'name', limit, count: false, fields: 'id' }

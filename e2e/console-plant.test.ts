@@ -289,7 +289,7 @@ describe('start page, inbox and assets in the console', () => {
     const names = new Set<string>()
     for (const overlay of overlays) names.add(await assertUsable(page, overlay))
     assert.equal(names.size, overlays.length, 'each opened another menu or dialog')
-    // A menu follows its button when the page scrolls.
+    // This step checks that a menu moves with its button when the page scrolls.
     await page.setViewportSize({ width: wide.width, height: 300 })
     await page.goto(`/console/assets/${gateway?.id}`)
     await clickAsPerson(page.getByRole('button', { name: 'More', exact: true }))

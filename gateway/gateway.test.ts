@@ -118,7 +118,7 @@ describe('a gateway', () => {
   })
 
   test('reports a link that registered an unreachable address', async () => {
-    // Port 1 is used instead of the port of a stopped link, because another program may use that port now.
+    // The test uses port 1, because another program may now use the port of a stopped link.
     await register({ vendor: 'siemens', port: 1 }, 'nowhere')
     const report = await until(() => lastReport().find((one: Call) => /is not reachable/.test(one.problem ?? '')))
     assert.equal(report.state, 'unreachable')

@@ -9,7 +9,7 @@ import { Secret } from './secret.ts'
 export type Credential = { instanceId: string; schemaUri: string; secret: Secret }
 
 /**
- * Returns the error text for a device that accepted none of the credentials. The text contains no part of the
+ * Returns the error text for a protected device without accepted credentials. The text contains no part of the
  * credentials.
  */
 export function protectedText(refused: number): string {

@@ -10,8 +10,9 @@ import type { ReportedDevice } from './scan.ts'
 export type Attempt = { locked: ProtectedDevice; credential: Credential }
 
 /**
- * Returns true when a reported device is the device at the requested address. A module has the address of the device
- * that contains it, so modules return false.
+ * Returns true when a reported device is the device at the requested address, and not a module inside it. The link
+ * reaches a module through the same address. If only one protected device has the address, the reported device is
+ * always that device.
  */
 export function isAt(address: string, { asset }: MappingResult, { isAlone }: { isAlone: boolean }): boolean {
   return isAlone || addressesOf(asset).includes(address)

@@ -23,7 +23,10 @@ const renewEveryMs = 10_000
  */
 const firstRenewalMs = 1_000
 
-/** The time in which the cloud offers a job again to this gateway after its lease was lost. */
+/**
+ * The time that a job continues after its lease was lost. Within this time, the cloud can offer the job to this gateway
+ * again.
+ */
 const adoptWithinMs = 60_000
 
 const longestMessage = 1_024

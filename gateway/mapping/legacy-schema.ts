@@ -107,9 +107,7 @@ function identifierOf(identifier: Document): Document[] {
   return [{ ...identifier, asset_identifier_type: identifierNames[type] ?? type }]
 }
 
-/**
- * Returns the type of an identifier, determined by its fields. Legacy links omit the type if the fields determine it.
- */
+/** Returns the type of an identifier from the fields that it has, because legacy links may omit the type. */
 function typeByFields(identifier: Document): string {
   if ('mac_address' in identifier) return 'MacIdentifier'
   if ('id_link' in identifier) return 'IdLinkIdentifier'

@@ -49,8 +49,8 @@ export type Backlog = {
 
 /**
  * Returns the amount of pending work. Standing jobs are left out, because a standing job without work stays due. Their
- * work is counted separately, as queued writes and unsealed audit entries. Suspended tenants are left out, because they
- * have no background work.
+ * work is counted separately, as queued writes and unsealed audit entries. Audit entries of suspended tenants are left
+ * out, because suspended tenants have no background work.
  */
 export async function readBacklog(owner: Owner): Promise<Backlog> {
   const { rows } = await owner.query<Backlog>(
