@@ -5,7 +5,7 @@ import { UsageError } from './settings.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-/** Copies the template to a new folder and names the link after it. Returns the created files. */
+/** Copies the template to a new folder. The link gets the name of the folder. Returns the created files. */
 export async function scaffoldLink(folder: string): Promise<string[]> {
   const target = resolve(folder)
   const name = basename(target)

@@ -11,7 +11,7 @@ export type Profile = {
   name: string
   tenant: string
   accessToken: string
-  /** When the access token expires, in milliseconds since 1970. */
+  /** The time when the access token expires, in milliseconds since 1970. */
   expires: number
 } & ({ kind: 'person'; refreshToken: string } | { kind: 'program'; clientId: string; clientSecret: string })
 

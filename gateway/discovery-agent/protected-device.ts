@@ -43,8 +43,8 @@ export function withoutCredentials({ error }: ProtectedDevice, why: string): Dev
 }
 
 /**
- * Returns the error for a device when the link failed for another reason. It is then unknown whether the credentials
- * are correct.
+ * Returns the error for a protected device when the link failed for a reason other than rejected credentials. It is
+ * then unknown whether the credentials are correct.
  */
 export function unreadable(
   { error }: ProtectedDevice,

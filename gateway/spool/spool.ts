@@ -11,7 +11,10 @@ type Options = { folder: string; limitBytes: number; log?: Log }
 /** The size at which a new file is started. Files are deleted when all their entries are delivered. */
 const segmentBytes = 8 * 1024 * 1024
 
-/** The maximum size of a file that is reused when the spool is empty. A larger file is deleted with the next entry. */
+/**
+ * The maximum size of a file that is reused when the spool is empty. If the file is larger, the next entry starts a new
+ * file.
+ */
 const reusedWhenEmptyBytes = 256 * 1024
 
 type Waiter = { until: () => boolean; resolve: () => void }

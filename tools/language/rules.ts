@@ -1,8 +1,8 @@
 import type { PassageKind } from './passages.ts'
 
 /**
- * This file lists phrases that signal a sentence to rewrite in plain engineering English. A rule must be precise: it
- * has few or no correct uses. Correct uses that a pattern cannot exclude are in `allowed`, each with its reason.
+ * This file lists phrases that signal a sentence to rewrite in plain engineering English. A rule must be precise: its
+ * phrase is almost never correct. Correct uses that a pattern cannot exclude are in `allowed`, each with its reason.
  */
 export type Rule = {
   pattern: RegExp
