@@ -7,8 +7,8 @@ const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
 /**
  * The content security policy of the console. It allows only scripts and styles of the build, and only requests to the
- * platform. Text becomes markup only through the policy that the console installs for its own icons. Images may be
- * blobs, because the console fetches drawings of the platform with a token.
+ * platform. Trusted Types prevent scripts from turning text into markup. The console installs the only policy that may
+ * do so, for its own icons. Images may be blobs, because the console fetches drawings of the platform with a token.
  */
 const policy = [
   "default-src 'none'",

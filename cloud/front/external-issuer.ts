@@ -141,7 +141,10 @@ async function syncPrincipal(database: Database, external: ExternalPrincipal): P
   })
 }
 
-/** Returns a name that no other principal has. Two providers may use the same subject for different users. */
+/**
+ * Returns a name for a new principal. If another principal has the subject as its name, the issuer is added. Two
+ * providers may use the same subject for different users.
+ */
 async function freeName(handle: Handle, { subject, issuer }: { subject: string; issuer: string }): Promise<string> {
   const taken = await findPrincipalByName(handle, { kind: 'external', name: subject })
   return taken === undefined ? subject : `${subject} (${issuer})`

@@ -147,7 +147,7 @@ describe('compiled filters on the database', () => {
     await hub.asOwner(async (owner) => {
       const { tenantId } = hub.tenant
       await owner.query(tables)
-      // A database without a language only lowercases ASCII letters.
+      // A database with the locale "C" only lowercases ASCII letters.
       const known = await owner.query<{ all: boolean }>(`select lower('ÄЖ' collate "default") = 'äж' as all`)
       const knowsCase = known.rows[0]?.all === true
       let telling = 0

@@ -178,7 +178,7 @@ function compileList(property: Scalar, literals: readonly Literal[], scope: Scop
 
 /**
  * Returns both sides of a comparison. The column stays unchanged, because only then its index is used. Text is ordered
- * by code point, independent of the database's language. The collation is set on the parameter, so that it matches the
+ * by code point, independent of the database's locale. The collation is set on the parameter, so that it matches the
  * index of the column.
  */
 function sides(
@@ -218,7 +218,7 @@ function prefixRange(column: string, { value }: TextLiteral, bind: Scope['bind']
 }
 
 /**
- * Returns SQL that lowercases text with the language of the database. The collation "C" only lowercases ASCII letters.
+ * Returns SQL that lowercases text with the locale of the database. The collation "C" only lowercases ASCII letters.
  */
 function lowered(text: string): string {
   return `lower(${text} collate "default")`
