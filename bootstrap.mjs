@@ -115,7 +115,7 @@ async function install() {
   if (code !== 0) {
     rmSync(holderFile, { force: true })
     process.stderr.write(output)
-    fail(`The dependencies could not be installed: "npm ci" ended with ${code}, see above.`)
+    fail(`The dependencies could not be installed: "npm ci" ended with exit code ${code}. Its output is above.`)
   }
   const fresh = `${stamp}.${process.pid}`
   writeFileSync(fresh, currentStamp())

@@ -153,7 +153,7 @@ export const discovery = contract({
       method: 'POST',
       path: '/gateways/{gatewayId}/discoveries',
       summary: 'Discover devices with a link of a gateway, on demand or by schedule',
-      description: 'For clients of the early access, the fields can also be at the top level of the body.',
+      description: 'Clients of the early-access version can also send the fields at the top level of the body.',
       access: 'glb_discovery_run',
       params: gatewayId,
       body: Type.Union([data(NewDiscovery), NewDiscovery]),

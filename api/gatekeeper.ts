@@ -224,7 +224,7 @@ export const gatekeeper = contract({
       path: '/jobs/{id}/found',
       summary: 'Upload found devices and errors of a discovery; repeating the request has no effect',
       description:
-        'The request names a lease of the job. The lease can be expired, so findings from a connection loss are accepted.',
+        'The request names a lease of the job. The lease can be expired, so findings that a connection loss delayed are accepted.',
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(

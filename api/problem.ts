@@ -146,6 +146,6 @@ export function problemFrom(document: unknown, status: number): Problem {
   }
   return new Problem(
     status === 503 || status === 502 ? 'unavailable' : 'internal',
-    `The response has the status ${status}`,
+    `The server responded with HTTP status ${status} and no known problem code`,
   )
 }

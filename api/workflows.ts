@@ -69,7 +69,7 @@ export const workflows = contract({
   title: 'Workflows and jobs',
   description:
     'Finite state machines as data, and jobs as their instances. Managers see all jobs of the tenant. A gateway sees its ' +
-    'own jobs and moves them with transitions that are eligible for clients. The token decides which side the caller is.',
+    'own jobs and moves them with transitions that are eligible for clients. The token decides whether the caller is a manager or a gateway.',
   version: '1.1.0',
   prefix: '/workflows/v1',
   alsoAt: ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound'],
@@ -131,7 +131,7 @@ export const workflows = contract({
     drawWorkflow: {
       method: 'GET',
       path: '/workflows/{name}/picture',
-      summary: 'Read the picture of a workflow',
+      summary: 'Read the state diagram of a workflow',
       access: 'known',
       params: closed({ name }),
       answers: { 200: media('image/svg+xml') },

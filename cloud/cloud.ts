@@ -169,7 +169,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
 function localServices({ local, remote }: CloudOptions): Service[] {
   const names = services.map(({ contract }) => contract.name)
   for (const name of [...local, ...remote.keys()]) {
-    if (!names.includes(name)) throw new StartError(`There is no service ${name}; there are ${names.join(', ')}.`)
+    if (!names.includes(name)) throw new StartError(`Unknown service ${name}. Services: ${names.join(', ')}.`)
   }
   if (local.length === 0) return services.filter(({ contract }) => !remote.has(contract.name))
   return services.filter(({ contract }) => local.includes(contract.name))
@@ -217,8 +217,9 @@ function securityHeaders(baseUrl: string): Record<string, string> {
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
   if (error.code === 'EADDRINUSE')
-    return `Port ${port} is taken: stop the other program, or set MILLWRIGHT_PORT (0 takes any free one).`
-  if (error.code === 'EACCES') return `Port ${port} needs more rights: set MILLWRIGHT_PORT to 1024 or higher.`
+    return `Port ${port} is in use: stop the other program, or set MILLWRIGHT_PORT (0 selects a free port).`
+  if (error.code === 'EACCES')
+    return `This user has no permission to listen on port ${port}: set MILLWRIGHT_PORT to 1024 or higher.`
   return `Cannot listen on ${host}:${port} (${error.code}): check MILLWRIGHT_HOST and MILLWRIGHT_PORT.`
 }
 

@@ -160,7 +160,7 @@ function peersOf(given: readonly string[]): Map<string, string> {
   const entries = given.map((entry): [string, string] => {
     const [, name, url] = /^([a-z-]+)=(https?:\/\/.+)$/.exec(entry) ?? []
     if (name !== undefined && url !== undefined && URL.canParse(url)) return [name, url]
-    throw new StartError(`MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "${entry}".`)
+    throw new StartError(`MILLWRIGHT_PEERS must be a list of name=url, separated by commas, but contains "${entry}".`)
   })
   return new Map(entries)
 }

@@ -18,7 +18,7 @@ const cases: Case[] = [
   {
     title: 'a setting that does not exist',
     environment: { MILLWRIGHT_PROT: '9000' },
-    expected: /^There is no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
+    expected: /^Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
   },
   {
     title: 'a port in letters',
@@ -48,12 +48,12 @@ const cases: Case[] = [
   {
     title: 'a peer without an address',
     environment: { MILLWRIGHT_PEERS: 'identity' },
-    expected: /^MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "identity"\.$/,
+    expected: /^MILLWRIGHT_PEERS must be a list of name=url, separated by commas, but contains "identity"\.$/,
   },
   {
     title: 'a service that does not exist',
     environment: { MILLWRIGHT_SERVICES: 'identity,weather' },
-    expected: /^There is no service weather; there are identity, .*\.$/,
+    expected: /^Unknown service weather\. Services: identity, .*\.$/,
   },
   {
     title: 'a master key that is none',
@@ -80,7 +80,8 @@ const cases: Case[] = [
   {
     title: 'data of another PostgreSQL',
     home: homeWith({ 'postgres/data/PG_VERSION': '15\n' }),
-    expected: /^The data in \S+ is of PostgreSQL 15, but this version uses PostgreSQL \d+: .*\.$/,
+    expected:
+      /^The data in \S+ was written by PostgreSQL 15, but this version of Millwright uses PostgreSQL \d+: .*\.$/,
   },
   {
     title: 'an address of another machine',
@@ -90,7 +91,8 @@ const cases: Case[] = [
   {
     title: 'unexpected arguments',
     args: ['--port', '9000'],
-    expected: /^npm start takes no arguments, but got --port 9000: settings are variables, see npx millwright config$/,
+    expected:
+      /^npm start accepts no arguments, but got "--port 9000"\. Settings are environment variables; npx millwright config lists them$/,
   },
 ]
 
@@ -110,7 +112,7 @@ describe('prints one clear sentence and returns an exit code for a bad configura
     const { port } = other.address() as AddressInfo
     const ended = await npmStart({ home: homeWith({}), environment: { MILLWRIGHT_PORT: String(port) } }).ended
     other.close()
-    assertClear(ended, new RegExp(`^Port ${port} is taken: stop the other program, or set MILLWRIGHT_PORT .*\\.$`))
+    assertClear(ended, new RegExp(`^Port ${port} is in use: stop the other program, or set MILLWRIGHT_PORT .*\\.$`))
   })
 })
 

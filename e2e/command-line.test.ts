@@ -173,9 +173,9 @@ describe('next to a running platform', () => {
 
   test('reports refused commands in one sentence', async () => {
     await Promise.all([
-      refuse(/There is a tenant named default already \(already_exists\)$/, 'tenants', 'create', 'default'),
+      refuse(/A tenant named default already exists \(already_exists\)$/, 'tenants', 'create', 'default'),
       refuse(/"No Name" is not a valid tenant name/, 'tenants', 'create', 'No Name'),
-      refuse(/There is no tenant named nowhere \(not_found\)$/, 'tenants', 'suspend', 'nowhere'),
+      refuse(/Tenant nowhere does not exist \(not_found\)$/, 'tenants', 'suspend', 'nowhere'),
       refuse(/Allowed choices are api, ui\./, 'tenants', 'provision', 'default', 'web'),
     ])
   })

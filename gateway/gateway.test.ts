@@ -185,7 +185,7 @@ describe('a gateway', () => {
     const job = cloud.offer('discovery', { assetLinkId: 'unknown' })
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /No service is registered as unknown/)
+    assert.match(cloud.endOf(job).message, /No link is registered as unknown/)
   })
 
   test('waits while a link is busy', async () => {
@@ -727,7 +727,7 @@ describe('a start with an invalid configuration', () => {
     writeFileSync(settings.configFile, '{}')
     await refusedWith(settings, /is not a valid gateway-config.json/)
     cloud.configure(home, { enrolmentToken: 'of yesterday' })
-    await refusedWith(settings, /The file was used before/)
+    await refusedWith(settings, /The file was already used/)
     cloud.configure(home, { enrolmentToken: 'old', expiresTimestamp: '2020-01-01T00:00:00.000Z' })
     await refusedWith(settings, /expired at 2020-01-01/)
     cloud.configure(home, { baseUrl: 'http://127.0.0.1:1' })

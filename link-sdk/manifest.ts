@@ -58,7 +58,10 @@ export function faultsOf(manifest: Manifest): string[] {
     [/^[\w.-]{1,200}$/.test(manifest.id), `The id "${manifest.id}" may contain only letters, digits, dots, _ and -.`],
     [manifest.name.trim() !== '', 'The link has no name.'],
     [manifest.vendor.trim() !== '', 'The link has no vendor.'],
-    [parseVersion(manifest.version) !== undefined, `The version "${manifest.version}" does not start with 1.2.3.`],
+    [
+      parseVersion(manifest.version) !== undefined,
+      `The version "${manifest.version}" does not start with three numbers such as 1.2.3.`,
+    ],
     [parameters.every(({ key }) => key.trim() !== ''), 'A filter or an option has no key.'],
     [isUnique(manifest.filters), 'Two filters have the same key.'],
     [isUnique(manifest.options), 'Two options have the same key.'],

@@ -48,8 +48,9 @@ function readOperator(number: ComparisonOperator, { key, type }: Parameter): Ope
   const operator = ComparisonOperator[number] as Operator | undefined
   if (operator === undefined) throw invalid(`Unknown comparison operator ${number} for "${key}".`)
   if (forText.includes(operator) && type !== 'text')
-    throw invalid(`"${key}" is not a text, so a pattern is not supported.`)
-  if (forOrder.includes(operator) && !ordered.includes(type)) throw invalid(`"${key}" of type ${type} has no order.`)
+    throw invalid(`"${key}" has the type ${type}, so it cannot be compared with a pattern.`)
+  if (forOrder.includes(operator) && !ordered.includes(type))
+    throw invalid(`"${key}" has the type ${type}, so it cannot be compared with ${operator}.`)
   return operator
 }
 

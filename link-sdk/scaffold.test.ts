@@ -27,7 +27,7 @@ test('scaffoldLink creates a link with its own name that conforms to the protoco
       results.filter(({ outcome }) => outcome === 'fail'),
       [],
     )
-    await assert.rejects(scaffoldLink(join(folder, 'bread-ovens')), /exists already/)
+    await assert.rejects(scaffoldLink(join(folder, 'bread-ovens')), /already exists/)
     await assert.rejects(scaffoldLink(join(folder, 'Bread')), /is not a valid link name/)
   } finally {
     await rm(folder, { recursive: true })

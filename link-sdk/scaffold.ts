@@ -14,7 +14,7 @@ export async function scaffoldLink(folder: string): Promise<string[]> {
       `"${name}" is not a valid link name. Use lower-case letters, digits and -, starting with a letter.`,
     )
   }
-  if (existsSync(target)) throw new UsageError(`${target} exists already.`)
+  if (existsSync(target)) throw new UsageError(`${target} already exists.`)
   await cp(template, target, { recursive: true })
   await rename(join(target, 'template.test.ts'), join(target, `${name}.test.ts`))
   const manifest = join(target, 'manifest.ts')

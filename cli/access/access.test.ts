@@ -123,7 +123,7 @@ test('gateway onboard writes a config file that only its owner can read; revoke 
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const { enrolmentToken } = JSON.parse(readFileSync(file, 'utf8'))
   assert.ok(!made.includes(enrolmentToken))
-  assert.match((await failing(['gateway', 'onboard', 'Hall 5', '--out', file])).err, /exists already\.\nNext: /)
+  assert.match((await failing(['gateway', 'onboard', 'Hall 5', '--out', file])).err, /already exists\.\nNext: /)
   const nowhere = await failing(['gateway', 'onboard', 'Hall 5', '--out', `${platform.folder}/nowhere/file.json`])
   assert.match(nowhere.err, /cannot be written \(ENOENT\)/)
   assert.doesNotMatch(await succeed(['gateway', 'list']), /Hall 5/, 'no gateway is created without a config file')

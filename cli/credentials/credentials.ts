@@ -27,7 +27,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
     async (session, asset: string, instance: string) => {
       const params = { assetId: await assetId(session, asset), instanceId: await instanceId(session, instance) }
       const answer = await session.api(credentials).assignInstance({ params })
-      await session.output.done(`${asset} has ${answer.data.id}`, answer)
+      await session.output.done(`Credentials ${answer.data.id} assigned to ${asset}`, answer)
     },
   )
 

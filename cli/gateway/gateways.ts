@@ -127,7 +127,7 @@ async function requireWritable(out: string, force: boolean): Promise<void> {
     () => true,
     () => false,
   )
-  if (exists && !force) throw usageError(`${out} exists already.`, 'choose another file with --out, or pass --force')
+  if (exists && !force) throw usageError(`${out} already exists.`, 'choose another file with --out, or pass --force')
   if (exists) return
   await access(dirname(out), constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
     throw usageError(`${out} cannot be written (${code}).`, 'choose another file with --out')

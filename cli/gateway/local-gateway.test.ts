@@ -63,10 +63,10 @@ describe('the ports of a local gateway', () => {
 
   test('startOnFreePorts fails with the reason when a configured port is taken', async () => {
     await assert.rejects(start({ registryPort: taken }, { MILLWRIGHT_GATEWAY_REGISTRY_PORT: String(taken) }), {
-      message: `Port ${taken} of the registry is taken: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
+      message: `Port ${taken} of the registry is in use: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
     })
     await assert.rejects(start({ proxyPort: taken }, { MILLWRIGHT_GATEWAY_PROXY_PORT: String(taken) }), {
-      message: `Port ${taken} of the auth proxy is taken: stop the other program, or set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
+      message: `Port ${taken} of the auth proxy is in use: stop the other program, or set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
     })
   })
 })
@@ -98,7 +98,7 @@ describe('the settings of the gateway in millwright config', () => {
     }
     for (const [name, nearest] of Object.entries(mistakes)) {
       const { code, err } = await millwright(['config'], { [name]: '1' })
-      assert.equal(err, `There is no setting ${name}. Did you mean ${nearest}?\n`)
+      assert.equal(err, `Unknown setting ${name}. Did you mean ${nearest}?\n`)
       assert.notEqual(code, 0)
     }
   })

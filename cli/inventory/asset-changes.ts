@@ -129,7 +129,11 @@ async function matching({ api }: Session, options: SelectionOptions): Promise<st
 
 export async function confirm({ terminal }: Session, question: string, { yes }: { yes?: boolean }): Promise<void> {
   if (yes === true) return
-  if (!terminal.isInteractive) throw usageError(`${question} Not a terminal.`, 'pass --yes to confirm')
+  if (!terminal.isInteractive)
+    throw usageError(
+      `${question} The command cannot ask, because standard input is not a terminal.`,
+      'pass --yes to confirm',
+    )
   const answer = await terminal.prompt(`${question} [y/N] `)
   if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing was changed.')
 }

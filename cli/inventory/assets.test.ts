@@ -175,7 +175,10 @@ describe('assets', () => {
     const unconfirmed = await refuse(['assets', 'ignore', '-q', 'module'])
     assert.deepEqual(
       [unconfirmed.code, unconfirmed.err],
-      [2, 'Change 2 assets? Not a terminal.\nNext: pass --yes to confirm\n'],
+      [
+        2,
+        'Change 2 assets? The command cannot ask, because standard input is not a terminal.\nNext: pass --yes to confirm\n',
+      ],
     )
     assert.equal(
       (await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['n'] })).err,

@@ -58,7 +58,7 @@ async function generateInDatabase({ tenant: name, ...size }: PlantSize & { tenan
       onProgress: progress.show,
     }).catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'already_exists') throw error
-      throw new StartError(`The plant with seed ${size.seed} exists already. Use another seed: --seed <number>`)
+      throw new StartError(`The plant with seed ${size.seed} already exists. Use another seed: --seed <number>`)
     })
     await owner.query('analyze')
     progress.end()

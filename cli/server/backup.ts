@@ -42,7 +42,7 @@ async function write(terminal: Terminal, file: string, force: boolean): Promise<
     return take(terminal, process.stdout)
   }
   if (!force && (await exists(file)))
-    throw usageError(`${file} exists already.`, 'choose another name, or pass --force')
+    throw usageError(`${file} already exists.`, 'choose another name, or pass --force')
   const draft = `${file}.partial`
   try {
     // The file is opened before the database is read, so that an unwritable path fails immediately.

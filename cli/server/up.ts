@@ -16,7 +16,7 @@ const interactive = process.stdout.isTTY === true
 export async function up(args: readonly string[], environment = process.env): Promise<void> {
   if (args.length > 0) {
     return reportAndExit(
-      `npm start takes no arguments, but got ${args.join(' ')}: settings are variables, see npx millwright config`,
+      `npm start accepts no arguments, but got "${args.join(' ')}". Settings are environment variables; npx millwright config lists them`,
     )
   }
   await runCloud({ ...environment }, { withGateway: true })

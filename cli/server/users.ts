@@ -18,6 +18,6 @@ export function addCommands(users: Command): void {
         await using database = await openDatabase()
         await resetPassword({ database }, { tenantId: tenant.id }, { name, password })
       })
-      console.log(`The password of ${name}@${tenantName} is now ${password} and all its sessions have ended.`)
+      console.log(`The password of ${name}@${tenantName} is now ${password}. All sessions of the user have ended.`)
     })
 }

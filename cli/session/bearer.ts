@@ -142,7 +142,7 @@ async function fromFirstRun({ home }: ClientConfiguration, url: string | undefin
     token: (options) =>
       bearer.token(options).catch((error: unknown) => {
         if (!(error instanceof TokenRefusal)) throw error
-        throw new CommandError(`${file} is no longer valid.`, {
+        throw new CommandError(`The platform rejected the service account in ${file}.`, {
           exitCode: exitCodes.denied,
           next: `sign in: millwright login ${own}`,
           cause: error,

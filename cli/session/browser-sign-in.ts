@@ -91,7 +91,7 @@ function codeFromRedirect(server: Server, expected: ExpectedResponse): Promise<s
 
 async function codeFromPrompt(terminal: Terminal, expected: ExpectedResponse): Promise<string> {
   const text = await terminal.prompt('Or paste the address that the browser shows at the end: ')
-  if (!URL.canParse(text)) throw signInError('The text is not an address.')
+  if (!URL.canParse(text)) throw signInError('The pasted text is not a URL.')
   return codeIn(new URL(text), expected)
 }
 

@@ -45,7 +45,7 @@ export function checkExternalIssuers(value: unknown): ExternalIssuer[] {
       throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].roles must be an object.`)
     for (const [claim, target] of Object.entries(roles)) {
       if (typeof target?.role !== 'string')
-        throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].roles.${claim} names no role.`)
+        throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].roles.${claim} has no role.`)
     }
     return { ...(entry as ExternalIssuer), subjectClaim, rolesClaim, roles }
   })

@@ -43,8 +43,9 @@ export class ProofVerifier {
     { token, thumbprint, tenantId, isForwarded }: BoundToken,
   ): Promise<() => Promise<void>> {
     const proof = incoming.headers[proofHeader]
-    if (typeof proof !== 'string') throw refused('it is bound to a key: send a proof of it in the header DPoP')
-    if (proof.length > longestProof) throw refused(`a proof has at most ${longestProof} bytes`)
+    if (typeof proof !== 'string')
+      throw refused('it is bound to a key, but the request has no DPoP header with a proof of that key')
+    if (proof.length > longestProof) throw refused(`its proof is longer than ${longestProof} bytes`)
     const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
       algorithms: ['ES256'],
       typ: proofType,
@@ -53,21 +54,22 @@ export class ProofVerifier {
       throw refused('its proof cannot be verified')
     })
     await requireKey(protectedHeader, thumbprint)
-    if (payload.htm !== incoming.method) throw refused('its proof is for another method')
-    if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming))
-      throw refused('its proof is for another address')
+    if (payload.htm !== incoming.method) throw refused('its proof is for another HTTP method')
+    if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming)) throw refused('its proof is for another URL')
     if (payload.ath !== createHash('sha256').update(token).digest('base64url'))
       throw refused('its proof is for another token')
     const now = Math.floor(Date.now() / 1000)
     const { iat = 0 } = payload
     if (Math.abs(now - iat) > windowSeconds)
-      throw refused(`its proof was created at another time: the time here is ${new Date(now * 1000).toISOString()}`)
+      throw refused(
+        `the time of its proof differs by more than ${windowSeconds} seconds from the server time ${new Date(now * 1000).toISOString()}`,
+      )
     const id = String(payload.jti)
-    if (id.length > longestId) throw refused(`the jti of its proof has at most ${longestId} characters`)
+    if (id.length > longestId) throw refused(`the jti of its proof is longer than ${longestId} characters`)
     return async () => {
       if (isForwarded) return
       const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
-      if (!(await useOnce(this.#database, use))) throw refused('its proof was used before')
+      if (!(await useOnce(this.#database, use))) throw refused('its proof was already used')
     }
   }
 
@@ -78,7 +80,7 @@ export class ProofVerifier {
 
 async function requireKey({ jwk }: JWTHeaderParameters, thumbprint: string): Promise<void> {
   if (jwk !== undefined && (await calculateJwkThumbprint(jwk, 'sha256')) === thumbprint) return
-  throw refused('its proof is of another key')
+  throw refused('its proof is signed with another key')
 }
 
 function withoutQuery(url: string): string {

@@ -26,10 +26,14 @@ export class RateLimit {
     const bucket = this.#bucket(key)
     if (bucket.tokens < 1) {
       const wait = (1 - bucket.tokens) / this.#perSecond
-      throw new Problem('too_many_requests', `A principal can send at most ${this.#perSecond} requests per second`, {
-        retryAfter: Math.max(1, wait),
-        headers: this.#headers(0, 1),
-      })
+      throw new Problem(
+        'too_many_requests',
+        `The limit of ${this.#perSecond} requests per second is exceeded. Retry later`,
+        {
+          retryAfter: Math.max(1, wait),
+          headers: this.#headers(0, 1),
+        },
+      )
     }
     bucket.tokens -= 1
     return this.#headers(Math.floor(bucket.tokens), 1)

@@ -54,7 +54,7 @@ export class TokenVerifier {
   }
 
   async verify(token: string): Promise<VerifiedToken> {
-    if (token.length > limits.tokenBytes) throw refused(`a token has at most ${limits.tokenBytes} bytes`)
+    if (token.length > limits.tokenBytes) throw refused(`it is longer than ${limits.tokenBytes} bytes`)
     const digest = hash('sha256', token, 'base64')
     const known = this.#verified.get(digest)
     if (known !== undefined && known.expiresAt > Date.now()) {

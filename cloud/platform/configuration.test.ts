@@ -17,7 +17,7 @@ describe('configuration', () => {
   })
 
   const mistakes: [string, Record<string, string>, RegExp][] = [
-    ['an unknown name', { MILLWRIGHT_PROT: '1' }, /no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/],
+    ['an unknown name', { MILLWRIGHT_PROT: '1' }, /Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/],
     ['a port that is no number', { MILLWRIGHT_PORT: 'http' }, /MILLWRIGHT_PORT must be a whole number from 0 to 65535/],
     ['a port that is too high', { MILLWRIGHT_PORT: '70000' }, /MILLWRIGHT_PORT/],
     ['a number with a fraction', { MILLWRIGHT_PORT: '80.5' }, /MILLWRIGHT_PORT/],
@@ -27,7 +27,11 @@ describe('configuration', () => {
       { DATABASE_URL: 'mysql://x' },
       /DATABASE_URL must be a URL that starts with postgres:\/\//,
     ],
-    ['an address without a host', { MILLWRIGHT_BASE_URL: 'http://%%' }, /MILLWRIGHT_BASE_URL must be like https:/],
+    [
+      'an address without a host',
+      { MILLWRIGHT_BASE_URL: 'http://%%' },
+      /MILLWRIGHT_BASE_URL must be an address such as https:/,
+    ],
     ['an address with a path', { MILLWRIGHT_BASE_URL: 'https://plant.example/app' }, /without a path/],
     [
       'an origin that is none',
@@ -37,7 +41,7 @@ describe('configuration', () => {
     [
       'a proxy without an address',
       { MILLWRIGHT_TRUSTED_PROXIES: 'nonsense' },
-      /MILLWRIGHT_TRUSTED_PROXIES must be like/,
+      /MILLWRIGHT_TRUSTED_PROXIES must be a list of values such as/,
     ],
     ['a network that is too narrow', { MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.0/33' }, /MILLWRIGHT_TRUSTED_PROXIES/],
     ['JSON that is none', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],

@@ -86,7 +86,7 @@ export function originOf(text: string): string | undefined {
 
 function refuseOrigin(variable: string, value: string): never {
   throw new StartError(
-    `${variable} must be like https://plant.example or http://127.0.0.1:8080, without a path, but holds "${masked(value)}".`,
+    `${variable} must be an address such as https://plant.example or http://127.0.0.1:8080, without a path, but is "${masked(value)}".`,
   )
 }
 
@@ -105,7 +105,9 @@ export function list(variable: string, { part = (text) => text, like, ...descrip
         .map((text) => {
           const parsed = part(text)
           if (parsed !== undefined) return parsed
-          throw new StartError(`${variable} must be like ${like}, separated by commas, but holds "${masked(text)}".`)
+          throw new StartError(
+            `${variable} must be a list of values such as ${like}, separated by commas, but contains "${masked(text)}".`,
+          )
         }),
   }
 }
@@ -152,7 +154,7 @@ export function readConfiguration<S extends Settings>(
 export function requireKnownNames(environment: Environment, known: readonly string[]): void {
   for (const name of Object.keys(environment)) {
     if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
-      throw new StartError(`There is no setting ${name}. Did you mean ${closest(name, known)}?`)
+      throw new StartError(`Unknown setting ${name}. Did you mean ${closest(name, known)}?`)
     }
   }
 }

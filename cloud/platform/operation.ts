@@ -63,7 +63,7 @@ export function authorize(operation: Operation, caller: Caller): void {
   }
   if (access === 'peer' || access === 'on-behalf') {
     if (access === 'peer' ? caller.principal.kind === 'system' : caller.byPeer === true) return
-    throw new Problem('not_found', 'There is nothing at this path')
+    throw new Problem('not_found', 'This path does not exist')
   }
   const allowed = permissions[access].scope === 'global' ? may(caller, access) : maySomewhere(caller, access)
   if (allowed) return

@@ -49,7 +49,7 @@ export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; 
   /** Returns the violation. The pointer to it is built while the recursion returns. */
   function check(inner: unknown, depth: number): string | undefined {
     values += 1
-    if (values > bounds.values) return `holds more than ${bounds.values} values`
+    if (values > bounds.values) return `contains more than ${bounds.values} values`
     if (typeof inner !== 'object' || inner === null) return undefined
     if (depth >= bounds.depth) return `is nested deeper than ${bounds.depth} levels`
     if (Array.isArray(inner) && inner.length > bounds.entries) {

@@ -189,12 +189,12 @@ function refuseQuery(query: unknown): void {
 }
 
 function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
-  const told = fieldErrors(errors)
+  const fields = fieldErrors(errors)
   const unknown = code === 'invalid_query' && errors.every((error) => error.keyword === 'additionalProperties')
-  const summary = told
+  const summary = fields
     .map((error) => `${error.pointer === '' ? 'the body' : error.pointer} ${error.detail}`)
     .slice(0, 3)
-  return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: told })
+  return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: fields })
 }
 
 /**
@@ -216,13 +216,13 @@ function fieldError(error: ErrorObject): FieldError {
       return {
         pointer: `${at}/${escaped(parameters.additionalProperty)}`,
         code: 'unknown',
-        detail: knownInstead(error),
+        detail: unknownDetail(error),
       }
     case 'unevaluatedProperties':
       return {
         pointer: `${at}/${escaped(parameters.unevaluatedProperty)}`,
         code: 'unknown',
-        detail: 'is not known here',
+        detail: 'is unknown',
       }
     case 'type':
       return { pointer: at, code: 'type', detail: `must be ${[parameters.type].flat().join(' or ')}` }
@@ -240,7 +240,7 @@ function fieldError(error: ErrorObject): FieldError {
       return {
         pointer: at,
         code: 'uniqueItems',
-        detail: `has equal entries: ${parameters.j} and ${parameters.i}`,
+        detail: `must not contain duplicates: entries ${parameters.j} and ${parameters.i} are equal`,
       }
     default:
       return { pointer: at, code: error.keyword, detail: error.message ?? 'is not valid' }
@@ -256,9 +256,9 @@ function constantText(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(text) : text
 }
 
-function knownInstead(error: ErrorObject): string {
-  const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
-  return `is not known here; known: ${listedValues(known)}`
+function unknownDetail(error: ErrorObject): string {
+  const allowed = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
+  return `is unknown; allowed: ${listedValues(allowed)}`
 }
 
 function patternDetail(error: ErrorObject): string {
@@ -280,7 +280,7 @@ export function answerValidator(contract: Contract, name: string, operation: Ope
   const { method, tagged = false } = operation
   return ({ status, headers }: Pick<Answer, 'status' | 'headers'>, body: unknown): void => {
     if (!byStatus.has(status))
-      throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not list`)
+      throw new Error(`${contract.name}.${name} responded with ${status}, which its contract does not list`)
     if (method === 'GET' && tagged !== (headers.etag !== undefined))
       throw new Error(`${contract.name}.${name} and its contract do not agree about an ETag`)
     const run = byStatus.get(status)?.()

@@ -45,11 +45,11 @@ export class AuthProxy {
       if (error.code === 'EADDRINUSE') {
         throw new PortTakenError(
           'proxyPort',
-          `Port ${options.port} of the auth proxy is taken: stop the other program, or set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
+          `Port ${options.port} of the auth proxy is in use: stop the other program, or set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
         )
       }
       throw new SetupError(
-        `The proxy for agents cannot listen on ${loopback}:${options.port} (${error.code}): set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
+        `The auth proxy cannot listen on ${loopback}:${options.port} (${error.code}): set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
       )
     })
     return proxy

@@ -72,7 +72,7 @@ export class DeviceInfoAgent {
     const name = textOf(definition.assetLinkId) ?? ''
     const { registry, monitor, connections } = this.#options
     const registration = registry.find(name)
-    if (registration === undefined) return unreachable(`No service is registered as ${name}`)
+    if (registration === undefined) return unreachable(`No link is registered as ${name}`)
     using link = new LinkClient(registration)
     const deadlineAtMs = performance.now() + answerMs
     // After a start of the gateway, the unregistered interfaces of a link are unknown until the first inspection of the

@@ -47,7 +47,7 @@ export function errorOfMapping({ asset, faults }: MappingResult): DeviceError | 
     .slice(0, limits.fields)
     .map(({ pointer, detail }) => ({ pointer: pointer.slice(0, limits.text), detail: detail.slice(0, limits.text) }))
   if (asset === undefined) {
-    return { code: Code.INVALID_ARGUMENT, description: 'The device has no identifier, so it is left out', fields }
+    return { code: Code.INVALID_ARGUMENT, description: 'The device has no identifier, so it is not imported', fields }
   }
   const { name, asset_identifiers: identifiers } = asset
   return {

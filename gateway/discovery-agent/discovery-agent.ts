@@ -91,7 +91,7 @@ export class DiscoveryAgent {
     return this.#scans.run(link, async () => {
       if (leased.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
-      if (registration === undefined) return failed(`No service is registered as ${link}`)
+      if (registration === undefined) return failed(`No link is registered as ${link}`)
       let scanRequest: ScanRequest
       try {
         scanRequest = scanRequestOf(leased.job.definition, monitor.reportOf(link))

@@ -117,13 +117,13 @@ function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: Gat
       )
     }
     return new SetupError(
-      `The platform refused to enrol "${name}": ${error.message}. A gateway-config.json works once; create a new one and start again.`,
+      `The platform refused to enrol "${name}": ${error.message}. A gateway-config.json can be used only once: create a new one and start again.`,
       { cause: error },
     )
   }
   if (error instanceof Problem) {
     return new SetupError(
-      `${baseUrl} answered ${error.status} to the enrolment: ${error.message || error.title}. Check that it is the platform that created the gateway-config.json.`,
+      `${baseUrl} rejected the enrolment with HTTP status ${error.status}: ${error.message || error.title}. Check that it is the platform that created the gateway-config.json.`,
       { cause: error },
     )
   }

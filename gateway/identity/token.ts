@@ -118,7 +118,7 @@ export class TokenSource {
     if (response.status < 500 && response.status !== 429 && response.status !== 408) {
       throw new RefusedError(`The platform rejects this gateway (${why || response.status})`)
     }
-    throw new Error(`The token endpoint answered ${response.status}${why === '' ? '' : ` (${why})`}`)
+    throw new Error(`The token endpoint responded with HTTP status ${response.status}${why === '' ? '' : ` (${why})`}`)
   }
 
   async #send(): Promise<Response> {

@@ -64,7 +64,7 @@ export class JobAgent {
         if (taken !== undefined) this.#start(taken.data)
         else await pause(Math.max(0, minPollMs - (performance.now() - askedAtMs)), signal)
       } catch (error) {
-        log.debug({ error, workflows }, 'request for a job failed')
+        log.debug({ error, workflows }, 'the next job could not be requested')
         await pause(backOff.nextMs(), signal)
       }
     }

@@ -125,7 +125,7 @@ export class LinkEvents {
     const reported = { timestamp: event.at, kind, text: event.text, sequence: stream.sequence }
     stream.events = [...stream.events, reported].slice(-gatekeeperLimits.eventsPerLink)
     this.#streams.set(link, stream)
-    this.#log.info(event, 'event of a link')
+    this.#log.info(event, 'link event')
     this.#onNews()
   }
 }

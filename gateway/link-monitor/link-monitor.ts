@@ -259,7 +259,7 @@ export class LinkMonitor {
         backOff.reset()
         this.#dropGone(links)
       } catch (error) {
-        log.debug({ error }, 'report of the links failed')
+        log.debug({ error }, 'the links could not be reported')
         this.#isNews = true
         await pause(backOff.nextMs(), signal)
       }

@@ -43,7 +43,7 @@ export class RegistryServer {
       if (error.message.includes('EADDRINUSE')) {
         throw new PortTakenError(
           'registryPort',
-          `Port ${port} of the registry is taken: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
+          `Port ${port} of the registry is in use: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
         )
       }
       throw new SetupError(

@@ -54,7 +54,7 @@ test('checkLink fails for a protected device that accepts any credentials or rep
           ? [{ error: new LinkError('UNAUTHENTICATED', 'who?'), address }]
           : [open(String(target.credentials[0]?.fields.password))],
     })
-  const secretless = 'Its credential schemas mark secret fields'
+  const secretless = 'The credential schemas of the link mark secret fields'
   const refusing = 'A protected device rejects wrong credentials, and the error does not repeat them'
   const open = await failuresOf(protectedLink(() => ({ asset, address })))
   assert.deepEqual(

@@ -15,7 +15,7 @@ const inventedValue = 'made-up-by-the-conformance-suite'
 export function credentialChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
-      sentence: 'Its credential schemas mark secret fields',
+      sentence: 'The credential schemas of the link mark secret fields',
       hint: 'Mark passwords and keys with "writeOnly": true or "format": "password", so that they are never displayed.',
       async run(subject) {
         const schemas = await schemasOf(subject)

@@ -69,17 +69,17 @@ export function discoverChecks(found: (subject: Subject) => Promise<Findings>): 
 /** The checks of other calls: unknown parameters, cancellation, concurrency. */
 const callChecks: readonly Check[] = [
   {
-    sentence: 'It rejects an unknown filter',
+    sentence: 'The link rejects an unknown filter',
     hint: 'Return INVALID_ARGUMENT: otherwise a typing error looks like a plant without devices.',
     run: (subject) => mayRefuse(subject, { filters: [strange] }),
   },
   {
-    sentence: 'It rejects an unknown option',
+    sentence: 'The link rejects an unknown option',
     hint: 'Return INVALID_ARGUMENT: otherwise a typing error has no visible effect.',
     run: (subject) => mayRefuse(subject, { options: [strange] }),
   },
   {
-    sentence: 'It rejects a discovery without a mandatory filter',
+    sentence: 'The link rejects a discovery without a mandatory filter',
     hint: 'Return INVALID_ARGUMENT with a description that names the filter.',
     async run(subject) {
       const filters = await filtersOf(subject)
@@ -89,20 +89,20 @@ const callChecks: readonly Check[] = [
     },
   },
   {
-    sentence: 'It stops a canceled discovery, and can start another one',
+    sentence: 'The link stops a canceled discovery, and can start another one',
     hint: 'End the scan when the call is canceled; do not stay busy.',
     run: checkCancel,
   },
   {
-    sentence: 'It runs a second concurrent discovery, or reports that it is busy',
+    sentence: 'The link runs a second concurrent discovery, or reports that it is busy',
     hint: 'Return RESOURCE_EXHAUSTED while a discovery is running and only one is possible.',
     async run(subject) {
       const [first, second] = await Promise.all([outcomeOf(subject), outcomeOf(subject)])
       expect(
         [first, second].every((code) => code === status.OK || code === status.RESOURCE_EXHAUSTED),
-        `They end with ${nameOf(first)} and ${nameOf(second)}.`,
+        `The two discoveries ended with ${nameOf(first)} and ${nameOf(second)}.`,
       )
-      expect(first === status.OK || second === status.OK, 'Both were rejected.')
+      expect(first === status.OK || second === status.OK, 'The link rejected both discoveries.')
     },
   },
 ]
@@ -134,14 +134,15 @@ async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
 /** Requires that the link handles an unknown parameter. The link may ignore the parameter, but should reject it. */
 async function mayRefuse(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
-  if (code === status.OK) throw new NotApplicable('The link ignores it, which is allowed. INVALID_ARGUMENT is better.')
+  if (code === status.OK)
+    throw new NotApplicable('The link ignores the unknown key, which is allowed. INVALID_ARGUMENT is better.')
   const refusals: number[] = [status.INVALID_ARGUMENT, status.UNKNOWN, status.NOT_FOUND, status.FAILED_PRECONDITION]
-  expect(refusals.includes(code), `It answers ${nameOf(code)}.`)
+  expect(refusals.includes(code), `The link returned ${nameOf(code)}.`)
 }
 
 async function refuses(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
-  expect(code === status.INVALID_ARGUMENT, `It answers ${nameOf(code)}.`)
+  expect(code === status.INVALID_ARGUMENT, `The link returned ${nameOf(code)}.`)
 }
 
 async function checkCancel(subject: Subject): Promise<void> {
@@ -153,13 +154,13 @@ async function checkCancel(subject: Subject): Promise<void> {
   stream.once('data', () => stream.cancel())
   stream.once('metadata', () => stream.cancel())
   const code = await ended
-  expect(code === status.CANCELLED || code === status.OK, `It ended with ${nameOf(code)}.`)
+  expect(code === status.CANCELLED || code === status.OK, `The canceled discovery ended with ${nameOf(code)}.`)
   const givenUpAt = performance.now() + subject.withinMs
   for (;;) {
     const again = await outcomeOf(subject)
     if (again === status.OK) return
     expect(again === status.RESOURCE_EXHAUSTED, `Another discovery ended with ${nameOf(again)}.`)
-    expect(performance.now() < givenUpAt, 'It stays busy after a discovery was canceled.')
+    expect(performance.now() < givenUpAt, 'The link stays busy after a discovery was canceled.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
@@ -173,7 +174,7 @@ function checkValues(device: DiscoveredDevice): void {
   const values = valuesOf(device)
   expect(values.length > 0, 'A device has no values.')
   for (const { classifier, path, value } of values) {
-    expect(/^https?:\/\//.test(classifier), `A value has the classifier "${classifier}".`)
+    expect(/^https?:\/\//.test(classifier), `The classifier "${classifier}" of a value is not a URI.`)
     expect(path !== '', `"${classifier}" names no field after #.`)
     expect(value.case !== undefined, `${path} has no value.`)
   }

@@ -10,7 +10,7 @@ const { driverInfo, discover } = linkServices
 /** The checks of the information that the link reports about itself. */
 export const infoChecks: readonly Check[] = [
   {
-    sentence: 'It reports vendor, product and version',
+    sentence: 'The link reports its vendor, product and version',
     hint: 'Implement DriverInfoApi.GetVersionInfo with vendor_name, product_name and a version.',
     async run(subject) {
       const { version } = await subject.ask(driverInfo.method.getVersionInfo, {})
@@ -20,7 +20,7 @@ export const infoChecks: readonly Check[] = [
     },
   },
   {
-    sentence: 'Its schemas are JSON with a URI each',
+    sentence: 'Each schema of the link is JSON and has a URI',
     hint: 'GetConfigSchema returns OK or FAILED_PRECONDITION; each schema is JSON text with a URI.',
     async run(subject) {
       const { schemas } = await optional(subject.ask(driverInfo.method.getConfigSchema, {}), [
@@ -34,7 +34,7 @@ export const infoChecks: readonly Check[] = [
     },
   },
   {
-    sentence: 'Its icon is a square PNG',
+    sentence: 'The icon of the link is a square PNG',
     hint: 'GetAppIcon is optional: return UNIMPLEMENTED, or a square PNG.',
     async run(subject) {
       const { imageFormat, imageData } = await optional(subject.ask(driverInfo.method.getAppIcon, {}), [
@@ -42,19 +42,19 @@ export const infoChecks: readonly Check[] = [
         status.FAILED_PRECONDITION,
         status.INVALID_ARGUMENT,
       ])
-      expect(imageFormat === 'png', `The format is "${imageFormat}".`)
+      expect(imageFormat === 'png', `The image format is "${imageFormat}" instead of "png".`)
       const header = Buffer.from(imageData.buffer, imageData.byteOffset, imageData.byteLength)
       expect(header.length > 24 && header.toString('latin1', 1, 4) === 'PNG', 'The icon is not a PNG.')
       expect(header.readUInt32BE(16) === header.readUInt32BE(20), 'The icon is not square.')
     },
   },
   {
-    sentence: 'It describes its filters',
+    sentence: 'The link describes its filters',
     hint: 'Each filter has a unique key, a type, and optionally a default of that type.',
     run: async (subject) => checkParameters(await filtersOf(subject)),
   },
   {
-    sentence: 'It describes its options',
+    sentence: 'The link describes its options',
     hint: 'Each option has a unique key, a type, and optionally a default of that type.',
     run: async (subject) => checkParameters(await optionsOf(subject)),
   },
@@ -80,13 +80,16 @@ async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 function checkParameters(parameters: readonly (SupportedFilter | SupportedOption)[]): void {
-  if (parameters.length === 0) throw new NotApplicable('The link has none.')
+  if (parameters.length === 0) throw new NotApplicable('The link has no such parameters.')
   expect(new Set(parameters.map(({ key }) => key)).size === parameters.length, 'Two parameters have the same key.')
   for (const { key, datatype, defaultValue } of parameters) {
     expect(key.trim() !== '', 'A parameter has no key.')
     expect(datatype !== VariantType.VT_UNSPECIFIED, `"${key}" has no type.`)
     const held = defaultValue?.value.case
-    expect(held === undefined || typeOfCase[held] === datatype, `The default of "${key}" has another type.`)
+    expect(
+      held === undefined || typeOfCase[held] === datatype,
+      `The default of "${key}" does not have the type of the parameter.`,
+    )
   }
 }
 

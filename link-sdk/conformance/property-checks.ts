@@ -22,11 +22,11 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
   }
   return [
     {
-      sentence: 'It reports the properties of a device',
+      sentence: 'The link reports the properties of a device',
       hint: 'GetSupportedProperties names at least one key, each once, with one type at most.',
       async run(subject) {
         const { properties } = await subject.ask(getSupportedProperties, { device: await deviceFor(subject) })
-        expect(properties.length > 0, 'The list is empty.')
+        expect(properties.length > 0, 'The list of properties is empty.')
         expect(
           properties.every(({ key }) => key.trim() !== ''),
           'A property has no key.',
@@ -38,7 +38,7 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
       },
     },
     {
-      sentence: 'It reads the properties of a device',
+      sentence: 'The link reads the properties of a device',
       hint: 'Each result of GetPropertyValues is a property with key and value, or an error with key and description.',
       async run(subject) {
         const { propertyResults } = await subject.ask(getPropertyValues, { device: await deviceFor(subject) })
@@ -57,25 +57,31 @@ export function propertyChecks(found: (subject: Subject) => Promise<Findings>): 
       },
     },
     {
-      sentence: 'It returns one result for every requested key, also for an unknown key',
+      sentence: 'The link returns one result for every requested key, also for an unknown key',
       hint: 'Return an error with INVALID_ARGUMENT for an unknown key.',
       async run(subject) {
         const device = await deviceFor(subject)
         const { propertyResults } = await subject.ask(getPropertyValues, { device, keys: ['name', strangeKey] })
         const keys = propertyResults.map(({ result }) => result.value?.key)
-        expect(keys.join() === `name,${strangeKey}`, `The results are for ${keys.join(', ') || 'nothing'}.`)
+        expect(
+          keys.join() === `name,${strangeKey}`,
+          `The results have the keys ${keys.join(', ') || '(none)'} instead of name, ${strangeKey}.`,
+        )
         const { result } = propertyResults[1] ?? {}
         expect(result?.case === 'error', 'A property that does not exist has a value.')
-        expect(result.value.resultCode === Code.INVALID_ARGUMENT, `Its code is ${Code[result.value.resultCode]}.`)
+        expect(
+          result.value.resultCode === Code.INVALID_ARGUMENT,
+          `The error of the unknown key has the code ${Code[result.value.resultCode]}.`,
+        )
       },
     },
     {
-      sentence: 'It rejects a read without a device',
+      sentence: 'The link rejects a read without a device',
       hint: 'Return INVALID_ARGUMENT when `device` is missing.',
       async run(subject) {
         await deviceFor(subject)
         const code = await subject.statusOf(getPropertyValues, {})
-        expect(code === status.INVALID_ARGUMENT, `It answers ${nameOf(code)}.`)
+        expect(code === status.INVALID_ARGUMENT, `The link returned ${nameOf(code)}.`)
       },
     },
   ]

@@ -34,7 +34,7 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
 }
 
 const reach: Check = {
-  sentence: 'It is reachable with a known vendor prefix',
+  sentence: 'The link is reachable with a known vendor prefix',
   hint: 'Check the address, that the link listens on it, and that it serves <vendor>.connectivitysuite.drvinfo.v1.',
   async run(subject) {
     for (const vendor of subject.settings.vendor === undefined ? usualVendors : [subject.settings.vendor]) {
@@ -48,7 +48,7 @@ const reach: Check = {
 }
 
 const registered: Check = {
-  sentence: 'It is registered at the gateway, with its address and its interfaces',
+  sentence: 'The link is registered at the gateway, with its address and its interfaces',
   hint: 'Register app_instance_id, the address under which the gateway reaches the link, and the interfaces.',
   async run({ settings, vendor }) {
     if (settings.registry === undefined) throw new NotApplicable('No registry was passed.')
@@ -59,10 +59,13 @@ const registered: Check = {
       const { infos } = await callUnary(client, { method, request: {}, withinMs: 10_000 })
       const own = infos.find(({ grpcIp, grpcIpPortNumber: port }) => `${grpcIp.value}:${port}` === settings.endpoint)
       expect(own !== undefined, `No entry of the registry has the address ${settings.endpoint}.`)
-      expect(own.appInstanceId !== '', 'It has no app_instance_id.')
-      expect(own.driverSchemaUris.length > 0, 'It has no driver_schema_uris.')
-      const wanted = interfaceName(linkServices.discover, vendor)
-      expect([...own.interfaces, ...own.appTypes].includes(wanted), `Its interfaces lack ${wanted}.`)
+      expect(own.appInstanceId !== '', 'The registration has no app_instance_id.')
+      expect(own.driverSchemaUris.length > 0, 'The registration has no driver_schema_uris.')
+      const required = interfaceName(linkServices.discover, vendor)
+      expect(
+        [...own.interfaces, ...own.appTypes].includes(required),
+        `The registration does not list the interface ${required}.`,
+      )
     } finally {
       client.close()
     }

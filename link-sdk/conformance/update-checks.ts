@@ -10,12 +10,12 @@ type Chunk = Parameters<Subject['converse']>[1][number]
 /** The checks of updates that do not change a device. */
 export const updateChecks: readonly Check[] = [
   {
-    sentence: 'It rejects an update without metadata of the device',
+    sentence: 'The link rejects an update without metadata of the device',
     hint: 'Return INVALID_ARGUMENT for PrepareUpdate and ActivateUpdate if the first chunk is not metadata.',
     run: (subject) => refuses(subject, [{ data: { case: 'fileContent', value: Uint8Array.of(1) } }]),
   },
   {
-    sentence: 'It rejects an update without a job or a device identifier',
+    sentence: 'The link rejects an update without a job or a device identifier',
     hint: 'Return INVALID_ARGUMENT for metadata without job_identifier or device_identifier.',
     run: (subject) => refuses(subject, [{ data: { case: 'metadata', value: {} } }]),
   },
@@ -25,7 +25,7 @@ async function refuses(subject: Subject, chunks: readonly Chunk[]): Promise<void
   for (const method of [prepareUpdate, activateUpdate]) {
     const code = await statusOf(subject, method, chunks)
     if (code === status.UNIMPLEMENTED) throw new NotApplicable('The link has no update interface.')
-    expect(code === status.INVALID_ARGUMENT, `${method.name} answers ${nameOf(code)}.`)
+    expect(code === status.INVALID_ARGUMENT, `${method.name} returned ${nameOf(code)}.`)
   }
 }
 

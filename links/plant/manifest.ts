@@ -5,7 +5,7 @@ export const manifest: Manifest = {
   name: 'Plant',
   vendor: 'Millwright',
   version: '0.1.0',
-  description: 'A made-up plant of any size, for demonstrations, tests and load.',
+  description: 'Simulated plant of any size, for demonstrations and load tests.',
   discoveriesAtOnce: 4,
   filters: [
     {
@@ -15,30 +15,46 @@ export const manifest: Manifest = {
     },
   ],
   options: [
-    { key: 'size', type: 'integer', default: 100, description: 'How many devices the plant has: 1 to 1000000' },
-    { key: 'seed', type: 'integer', default: 1, description: 'Which plant: 0 to 65535. The same seed, the same plant' },
-    { key: 'tick', type: 'integer', default: 0, description: 'How far time has gone on: 0 to 1000000' },
+    { key: 'size', type: 'integer', default: 100, description: 'Number of devices: 1 to 1000000' },
+    {
+      key: 'seed',
+      type: 'integer',
+      default: 1,
+      description: 'Seed of the plant: 0 to 65535. The same seed creates the same plant',
+    },
+    {
+      key: 'tick',
+      type: 'integer',
+      default: 0,
+      description: 'Simulated time: 0 to 1000000 ticks. Each tick changes some devices',
+    },
     {
       key: 'changes_percent',
       type: 'integer',
       default: 5,
-      description: 'How many devices change with each tick: a third each are new, gone, and have other firmware',
+      description:
+        'Percentage of devices that change with each tick: one third is new, one third is removed, one third has other firmware',
     },
     {
       key: 'protected_percent',
       type: 'integer',
       default: 2,
-      description: 'How many devices can be read only by a user that they know',
+      description: 'Percentage of devices that require credentials',
     },
-    { key: 'silent_percent', type: 'integer', default: 0, description: 'How many devices do not answer' },
-    { key: 'rate', type: 'integer', default: 0, description: 'Devices a second, at most; 0 for as fast as it goes' },
+    { key: 'silent_percent', type: 'integer', default: 0, description: 'Percentage of devices that do not respond' },
+    { key: 'rate', type: 'integer', default: 0, description: 'Maximum number of devices per second; 0 for no limit' },
     {
       key: 'reference',
       type: 'boolean',
       default: false,
-      description: 'Instead of a plant, the six devices of the reference link',
+      description: 'Find the six devices of the reference link instead of the plant',
     },
-    { key: 'interface', type: 'text', default: '', description: 'eth0 or eth1, for the six devices only' },
+    {
+      key: 'interface',
+      type: 'text',
+      default: '',
+      description: 'Network interface of the six devices of the reference link: eth0 or eth1',
+    },
   ],
   credentialSchemas: [
     {

@@ -134,8 +134,15 @@ export async function deletePrincipal(tx: Transaction, id: string): Promise<bool
   return (await tx.run(lessPrincipal, id)) > 0
 }
 
+const kindNames: Record<StoredPrincipalKind, string> = {
+  user: 'user',
+  server_user: 'service account',
+  gateway: 'gateway',
+  external: 'user of an identity provider',
+}
+
 function nameTaken(kind: StoredPrincipalKind, name: string): Problem {
-  return new Problem('already_exists', `There is a ${kind.replace('_', ' ')} named ${name} already`)
+  return new Problem('already_exists', `A ${kindNames[kind]} named ${name} already exists`)
 }
 
 type AccessRow = {
@@ -317,7 +324,7 @@ export async function renameAccessGroup(
     return await tx.row(renamedGroup, id, name)
   } catch (error) {
     if (violatedConstraint(error) === undefined) throw error
-    throw new Problem('already_exists', `There is an access group named ${name} already`, { cause: error })
+    throw new Problem('already_exists', `An access group named ${name} already exists`, { cause: error })
   }
 }
 
@@ -332,7 +339,11 @@ export async function deleteAccessGroup(tx: Transaction, { id, name }: { id: str
     const constraint = violatedConstraint(error)
     if (constraint === undefined) throw error
     const what = constraint.replace(/_access_group.*$/, '').replaceAll('_', ' ')
-    throw new Problem('access_group_not_empty', `There are still ${what} in the access group ${name}`, { cause: error })
+    throw new Problem(
+      'access_group_not_empty',
+      `The access group ${name} still contains ${what}. Move or delete them first`,
+      { cause: error },
+    )
   }
 }
 

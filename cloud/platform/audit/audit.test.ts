@@ -298,9 +298,9 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
     },
   ],
   [
-    'an entry that nobody seals',
+    'an entry that is not sealed in time',
     6,
-    /long ago/,
+    /is not sealed, although its sealing is overdue/,
     (owner, id) =>
       owner.query(
         `insert into audit_entries (tenant_id, id, time, action, outcome, principal_name, principal_kind)

@@ -50,7 +50,10 @@ async function faultOutside(database: Database, scope: Scope): Promise<Fault | u
     const overdue = await store.findOverdue(handle, lowestIdAt(Date.now() - sealedWithinMs))
     if (overdue === undefined) return undefined
     const head = await store.findHead(handle)
-    return { sequence: (head?.sequence ?? 0) + 1, detail: `Entry ${overdue} should have been sealed long ago` }
+    return {
+      sequence: (head?.sequence ?? 0) + 1,
+      detail: `Entry ${overdue} is not sealed, although its sealing is overdue`,
+    }
   })
 }
 

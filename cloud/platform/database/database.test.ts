@@ -282,7 +282,7 @@ test('refuses a handle that is used after its work has ended', async () => {
   await database.transaction(hub.tenant, async (tx) => {
     stray = () => tx.rows(names)
   })
-  await assert.rejects(async () => stray?.(), /after its work had ended/)
+  await assert.rejects(async () => stray?.(), /after the end of its transaction/)
 })
 
 test('closes despite a connection that was not returned, shows it in `inUse`, and closes it when it is returned', async () => {

@@ -234,10 +234,12 @@ export class Database {
         pipeline: (parts) => pipeline(connection, parts),
       })
       if (connection.broken)
-        throw new Problem('unavailable', 'The database did not start the transaction', { retryAfter: 1 })
+        throw new Problem('unavailable', 'The database did not start the transaction. Retry the request', {
+          retryAfter: 1,
+        })
       const { command } = await connection.client.query('commit')
       if (command !== 'COMMIT')
-        throw new Problem('internal', 'The work ignored a failed statement, so its transaction was rolled back')
+        throw new Problem('internal', 'The operation ignored a failed statement, so its transaction was rolled back')
       this.#health.noteResponse()
       if (topics.size > 0) for (const listener of this.#listeners) listener({ tenantId, topics })
       return result
@@ -323,7 +325,7 @@ export class Database {
   #query(connection: Connection, { name, text }: Statement, { lease, values }: { lease: number; values: unknown[] }) {
     // If work continues after its connection was returned, it must not use the connection, because other work may use
     // it now.
-    if (connection.lease !== lease) throw new Error('The handle was used after its work had ended')
+    if (connection.lease !== lease) throw new Error('The database handle was used after the end of its transaction')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     corkForTick(connection)
     const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }

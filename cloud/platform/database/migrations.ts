@@ -72,7 +72,7 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
       )
     }
     if (known.get(id) !== checksum) {
-      throw new StartError(`The migration ${id} was changed after it was applied: restore the file as it was.`)
+      throw new StartError(`The migration ${id} was changed after it was applied: restore the original file.`)
     }
   }
 }

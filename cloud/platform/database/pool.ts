@@ -68,7 +68,8 @@ export class Pool {
 
   /** Returns an idle connection directly, without a promise, because every request calls this method. */
   acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
-    if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
+    if (this.#closed)
+      throw new Problem('unavailable', 'The server is shutting down. Retry the request', { retryAfter: 1 })
     const joined = lookup ? this.#lookups.join(tenantId) : undefined
     if (joined !== undefined) return joined
     if (!this.#isBelowShare(tenantId)) return this.#wait({ tenantId, lookup })
@@ -161,7 +162,7 @@ export class Pool {
     this.#closed = true
     clearTimeout(this.#timeout)
     for (const waiter of [...this.#lines.values()].flat())
-      waiter.reject(new Problem('unavailable', 'The process is shutting down'))
+      waiter.reject(new Problem('unavailable', 'The server is shutting down. Retry the request'))
     this.#lines.clear()
     if (this.inUse > 0) {
       // A connection that is never returned must not block the shutdown. `inUse` still counts such a connection.
@@ -228,7 +229,7 @@ export class Pool {
       while (queue[0] !== undefined && queue[0].since <= latest) {
         const problem = new Problem(
           'overloaded',
-          `No database connection became free within ${this.#options.waitMs / 1000} seconds`,
+          `No database connection became free within ${this.#options.waitMs / 1000} seconds. Retry later`,
           { retryAfter: 1 },
         )
         queue.shift()?.reject(problem)

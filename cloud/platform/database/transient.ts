@@ -112,12 +112,19 @@ export function asProblem(error: unknown): unknown {
       cause: error,
     })
   if (isStatementTimeout(error))
-    return new Problem('overloaded', 'The statement exceeded the time limit of the database', {
-      retryAfter: 2,
+    return new Problem(
+      'overloaded',
+      'The query exceeded the time limit of the database. Request less data, or retry later',
+      {
+        retryAfter: 2,
+        cause: error,
+      },
+    )
+  if (codeOf(error) === lockTimeout)
+    return new Problem('overloaded', 'Another request holds a lock on the same data. Retry the request', {
+      retryAfter: 1,
       cause: error,
     })
-  if (codeOf(error) === lockTimeout)
-    return new Problem('overloaded', 'Another request holds a lock on the same data', { retryAfter: 1, cause: error })
   const state = outageOf(error)
   if (state === undefined) return error
   return new Problem('unavailable', `The database is ${state}. Retry later`, {

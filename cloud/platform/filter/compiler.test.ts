@@ -92,7 +92,7 @@ describe('compiled filters', () => {
   const refused: [string, RegExp][] = [
     [`name eq 5`, /^Column 9: expected text in single quotes, found 5$/],
     [`size eq 'x'`, /^Column 9: expected a number without quotes, found 'x'$/],
-    [`contains(size, 'x')`, /^Column 1: contains is for text/],
+    [`contains(size, 'x')`, /^Column 1: contains applies to text only/],
     [`active gt true`, /^Column 8: true and false have no order, expected eq or ne, found "gt"$/],
     [`active eq 'true'`, /^Column 11: expected true or false/],
     [`made lt '2026-02-30'`, /^Column 9: expected a time in single quotes/],

@@ -199,7 +199,10 @@ function compileTextFunction(
   { bind, caseInsensitive }: Scope,
 ): Sql {
   if (property.kind !== 'text')
-    throw invalidFilter(at, `${name} is for text, expected eq or another comparison of a ${nounOf[property.kind]}`)
+    throw invalidFilter(
+      at,
+      `${name} applies to text only, expected eq or another comparison of a ${nounOf[property.kind]}`,
+    )
   const isSure = property.nullable === false
   const column = operand(property.column)
   if (name === 'startswith' && !caseInsensitive) return { ...prefixRange(column, literal, bind), isSure }
@@ -232,7 +235,7 @@ function operand(column: string): string {
 const nounOf: Record<ScalarKind, string> = {
   text: 'text',
   number: 'number',
-  boolean: 'truth value',
+  boolean: 'Boolean',
   time: 'time',
   uuid: 'UUID',
 }

@@ -16,7 +16,7 @@ export type SortKey = {
 export function parseSort(text: string, table: PropertyTable): SortKey[] {
   const parts = text.split(',', filterLimits.sortKeys + 1)
   if (parts.length > filterLimits.sortKeys)
-    throw new Problem('invalid_query', `At most ${filterLimits.sortKeys} properties can be sorted by`)
+    throw new Problem('invalid_query', `sort contains more than ${filterLimits.sortKeys} properties`)
   const keys = parts.map((part) => sortKey(part.trim(), table))
   const twice = keys.find(({ property }, index) => keys.findIndex((key) => key.property === property) < index)
   if (twice !== undefined) throw new Problem('invalid_query', `sort contains "${twice.property}" twice`)
@@ -26,8 +26,10 @@ export function parseSort(text: string, table: PropertyTable): SortKey[] {
 function sortKey(text: string, table: PropertyTable): SortKey {
   const descending = text.startsWith('-')
   const name = canonicalName(descending ? text.slice(1) : text)
-  if (name === '') throw new Problem('invalid_query', 'sort is a list of properties, such as name,-created_timestamp')
-  if (table.isInArray(name)) throw new Problem('sort_on_array', `"${name}" is an array or in one, and has no order`)
+  if (name === '')
+    throw new Problem('invalid_query', 'sort must be a list of properties, such as name,-created_timestamp')
+  if (table.isInArray(name))
+    throw new Problem('sort_on_array', `Cannot sort by "${name}", because it is an array or inside an array`)
   const property = table.find(name)
   if (property === undefined || !isSortable(property))
     throw unknownProperty(name, { to: 'sort', known: table.sortable })

@@ -109,7 +109,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
   const access =
     operation.access === 'public' || operation.access === 'signed-in' || operation.access === 'known'
       ? undefined
-      : `Needs the permission \`${operation.access}\`.`
+      : `Requires the permission \`${operation.access}\`.`
   return {
     operationId: `${contract.name}.${name}`,
     tags: [contract.name],

@@ -11,7 +11,7 @@ export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bo
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem(
         'body_too_large',
-        `The body of this request has at most ${bodyLimit} bytes (${bodyLimit / 2 ** 20} MiB)`,
+        `The request body exceeds the limit of ${bodyLimit} bytes (${bodyLimit / 2 ** 20} MiB)`,
       )
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Problem(
@@ -23,12 +23,12 @@ export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bo
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new Problem('invalid_json', `The body is not valid JSON${placeOf(error)}`)
     case 'FST_ERR_BAD_URL':
-      return new Problem('invalid_path', 'The path is not valid percent-encoding')
+      return new Problem('invalid_path', 'The path contains invalid percent-encoding')
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new Problem('not_found', 'There is nothing at this path')
+      return new Problem('not_found', 'This path does not exist')
     case 'FST_ERR_CTP_EMPTY_TYPE':
     case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
-      return new Problem('unsupported_media_type', 'The request has a body, but no Content-Type. Send one')
+      return new Problem('unsupported_media_type', 'The request has a body, but no Content-Type header. Add the header')
     default:
       if (isClientError(error)) return new Problem('invalid_header', 'The request is not valid HTTP', { cause: error })
       return new Problem('internal', 'An unexpected error occurred. It was logged with the trace id of this response', {

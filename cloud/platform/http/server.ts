@@ -188,14 +188,14 @@ function parseBodies(app: FastifyInstance): void {
 
 function requireReasonableSize(request: FastifyRequest): void {
   if ((request.raw.url?.length ?? 0) > limits.urlBytes) {
-    throw new Problem('url_too_long', `A URL has at most ${limits.urlBytes} bytes`)
+    throw new Problem('url_too_long', `The URL exceeds the limit of ${limits.urlBytes} bytes`)
   }
   let bytes = 0
   for (const text of request.raw.rawHeaders) bytes += text.length
   // A token that is too long is an invalid token, and the front reports it.
   const token = request.headers.authorization?.length ?? 0
   if (bytes - token > limits.headerBytes) {
-    throw new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
+    throw new Problem('headers_too_large', `The request headers exceed the limit of ${limits.headerBytes} bytes`)
   }
 }
 
@@ -251,10 +251,13 @@ function operationRoute(
 
 function requireType(request: FastifyRequest, operation: Operation): void {
   if (operation.body === undefined || request.body === undefined) return
-  const [given = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
-  const taken: readonly string[] = bodyTypesOf(operation)
-  if (!taken.includes(given.trim()))
-    throw new Problem('unsupported_media_type', `Send the body as ${taken.join(' or ')}`)
+  const [mediaType = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
+  const accepted: readonly string[] = bodyTypesOf(operation)
+  if (!accepted.includes(mediaType.trim()))
+    throw new Problem(
+      'unsupported_media_type',
+      `Unsupported Content-Type "${mediaType.trim()}". Send the body as ${accepted.join(' or ')}`,
+    )
   const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(parameter)?.[1]).find(Boolean)
   if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/.test(charset))
     throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
@@ -305,9 +308,7 @@ function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: S
   for (const { path, method } of paths.shadowed) {
     app.route({ method, url: path, onRequest: async (request, reply) => refuse(request, reply), handler: () => {} })
   }
-  app.setNotFoundHandler((request, reply) =>
-    send(reply, new Problem('not_found', 'There is nothing at this path'), request),
-  )
+  app.setNotFoundHandler((request, reply) => send(reply, new Problem('not_found', 'This path does not exist'), request))
 }
 
 /** Responds to bytes that the HTTP parser refused. No request exists at this point. */
@@ -318,9 +319,12 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net
   }
   const problem =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
+      ? new Problem('headers_too_large', `The request headers exceed the limit of ${limits.headerBytes} bytes`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Problem('request_timeout', `A request must be sent within ${limits.requestMs / 1000} seconds`)
+        ? new Problem(
+            'request_timeout',
+            `The request was not received completely within ${limits.requestMs / 1000} seconds`,
+          )
         : new Problem('invalid_header', 'The request is not valid HTTP')
   const body = JSON.stringify(problem.toDocument())
   socket.end(

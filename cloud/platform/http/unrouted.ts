@@ -46,7 +46,7 @@ export class PathTable {
     const decoded = decode(path)
     const match = this.#bySegments.get(decoded.split('/').length)?.find(({ pattern }) => pattern.test(decoded))
     const methods = [...(this.#methods.get(match?.path ?? '') ?? [])]
-    if (methods.length === 0) return new Problem('not_found', 'There is nothing at this path')
+    if (methods.length === 0) return new Problem('not_found', 'This path does not exist')
     const allow = methods.join(', ')
     return new Problem('method_not_allowed', `${method} is not supported at this path. Supported: ${allow}`, {
       headers: { allow },

@@ -134,7 +134,7 @@ test('names the folder that the server cannot enter', { skip }, () => {
   const accounts = [{ ...nobody, name: 'nobody' }]
   assert.throws(() => chooseAccount(accounts, { folders: [inner], isNew: true }), {
     name: 'StartError',
-    message: `PostgreSQL cannot run as nobody: it cannot enter ${closed}, change the permissions of that folder; or start Millwright as an ordinary user with its own home.`,
+    message: `PostgreSQL cannot run as nobody: it cannot enter ${closed}. Change the permissions of that folder, or start Millwright as an ordinary user with its own home.`,
   })
   chownSync(closed, nobody.uid, nobody.gid)
   assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')

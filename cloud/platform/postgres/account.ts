@@ -71,7 +71,7 @@ export function chooseAccount(accounts: Account[], needs: { folders: string[]; i
     obstacles.push(obstacle)
   }
   throw new StartError(
-    `PostgreSQL cannot run as ${accounts[0]?.name}: ${obstacles[0]}; or start Millwright as an ordinary user with its own home.`,
+    `PostgreSQL cannot run as ${accounts[0]?.name}: ${obstacles[0]}, or start Millwright as an ordinary user with its own home.`,
   )
 }
 
@@ -87,11 +87,11 @@ function obstacleFor(account: Account, needs: { folders: string[]; isNew: boolea
   const { program, programArguments, options } = as(account, '/bin/sh', ['-c', check, 'sh', ...folders])
   const { status, stdout } = spawnSync(program, programArguments, { ...options, encoding: 'utf8', cwd: '/' })
   if (status === 0) return undefined
-  if (status === 3) return `it cannot enter ${stdout.trim()}, change the permissions of that folder`
-  if (status === 4) return 'that user has no name on this system, add it to /etc/passwd'
+  if (status === 3) return `it cannot enter ${stdout.trim()}. Change the permissions of that folder`
+  if (status === 4) return 'this user has no name on this system. Add it to /etc/passwd'
   return account.appearsAs === undefined
-    ? 'this process cannot switch to that user, change the owner of the home'
-    : 'this needs user namespaces, which are not allowed here, change the owner of the data'
+    ? 'this process cannot switch to that user. Change the owner of the home'
+    : 'user namespaces are required, but not allowed here. Change the owner of the data'
 }
 
 export function canEnter(account: Account, folder: string): boolean {

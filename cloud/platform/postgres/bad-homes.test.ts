@@ -35,7 +35,10 @@ async function sentence(start: Promise<unknown>): Promise<string> {
 
 test('refuses data of another PostgreSQL version', async () => {
   const home = homeWith('old', { PG_VERSION: '15\n' })
-  assert.match(await sentence(startPostgres({ home })), /is of PostgreSQL 15, but this version uses PostgreSQL 18/)
+  assert.match(
+    await sentence(startPostgres({ home })),
+    /was written by PostgreSQL 15, but this version of Millwright uses PostgreSQL 18/,
+  )
 })
 
 test('does not change a folder with files that are not a database', async () => {

@@ -27,7 +27,7 @@ export function isNew(found: {
   }
   if (version !== wanted) {
     throw new StartError(
-      `The data in ${folder} is of PostgreSQL ${version}, but this version uses PostgreSQL ${wanted}: start the Millwright version that wrote it, or use another home.`,
+      `The data in ${folder} was written by PostgreSQL ${version}, but this version of Millwright uses PostgreSQL ${wanted}: start the version that wrote the data, or use another home.`,
     )
   }
   return false

@@ -126,7 +126,7 @@ function withoutPreference({ headers: { prefer: _, ...headers } = {}, ...input }
 }
 
 function inProgress(): Problem {
-  return new Problem('request_in_progress', 'Another request with this key is in progress. Retry later', {
+  return new Problem('request_in_progress', 'Another request with this Idempotency-Key is in progress. Retry later', {
     retryAfter: 1,
   })
 }
@@ -139,7 +139,7 @@ function requireKey(key: string): void {
   if (key.length > 0 && key.length <= limits.idempotencyKeyCharacters && /^[\x21-\x7e ]+$/.test(key)) return
   throw new Problem(
     'invalid_header',
-    `An Idempotency-Key has 1 to ${limits.idempotencyKeyCharacters} printable characters`,
+    `Idempotency-Key must have 1 to ${limits.idempotencyKeyCharacters} printable ASCII characters`,
   )
 }
 
@@ -167,7 +167,7 @@ function repeated(before: FoundRequest, isSame: boolean): Answer {
   if (!isSame) {
     throw new Problem(
       'idempotency_key_reused',
-      'This key was used for a different request. Use a new key for each new request',
+      'This Idempotency-Key was used for a different request. Use a new key for each new request',
     )
   }
   if (before.inProgress) throw inProgress()

@@ -27,7 +27,7 @@ export function requireRun(timing: Timing, after: Date, pointer = ''): Date {
   if (timing.cron.length > longestPattern) {
     throw invalidCron(
       'invalid_cron',
-      `A schedule has at most ${longestPattern} characters; this one has ${timing.cron.length}`,
+      `The schedule has ${timing.cron.length} characters; the limit is ${longestPattern}`,
     )
   }
   const first = firstRun(timing, after, (reason) =>
@@ -49,7 +49,7 @@ function parsed({ cron, timezone }: Timing): Cron {
   // The library also accepts a date as a pattern, which would give a schedule with one run. So the number of fields is
   // checked.
   if (!cron.startsWith('@') && cron.trim().split(/\s+/).length !== 5) {
-    throw new TypeError('it has five fields: minute, hour, day of month, month, day of week')
+    throw new TypeError('it must have five fields: minute, hour, day of month, month, day of week')
   }
   return new Cron(cron, { mode: '5-part', timezone, paused: true })
 }

@@ -26,7 +26,7 @@ export async function createTenant(owner: Owner, { name }: { name: string }): Pr
   const tenant = { id: v7(), name }
   return store.inTransaction(owner, async () => {
     if (!(await store.insertTenant(owner, tenant))) {
-      throw new Problem('already_exists', `There is a tenant named ${name} already`)
+      throw new Problem('already_exists', `A tenant named ${name} already exists`)
     }
     await store.insertAccess(owner, { tenantId: tenant.id, groupId: v7(), groupName: defaultAccessGroup })
     return tenant
@@ -83,7 +83,7 @@ export async function withdrawApplication(owner: Owner, name: string, applicatio
 async function change(owner: Owner, name: string, work: (tenant: Tenant) => Promise<void>): Promise<void> {
   await store.inTransaction(owner, async () => {
     const tenant = await store.lockTenant(owner, name)
-    if (tenant === undefined) throw new Problem('not_found', `There is no tenant named ${name}`)
+    if (tenant === undefined) throw new Problem('not_found', `Tenant ${name} does not exist`)
     await work(tenant)
     await store.announce(owner, tenant.id)
   })

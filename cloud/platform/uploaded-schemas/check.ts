@@ -155,8 +155,8 @@ function keptReference(reference: string, pointer: string, { own, base, anchors,
     return `${base.id}#${fragment}`
   }
   if (address !== '' && address !== String(own).replace(/#$/, '')) {
-    const or = base === undefined ? '' : ' or refer to the base schema'
-    throw refused(pointer, `must stay inside the schema (#…)${or}: nothing is ever fetched`)
+    const or = base === undefined ? '' : ' or of the base schema'
+    throw refused(pointer, `must refer to a part of this schema (#…)${or}: other schemas are not fetched`)
   }
   if (fragment === '' || anchors.has(fragment)) return `#${fragment}`
   const target = pointerOf(fragment)

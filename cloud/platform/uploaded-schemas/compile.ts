@@ -61,10 +61,10 @@ export function requireUsable(
 ): void {
   const { expandedSize: limit, documentDepth: depth } = schemaLimits
   const size = expandedSize(checkSchema(schema, base), { base, depth, limit })
-  if (size === Number.POSITIVE_INFINITY) throw refused('', 'refers to itself without end')
+  if (size === Number.POSITIVE_INFINITY) throw refused('', 'contains an infinite loop of references')
   if (size > limit) {
     const advice = 'remove references that repeat each other or recurse more than once'
-    throw refused('', `has an expanded size of more than ${limit} subschemas (references expanded): ${advice}`)
+    throw refused('', `has more than ${limit} subschemas after its references are expanded: ${advice}`)
   }
   const check = compileSchema(schema, base)
   if (check(trial).some(({ keyword }) => keyword === tooLong)) throw refused('', 'takes too long to validate a value')
@@ -103,7 +103,9 @@ function compiledWithin(time: TimeLimit, compile: () => ValidateFunction): Valid
     const why = error instanceof Error ? error.message : String(error)
     throw refused(
       '',
-      error instanceof TookTooLong ? 'is too complicated' : `is not a JSON Schema: ${why.slice(0, 500)}`,
+      error instanceof TookTooLong
+        ? 'is too complex: compiling it exceeds the time limit'
+        : `is not a JSON Schema: ${why.slice(0, 500)}`,
     )
   }
 }

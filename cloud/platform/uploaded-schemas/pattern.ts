@@ -216,7 +216,7 @@ function parseGroup(cursor: Cursor): Node {
   if (/^\(\?<?[=!]/.test(opening)) {
     throw new PatternError(`contains a lookaround ${opening}…), which is not supported`)
   }
-  if (/^\(\?[a-z-]/.test(opening)) throw new PatternError(`changes its own flags with ${opening}…)`)
+  if (/^\(\?[a-z-]/.test(opening)) throw new PatternError(`contains inline flags ${opening}…), which are not supported`)
   const inner = parseChoice(cursor)
   take(cursor, /\)/y)
   return inner

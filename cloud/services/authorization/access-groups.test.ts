@@ -86,7 +86,7 @@ test('refuses to delete an access group with grants', async () => {
 
   await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id } }), {
     code: 'access_group_not_empty',
-    message: 'There are still grants in the access group line-1',
+    message: 'The access group line-1 still contains grants. Move or delete them first',
   })
 
   const grants = await admin.authorization.listGrants({ query: { principal: viewer.principalId } })

@@ -106,7 +106,7 @@ async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
   const principal = await store.findPrincipal(handle, principalId)
   if (principal !== undefined && principal.kind !== 'external') return
-  const detail = `No user, server user or enrolled gateway has the id ${principalId}`
+  const detail = `No user, service account or enrolled gateway has the id ${principalId}`
   throw unknown('principal_not_found', 'principal', detail)
 }
 

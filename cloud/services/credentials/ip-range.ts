@@ -63,7 +63,7 @@ export function parseRanges(texts: readonly string[], pointer: string): Range[] 
   if (errors.length > 0) throw new Problem('invalid_range', `${errors[0]?.pointer} ${rangeSyntax}`, { errors })
   const ranges = [...new Map(parsed.flatMap((range) => range ?? []).map((range) => [showRange(range), range])).values()]
   if (blockKeysOf(ranges).length <= credentialLimits.blocks) return ranges
-  const detail = `need more than ${credentialLimits.blocks} blocks: write them as blocks (10.0.0.0/24)`
+  const detail = `expand to more than ${credentialLimits.blocks} CIDR blocks: use CIDR blocks (10.0.0.0/24) instead of ranges`
   throw new Problem('invalid_range', `${pointer} ${detail}`, {
     errors: [{ pointer, code: 'invalid_range', detail }],
   })
@@ -74,7 +74,7 @@ export function storedRanges(texts: readonly string[]): Range[] {
   return texts.flatMap((text) => parseRange(text) ?? [])
 }
 
-const rangeSyntax = 'must be a block (10.0.0.0/24), from–to (10.0.0.5-10.0.0.9) or one address, IPv4 or IPv6'
+const rangeSyntax = 'must be a CIDR block (10.0.0.0/24), a range (10.0.0.5-10.0.0.9) or a single address, IPv4 or IPv6'
 
 type Block = { family: Family; low: bigint; length: number }
 

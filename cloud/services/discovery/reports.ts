@@ -24,7 +24,7 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
         }
       })
       if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))
-        throw new Problem('not_found', `Discovery ${jobId} has no such run`)
+        throw new Problem('not_found', `Discovery ${jobId} has no run${runId === undefined ? '' : ` ${runId}`}`)
       const { runs, among } = await readableRuns(context, caller, [run])
       const [shown = run] = runs
       const findings = await database.read(caller, (handle) =>

@@ -66,7 +66,7 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
   requireGateway(caller)
   const { workflow, definition, status } = await ownJob(context, caller, request.jobId)
   if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
-    throw new Problem('forbidden', 'Jobs of this workflow use no device credentials')
+    throw new Problem('forbidden', `Jobs of the workflow ${workflow.name} use no device credentials`)
   if (definition.assetLinkId !== request.assetLinkId)
     throw new Problem('forbidden', 'The job is for another link. It gets no credentials for this link.')
   if (workflow.name === 'device-info' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
@@ -81,7 +81,7 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
     query: { clientId: caller.principal.id },
   })
   if (lease === null || (request.lease !== undefined && request.lease !== lease.id))
-    throw new Problem('lease_lost', `The lease no longer holds job ${request.jobId}`)
+    throw new Problem('lease_lost', `The lease of job ${request.jobId} has expired or was replaced`)
   const { runId, assetId } = definition
   const subject = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({

@@ -35,7 +35,7 @@ export async function deleteAsset(peer: Inventory, id: string, ifMatch: string |
   const headers = { prefer, 'if-match': ifMatch }
   await resultOf(peer.deleteAssets({ body: { data: { ids: [id] } }, headers })).catch((error: unknown) => {
     if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
-    throw new Problem('not_found', 'There is no such asset')
+    throw new Problem('not_found', `Asset ${id} does not exist`)
   })
 }
 

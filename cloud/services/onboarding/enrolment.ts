@@ -123,7 +123,7 @@ function refusalReason(row: store.GatewayRow | undefined, { data, thumbprint }: 
   const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
   if (row === undefined || !isRight) return 'The file does not belong to a gateway that waits for enrolment'
   // The file was already used. The same key may enrol again, because the gateway may not have received the first response.
-  if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was used before'
+  if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was already used'
   if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired. Create a new one.'
   return undefined
 }

@@ -161,8 +161,9 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
     async addJobTags({ params: { id }, body: tags }, caller) {
       const job = await change(caller, id, async (tx, row) => {
-        if (new Set([...row.tags, ...tags]).size > workflowLimits.tags)
-          throw new Problem('invalid_body', `A job has at most ${workflowLimits.tags} tags`)
+        const total = new Set([...row.tags, ...tags]).size
+        if (total > workflowLimits.tags)
+          throw new Problem('invalid_body', `The job would have ${total} tags; the limit is ${workflowLimits.tags}`)
         const after = await changeTags(tx, row, { action: 'ADD_TAGS', tags })
         await record(tx, caller, { action: 'workflows.addJobTags', target: `job/${row.id}`, detail: { tags } })
         return after

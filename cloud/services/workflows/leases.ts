@@ -137,5 +137,8 @@ export async function recordMove(tx: Transaction, caller: Caller, { action, befo
 }
 
 function lost(id: string): Problem {
-  return new Problem('lease_lost', `The lease no longer holds job ${id}. Stop working on it and take another job.`)
+  return new Problem(
+    'lease_lost',
+    `The lease of job ${id} has expired or was replaced. Stop working on the job and lease another one.`,
+  )
 }

@@ -44,7 +44,7 @@ export async function addServerUser(tx: Transaction, { name, secret = newServerU
   const { id } = await insertPrincipal(tx, { kind: 'server_user', name })
   await store.insertSecret(tx, { principalId: id, clientId, hash: hashOf(clientSecret) })
   if (!(await putDirectoryEntry(tx, { kind: 'client', key: clientId, principalId: id }))) {
-    throw new Problem('already_exists', 'A server user with this client id already exists')
+    throw new Problem('already_exists', 'A service account with this client id already exists')
   }
   await emit(tx, { type: 'identity.server_user.created', subject: `server-user/${id}`, data: { name, clientId } })
   return { id, clientId, clientSecret }

@@ -81,7 +81,10 @@ export class Guard {
     await this.#accounts
       .takeBack(signIn)
       .catch((error: unknown) =>
-        this.#context.log.warn({ error }, 'A sign-in whose password was not checked still counts as failed'),
+        this.#context.log.warn(
+          { error },
+          'The failed-attempt count could not be corrected after a sign-in whose password was not checked',
+        ),
       )
   }
 

@@ -16,7 +16,7 @@ const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Pa
  * Limits concurrent hashing in the whole process, because hashing uses much memory and processor time. The limit is the
  * same for all tenants, because the tenant of an unknown name is not known.
  */
-const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many concurrent sign-ins' })
+const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many concurrent sign-ins. Retry later' })
 const everyTenant = ''
 
 /**

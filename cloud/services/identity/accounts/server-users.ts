@@ -118,6 +118,6 @@ const unstored = { 'cache-control': 'no-store' }
 
 async function getServerUser(handle: Handle, id: string): Promise<store.ServerUserRow> {
   const row = await store.findServerUser(handle, id)
-  if (row === undefined) throw new Problem('not_found', 'Server user not found')
+  if (row === undefined) throw new Problem('not_found', `Service account ${id} does not exist`)
   return row
 }

@@ -94,6 +94,6 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
 
 async function getUser(handle: Handle, id: string): Promise<store.UserRow> {
   const user = await store.findUser(handle, id)
-  if (user === undefined) throw new Problem('not_found', 'User not found')
+  if (user === undefined) throw new Problem('not_found', `User ${id} does not exist`)
   return user
 }

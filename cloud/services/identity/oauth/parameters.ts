@@ -39,8 +39,9 @@ const longestValue = 4_096
 export function optional(parameters: Parameters, name: string): string | undefined {
   const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined
   if (value === undefined || value === '') return undefined
-  if (typeof value !== 'string') throw new Refusal('invalid_request', `${name} is given more than once`)
-  if (value.length > longestValue) throw new Refusal('invalid_request', `${name} is too long`)
+  if (typeof value !== 'string') throw new Refusal('invalid_request', `${name} is sent more than once`)
+  if (value.length > longestValue)
+    throw new Refusal('invalid_request', `${name} is longer than ${longestValue} characters`)
   return value
 }
 
@@ -64,12 +65,11 @@ export function readScope(scope: string | undefined): string[] | undefined {
 export function narrowed(held: readonly string[], requested: readonly string[] | undefined): string[] {
   if (requested === undefined) return [...held]
   if (requested.every((name) => held.includes(name))) return [...requested]
-  throw new Refusal('invalid_scope', 'scope contains a role that is not held')
+  throw new Refusal('invalid_scope', 'scope contains a role that the principal does not have')
 }
 
 export function refuseRepeated(parameters: Parameters): void {
   for (const name of Object.keys(parameters)) {
-    if (typeof parameters[name] !== 'string')
-      throw new Refusal('invalid_request', 'A parameter is given more than once')
+    if (typeof parameters[name] !== 'string') throw new Refusal('invalid_request', `${name} is sent more than once`)
   }
 }

@@ -49,9 +49,9 @@ export function revocationHandlers(
         refuseRepeated(body)
         const client = readClient(body, headers.authorization)
         if (findPublicClient(client.clientId) !== undefined)
-          throw new Refusal('invalid_client', 'Only server users can introspect tokens')
+          throw new Refusal('invalid_client', 'Only service accounts can introspect tokens')
         const { tenant, principal, held, clientId } = await authenticated(shared, { form: body, client, visitor })
-        if (principal.disabled) throw new Refusal('access_denied', 'The server user is disabled')
+        if (principal.disabled) throw new Refusal('access_denied', 'The service account is disabled')
         const readsAll = held.some(
           ({ accessGroupId, permissions }) => accessGroupId === null && permissions.includes(introspectionPermission),
         )

@@ -109,7 +109,7 @@ async function clientCredentials(
     ? await gatewayClient(shared, request)
     : await authenticated(shared, request)
   requireApplication(tenant, 'api')
-  if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
+  if (principal.disabled) throw new Refusal('invalid_client', 'The service account is disabled')
   const scope = readScope(optional(request.form, 'scope'))
   const roles = narrowed(roleNames(held), scope)
   if (recorded.take(clientId)) {
@@ -138,7 +138,7 @@ export async function authenticated(
   { client: { clientId, clientSecret }, visitor }: TokenRequest,
 ) {
   if (findPublicClient(clientId) !== undefined) {
-    throw new Refusal('unauthorized_client', 'This client is for people: use the grant authorization_code')
+    throw new Refusal('unauthorized_client', 'This client is for users: use grant_type authorization_code')
   }
   if (clientId === undefined || clientSecret === undefined) {
     throw new Refusal('invalid_client', 'client_id and client_secret are required, in the form or by HTTP Basic')
@@ -208,7 +208,7 @@ export function requirePublicClient({ clientId, clientSecret }: ClientCredential
   if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
   const client = findPublicClient(clientId)
   if (client === undefined)
-    throw new Refusal('unauthorized_client', 'This grant is for clients that people sign in with')
+    throw new Refusal('unauthorized_client', 'This grant_type is only for clients that users sign in with')
   if (clientSecret !== undefined) throw new Refusal('invalid_client', 'This client has no secret')
   return client
 }

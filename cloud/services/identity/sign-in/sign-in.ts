@@ -38,7 +38,7 @@ export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof id
       const session = await reusableSession(shared, request, headers.cookie)
       if (session !== undefined) return redirect(302, await returnWithCode(shared, request, session))
       if (request.prompt === 'none') {
-        const refusal = new Refusal('login_required', 'The person has to sign in')
+        const refusal = new Refusal('login_required', 'The user must sign in')
         return redirect(302, refusalLocation(request, refusal, baseUrl))
       }
       return showForm(shared, request, { status: 200, headers })

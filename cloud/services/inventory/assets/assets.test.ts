@@ -249,7 +249,7 @@ describe('assets', () => {
     const { result } = await put({ ...device('crane'), access_group: 'hall' }, {}, admin)
     await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id: hall.id } }), {
       code: 'access_group_not_empty',
-      message: 'There are still assets in the access group hall',
+      message: 'The access group hall still contains assets. Move or delete them first',
     })
     await finish(admin, 'setAccessGroup', {
       params: { id: result.assetId },
@@ -305,7 +305,7 @@ describe('assets', () => {
       const problem = refused.body as ProblemDocument
       assert.deepEqual(
         [refused.status, problem.code, problem.detail],
-        [413, 'body_too_large', `The body of this request has at most ${limit}`],
+        [413, 'body_too_large', `The request body exceeds the limit of ${limit}`],
       )
     }
   })

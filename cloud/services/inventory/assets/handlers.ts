@@ -55,13 +55,13 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
           ? readableAsset(handle, caller, id)
           : assetAt(handle, { id, at, groups: readableGroups(caller) }),
       )
-      if (asset === undefined) throw missing()
+      if (asset === undefined) throw missing(id)
       return answer(200, new JsonText(`{"data":${projected(asset, fields).join('')}}`), { etag: assetTag(asset) })
     },
 
     async readIdentifiers({ params: { id } }, caller) {
       return database.read(caller, async (handle) => {
-        if ((await readableAsset(handle, caller, id)) === undefined) throw missing()
+        if ((await readableAsset(handle, caller, id)) === undefined) throw missing(id)
         return { data: (await identifiersOf(handle, [id])).get(id) ?? [] }
       })
     },
@@ -69,7 +69,7 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
     async readHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
         const asset = { id, groups: readableGroups(caller) }
-        if (!(await store.wasReadable(handle, asset))) throw missing()
+        if (!(await store.wasReadable(handle, asset))) throw missing(id)
         const { rows, total } = await store.listHistory(handle, asset, { limit, offset })
         const shown = await withoutHiddenAuthors(handle, rows, asset.groups)
         const data = shown.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
@@ -88,7 +88,7 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
       }
       const property = assetProperties.find(by)
       if (property === undefined || property.kind === 'array')
-        throw new Problem('unknown_property', `There is no property ${by}`)
+        throw new Problem('unknown_property', `Unknown property "${by}"`)
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
         const stored = await storedFacet(handle, selection, { by, limit })
@@ -105,8 +105,8 @@ async function readableAsset(handle: Handle, caller: Caller, id: string) {
   return containsGateways(groups) && (await isReadable(handle, { id, groups })) ? asset : undefined
 }
 
-function missing(): Problem {
-  return new Problem('not_found', 'There is no such asset')
+function missing(id: string): Problem {
+  return new Problem('not_found', `Asset ${id} does not exist`)
 }
 
 function sortOf({ sort }: { sort?: string }): SortKey[] {

@@ -36,14 +36,14 @@ export function propertyHandlers({ database }: Context): Pick<Handlers<typeof in
 
     async readCustomProperty({ params: { key } }, caller) {
       const row = (await database.read(caller, (handle) => store.findProperties(handle, [key]))).get(key)
-      if (row === undefined) throw missing()
+      if (row === undefined) throw missing(key)
       return answer(200, { data: shown(row) }, { etag: etagOf(row.version) })
     },
 
     async updateCustomProperty({ params: { key }, body: { data }, headers }, caller) {
       return database.transaction(caller, async (tx) => {
         const before = await store.lockProperty(tx, key)
-        if (before === undefined) throw missing()
+        if (before === undefined) throw missing(key)
         requireMatch(headers['if-match'], before.version)
         const row = await store.renameProperty(tx, key, data.name)
         const target = `custom-property/${key}`
@@ -59,8 +59,8 @@ export function propertyHandlers({ database }: Context): Pick<Handlers<typeof in
   }
 }
 
-function missing(): Problem {
-  return new Problem('not_found', 'There is no such custom property')
+function missing(key: string): Problem {
+  return new Problem('not_found', `Custom property ${key} does not exist`)
 }
 
 function shown({ version: _, ...property }: store.PropertyRow): CustomProperty {

@@ -51,7 +51,7 @@ const queries = new Semaphore({
   capacity: 4,
   perKey: 2,
   waitingPerKey: waitingQueries,
-  refusal: `${waitingQueries} graph queries of this tenant wait. Send fewer at once`,
+  refusal: `${waitingQueries} graph queries of this tenant are already waiting. Send fewer requests at once`,
 })
 
 export function graphHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
@@ -129,7 +129,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       return read(caller, async (handle) => {
         await requireRetained(handle, view.at)
         await requireReadable(handle, id, view)
-        if (!(await isVisible(handle, to, view))) throw new Problem('asset_not_found', `There is no asset ${to}`)
+        if (!(await isVisible(handle, to, view))) throw new Problem('asset_not_found', `Asset ${to} does not exist`)
         const { path, truncated } = await findPath(handle, { from: id, to, depth, view })
         if (path === undefined) return { data: { found: false, nodes: [], edges: [], truncated } }
         const reached = path.nodes.map((entity, position) => ({ ...entity, depth: position }))
@@ -159,7 +159,7 @@ async function requireReadable(handle: Handle, id: string, view: View): Promise<
 }
 
 function missing(id: string): Problem {
-  return new Problem('not_found', `There is no asset ${id}`)
+  return new Problem('not_found', `Asset ${id} does not exist`)
 }
 
 type Starts = { query: Selected; caller: Caller; view: View; limit: number }

@@ -49,7 +49,7 @@ function requireReadable(pair: { asset: string; other: string }, found: { has(id
   const errors = (['asset', 'other'] as const)
     .filter((field) => !found.has(pair[field]))
     .map((field): FieldError => {
-      const detail = `There is no asset ${pair[field]}`
+      const detail = `Asset ${pair[field]} does not exist`
       return { pointer: `/data/${field}`, code: 'asset_not_found', detail }
     })
   if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })

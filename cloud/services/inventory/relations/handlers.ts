@@ -105,7 +105,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     async listAssetRelations({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       const asset = { id, groups: readableGroups(caller) }
       return database.read(caller, async (handle) => {
-        if (!(await store.isReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
+        if (!(await store.isReadable(handle, asset))) throw new Problem('not_found', `Asset ${id} does not exist`)
         return page(await store.listRelationsOf(handle, asset, { limit, offset }), offset)
       })
     },
@@ -113,7 +113,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     async readRelationHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
         const asset = { id, groups: readableGroups(caller) }
-        if (!(await wasReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
+        if (!(await wasReadable(handle, asset))) throw new Problem('not_found', `Asset ${id} does not exist`)
         const { rows, total } = await listRelationChanges(handle, asset, { limit, offset })
         return {
           data: (await withoutHiddenAuthors(handle, rows, asset.groups)).map(showRelationChange),

@@ -174,7 +174,7 @@ function missingAssets({ caller, relation, pointer }: RelationRequest, groups: G
     const { type, id } = relation[side]
     const group = groups.get(id)
     if (type === 'node' || (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group))) return []
-    return [{ pointer: `${pointer}/${side}`, code: 'asset_not_found', detail: `There is no asset ${id}` }]
+    return [{ pointer: `${pointer}/${side}`, code: 'asset_not_found', detail: `Asset ${id} does not exist` }]
   })
 }
 

@@ -136,7 +136,7 @@ async function requireAssets(tx: Transaction, references: readonly AssetReferenc
   const existing = await lockAssets(tx, [...new Set(references.map(({ id }) => id))], null)
   const errors = references
     .filter(({ id }) => !existing.has(id))
-    .map(({ pointer, id }): FieldError => ({ pointer, code: 'asset_not_found', detail: `There is no asset ${id}` }))
+    .map(({ pointer, id }): FieldError => ({ pointer, code: 'asset_not_found', detail: `Asset ${id} does not exist` }))
   if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
 }
 

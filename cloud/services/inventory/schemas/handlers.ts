@@ -29,7 +29,7 @@ export function schemaHandlers({ database }: InventoryContext): Pick<Handlers<ty
       const builtIn = isBuiltInUrl(url) ? builtInSchemas[0] : undefined
       if (builtIn !== undefined) return answer(200, { data: { ...builtIn, builtIn: true } }, { etag })
       const own = await database.read(caller, (handle) => store.findSchema(handle, url))
-      if (own === undefined) throw new Problem('not_found', `There is no schema ${url}`)
+      if (own === undefined) throw new Problem('not_found', `Schema ${url} does not exist`)
       return answer(200, { data: { ...own, builtIn: false } }, { etag })
     },
 

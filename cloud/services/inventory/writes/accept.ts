@@ -150,14 +150,14 @@ export class WriteAcceptor {
   }
 
   #tooLarge(bytes: number): Problem {
-    const allowed = `the write queue of a tenant takes ${this.#limit.bytes} bytes (limit queuedBytes)`
+    const allowed = `the write queue of a tenant holds at most ${this.#limit.bytes} bytes (limit queuedBytes)`
     return new Problem('body_too_large', `This write has ${bytes} bytes, but ${allowed}. Send fewer items at once`)
   }
 
   #queueFull(): Problem {
     const { items, bytes } = this.#limit
     const allowed = `${items} assets (limit queuedAssets) or ${bytes / mebibyte} MiB (limit queuedBytes)`
-    const detail = `The write queue of this tenant is full: ${allowed} wait to be applied. Retry later`
+    const detail = `The write queue of this tenant is full. It holds at most ${allowed}. Retry later`
     return new Problem('overloaded', detail, { retryAfter: 5 })
   }
 }

@@ -222,7 +222,7 @@ class RollBack extends Error {
   readonly result: BatchResult
 
   constructor(result: BatchResult) {
-    super('The batch is taken again')
+    super('The batch is rolled back and processed again')
     this.result = result
   }
 }
@@ -357,10 +357,7 @@ async function decide(writing: Writing, write: QueuedWrite): Promise<WriteOutcom
 }
 
 function gatewayRevoked(): Problem {
-  return new Problem(
-    'gateway_revoked',
-    'The gateway was revoked or its asset was deleted: nothing it reports is written',
-  )
+  return new Problem('gateway_revoked', 'The gateway was revoked or its asset was deleted, so its reports are rejected')
 }
 
 /**

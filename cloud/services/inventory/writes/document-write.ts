@@ -57,7 +57,7 @@ export async function moveBelow(
 function visibleParent({ batch, rights }: Writing, id: string): WorkingAsset {
   const parent = batch.asset(id)
   if (parent !== undefined && mayRead(rights, parent.accessGroupId)) return parent
-  const detail = `There is no asset ${id}`
+  const detail = `Asset ${id} does not exist`
   const errors = [{ pointer: '/data/partOf/asset', code: 'asset_not_found', detail }]
   throw new Problem('asset_not_found', detail, { errors })
 }

@@ -109,7 +109,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     await read(caller, async (handle) => {
       await requireWritable(handle, caller, params.id)
       if (change.change === 'gateway_version' && !(await areGateways(handle, [params.id])))
-        throw new Problem('not_found', 'There is no such gateway')
+        throw new Problem('not_found', `Gateway ${params.id} does not exist`)
     })
     return patch(caller, { ...wanted, items: [{ assetId: params.id, ...change }], target: `asset/${params.id}` })
   }
@@ -434,7 +434,7 @@ export async function requireWritable(handle: Handle, caller: Caller, id: string
   if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return
   if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group))
     throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId: group })
-  throw new Problem('not_found', 'There is no such asset')
+  throw new Problem('not_found', `Asset ${id} does not exist`)
 }
 
 const writeAssets = 'inventory_write_asset_data'

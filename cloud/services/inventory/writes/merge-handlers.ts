@@ -39,7 +39,7 @@ export function mergeHandlers(own: InventoryContext): Pick<Handlers<typeof inven
       if (other === id) throw new Problem('conflict', 'An asset cannot be merged with itself')
       await database.read(caller, async (handle) => {
         const groups = await findGroups(handle, [id, other])
-        requireReadable(caller, groups.get(id))
+        requireReadable(caller, { id, group: groups.get(id) })
         if (!mayRead(caller, groups.get(other))) throw unknownOther(other)
         await requireWritable(handle, caller, [groups.get(id), groups.get(other)])
       })
@@ -52,7 +52,7 @@ export function mergeHandlers(own: InventoryContext): Pick<Handlers<typeof inven
         const group = await requireWritableAsset(handle, caller, id)
         const merge = await findMerge(handle, { assetId: id, mergeId })
         if (merge === undefined || !mayRead(caller, merge.otherAccessGroupId))
-          throw new Problem('not_found', 'There is no such merge into this asset')
+          throw new Problem('not_found', `Asset ${id} has no merge ${mergeId}`)
         await requireWritable(handle, caller, [group, merge.otherAccessGroupId])
         requireUndoable(merge)
       })
@@ -71,7 +71,7 @@ export function mergeHandlers(own: InventoryContext): Pick<Handlers<typeof inven
     async listMerges({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
         const groups = readableGroups(caller)
-        if (!(await isReadable(handle, { id, groups }))) throw new Problem('not_found', 'There is no such asset')
+        if (!(await isReadable(handle, { id, groups }))) throw new Problem('not_found', `Asset ${id} does not exist`)
         const { rows, total } = await listMerges(handle, { assetId: id, groups, limit, offset })
         return { data: rows.map(showMerge), meta: { totalElements: total, elements: rows.length, offset } }
       })
@@ -85,7 +85,7 @@ function showMerge({ mergedAt, undoneAt, ...merge }: ListedMerge) {
 
 async function requireWritableAsset(handle: Handle, caller: Caller, id: string): Promise<string | undefined> {
   const group = (await findGroups(handle, [id])).get(id)
-  requireReadable(caller, group)
+  requireReadable(caller, { id, group })
   await requireWritable(handle, caller, [group])
   return group
 }
@@ -98,8 +98,8 @@ function mayRead(caller: Caller, group: string | undefined): boolean {
 }
 
 /** Requires that the caller can read an asset of this group. Missing and hidden assets return the same error. */
-function requireReadable(caller: Caller, group: string | undefined): void {
-  if (!mayRead(caller, group)) throw new Problem('not_found', 'There is no such asset')
+function requireReadable(caller: Caller, { id, group }: { id: string; group: string | undefined }): void {
+  if (!mayRead(caller, group)) throw new Problem('not_found', `Asset ${id} does not exist`)
 }
 
 async function requireWritable(handle: Handle, caller: Caller, groups: readonly (string | undefined)[]): Promise<void> {

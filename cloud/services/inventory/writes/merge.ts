@@ -92,7 +92,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   const asset = requireWritable(writing, payload.assetId)
   new Precondition(payload.ifMatch).require(asset)
   const merged = await store.lockMerge(tx, payload)
-  if (merged === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
+  if (merged === undefined) throw new Problem('not_found', `Asset ${payload.assetId} has no merge ${payload.mergeId}`)
   requireUndoable(merged)
   const { otherId, mergedAt, united } = merged
   const own = await store.identifiersWithKeys(tx, asset.id)
@@ -141,21 +141,21 @@ function writeRelations(relations: readonly RelationInput[], author: Actor, time
 export function requireWritable({ batch, rights }: Writing, id: string): WorkingAsset {
   const asset = batch.asset(id)
   if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
-  throw new Problem('asset_not_found', `There is no asset ${id}`)
+  throw new Problem('asset_not_found', `Asset ${id} does not exist`)
 }
 
 /** Returns all relations of the merged asset. They move together, so that the merge can be undone completely. */
 async function movableRelations({ tx, relationsMerged }: Writing, { id }: WorkingAsset) {
   const relations = await lockRelationsOf(tx, id, relationsMerged + 1)
   if (relations.length <= relationsMerged) return relations
-  const detail = `The asset ${id} has more than ${relationsMerged} relations, which is as many as can move to another asset`
-  throw new Problem('too_many_relations', `${detail}. Merge the other way round, so that it is the one that stays`)
+  const detail = `Asset ${id} has more than ${relationsMerged} relations, which is the limit for a merge`
+  throw new Problem('too_many_relations', `${detail}. Swap the two assets, so that this asset is kept`)
 }
 
 async function requireValid({ schemas, tx }: Writing, document: Record<string, unknown>) {
   const errors = await schemas.faultsOf(tx, document)
   if (errors[0] === undefined) return
-  const detail = `The resulting asset does not fit its schema: ${errors[0].pointer} ${errors[0].detail}`
+  const detail = `The resulting asset does not match its schema: ${errors[0].pointer} ${errors[0].detail}`
   throw new Problem('invalid_asset', detail, { errors })
 }
 

@@ -64,7 +64,7 @@ async function patchAsset(
   const asset = await requireAsset(writing, item.assetId, single ? undefined : `${pointer}/asset_id`)
   precondition.require(asset)
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
-    throw new Problem('not_found', `There is no gateway ${item.assetId}`)
+    throw new Problem('not_found', `Gateway ${item.assetId} does not exist`)
   }
   if (item.change === 'access_group') requireGroup(writing, item.accessGroupId)
   if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
@@ -77,7 +77,7 @@ async function patchAsset(
     return { result: { assetId: asset.id, outcome: 'unchanged' }, changes: [] }
   const faults = await schemas.faultsOf(tx, document)
   if (faults.length > 0)
-    throw new Problem('invalid_asset', 'The resulting asset does not fit its schema', { errors: faults })
+    throw new Problem('invalid_asset', 'The resulting asset does not match its schema', { errors: faults })
   const next = {
     ...asset,
     accessGroupId,

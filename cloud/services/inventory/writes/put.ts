@@ -121,7 +121,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   }
   const known = targetId === undefined ? undefined : batch.asset(targetId)
   if (known === undefined && item.assetId !== undefined)
-    throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
+    throw new Problem('asset_not_found', `Asset ${item.assetId} does not exist`)
   if (known !== undefined && !mayOverwrite(writing, known, { item, payload }))
     throw new IdentityTaken(known.id, identifiersWith(item, identity.matchedBy))
   requireVersion(precondition, known)
@@ -145,7 +145,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   if (faults.length > 0) {
     throw new Problem(
       'invalid_asset',
-      `The resulting asset does not fit its schema: ${faults[0]?.pointer} ${faults[0]?.detail}`,
+      `The resulting asset does not match its schema: ${faults[0]?.pointer} ${faults[0]?.detail}`,
       { errors: faults },
     )
   }
@@ -194,7 +194,7 @@ function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncer
 function requireVersion(precondition: Precondition, known: WorkingAsset | undefined): void {
   if (known !== undefined) precondition.require(known)
   else if (precondition.isGiven)
-    throw new Problem('precondition_failed', 'No asset has these identifiers, so there is no version to match')
+    throw new Problem('precondition_failed', 'If-Match requires an existing asset, but no asset has these identifiers')
 }
 
 /**
@@ -206,7 +206,7 @@ class IdentityTaken extends Problem {
   readonly identifiers: readonly Record<string, unknown>[]
 
   constructor(assetId: string, identifiers: readonly Record<string, unknown>[]) {
-    super('identity_taken', 'An identifier belongs to an asset that the sender may not change')
+    super('identity_taken', 'An identifier belongs to an asset that the caller cannot change')
     this.assetId = assetId
     this.identifiers = identifiers
   }

@@ -105,10 +105,10 @@ export function statusHandlers(own: StatusContext): Pick<Handlers<typeof invento
   return {
     async readStatus({ params: { id }, query: { wait = 0 } }, caller) {
       const first = await read(own.database, caller, id)
-      if (first === undefined || !isVisible(first, caller)) throw missing()
+      if (first === undefined || !isVisible(first, caller)) throw missing(id)
       const isFinal = first.state !== 'queued' || wait === 0
       const row = isFinal ? first : await awaitStatus(own, caller, { id, ms: wait * 1000 })
-      if (row === undefined) throw missing()
+      if (row === undefined) throw missing(id)
       return answer(200, { data: shown(row) }, { etag: etagOf(row.state) })
     },
   }
@@ -131,10 +131,10 @@ export function statusTasks({ database }: { database: Database }): TaskKinds {
   }
 }
 
-function missing(): Problem {
+function missing(id: string): Problem {
   return new Problem(
     'not_found',
-    `There is no such status. A status is deleted ${inventoryLimits.statusDays} days after its write`,
+    `Status ${id} does not exist. A status is deleted ${inventoryLimits.statusDays} days after its write`,
   )
 }
 

@@ -72,7 +72,7 @@ export async function requireAsset(
   if (asset !== undefined && mayRead(rights, asset.accessGroupId))
     throw await writeDenied({ tx, rights }, asset.accessGroupId, pointer)
   const code = 'asset_not_found'
-  const detail = `There is no asset ${assetId}`
+  const detail = `Asset ${assetId} does not exist`
   throw new Problem(code, detail, pointer === undefined ? {} : { errors: [{ pointer, code, detail }] })
 }
 
