@@ -27,7 +27,7 @@ const text = (file: string) => readFileSync(join(root, file), 'utf8')
 describe('imports', () => {
   const imports = sources.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
 
-  test('the check finds more than 300 imports', () => assert.ok(imports.length > 300 && sources.length > 80))
+  test('the import check finds more than 300 imports', () => assert.ok(imports.length > 300 && sources.length > 80))
 
   test('imports follow the rules of architecture.ts', () => {
     const wrong = imports.filter(({ file, target }) => {
@@ -75,7 +75,7 @@ describe('imports', () => {
     assert.deepEqual(cyclesIn(graph), [])
   })
 
-  test('finds a cycle of type imports', () => {
+  test('the import check finds a cycle of type imports', () => {
     const graph = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts']],
@@ -91,7 +91,7 @@ describe('imports', () => {
 })
 
 describe('files', () => {
-  test('file names have a meaning', () => {
+  test('files and folders do not have generic names', () => {
     const wrong = sources.filter(
       (file) =>
         file.split('/').some((part) => meaninglessNames.includes(part.replace(/\..*$/, ''))) &&
@@ -114,7 +114,7 @@ describe('files', () => {
     )
   })
 
-  test('every service has a service.ts', () => {
+  test('every service has a file service.ts', () => {
     const services = Object.keys(modules).filter((module) => /^cloud\/services\/./.test(module))
     assert.ok(services.length > 3)
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe('files', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('files contain no TODO, no ignored types and no skipped tests', () => {
+  test('files contain no TODO, no suppressed type errors and no skipped tests', () => {
     const marks = /\b(TODO|FIXME|XXX)\b|@ts-ignore|eslint-disable|\btest\.only\(|\.skip\(\)/
     assert.deepEqual(
       sources.filter((file) => file !== 'architecture.test.ts' && marks.test(text(file))),
@@ -167,7 +167,7 @@ describe('migrations', async () => {
   const nameOf = (sql: string) => /create table (?:if not exists )?(\w+)/i.exec(sql)?.[1] ?? ''
   const isShared = (name: string) => (referenceTables as readonly string[]).includes(name)
 
-  test('the check finds more than 10 tables', () => assert.ok(tables.length > 10 && migrations.length > 5))
+  test('the migration check finds more than 10 tables', () => assert.ok(tables.length > 10 && migrations.length > 5))
 
   test('released migrations are unchanged, and every migration is recorded', () => {
     const recorded: Record<string, string> = JSON.parse(text('cloud/migrations.lock.json'))
@@ -184,7 +184,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('every key starts with the tenant, except in shared tables', () => {
+  test('every table key starts with the tenant, except in shared tables', () => {
     const wrong = tables.filter(
       (sql) => !isShared(nameOf(sql)) && !keys(sql).every((key) => key.startsWith('tenant_id')),
     )
@@ -227,7 +227,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('text in keys has the collation C', () => {
+  test('text columns in keys use the collation C', () => {
     const indexed = statements.filter((sql) => /\btext\b(?! collate "C")/.test(sql) && /primary key|unique/.test(sql))
     const wrong = indexed.flatMap((sql) => {
       const keyColumns = keys(sql).flatMap((key) => key.split(',').map((part) => part.trim()))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BackOff, backOffMs, pause } from './back-off.ts'
 
-test('pauses double up to the longest, are never shorter than half of it, and start again after a success', () => {
+test('BackOff doubles the pause up to the maximum, with up to half of it random, and starts again after a reset', () => {
   fc.assert(
     fc.property(
       fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 1, maxLength: 30 }),
@@ -23,7 +23,7 @@ test('pauses double up to the longest, are never shorter than half of it, and st
   )
 })
 
-test('the pause after any attempt is between half of the first pause and the longest one', () => {
+test('backOffMs returns at least half of the first pause and at most the longest pause for any attempt', () => {
   const limits = { firstMs: 1_000, longestMs: 300_000 }
   assert.equal(backOffMs(1, { ...limits, random: () => 1 }), 1_000)
   assert.equal(backOffMs(4, { ...limits, random: () => 0 }), 4_000)
@@ -35,7 +35,7 @@ test('the pause after any attempt is between half of the first pause and the lon
   )
 })
 
-test('a pause ends early when its signal is aborted', async () => {
+test('ends a pause early when its signal is aborted', async () => {
   const ending = new AbortController()
   const pausing = pause(3_600_000, ending.signal)
   ending.abort()

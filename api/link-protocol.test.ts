@@ -31,7 +31,7 @@ test('parses the service and the vendor from an interface name', () => {
     assert.equal(parseInterfaceName(unknown), undefined)
 })
 
-test('the interfaces that gateways from 0.3.10 on work with have their names', () => {
+test('keeps the interface names that gateways of version 0.3.10 and later use', () => {
   const names = Object.values(linkServices).map((service) => interfaceName(service, 'v'))
   const promised = [
     'v.commondevicemanagement.devicediscovery.v1',
@@ -47,7 +47,7 @@ test('the interfaces that gateways from 0.3.10 on work with have their names', (
   )
 })
 
-test('a method has the path of its vendor and the streaming sides of its service', () => {
+test('builds the gRPC path of a method with the vendor prefix, and keeps its streaming directions', () => {
   const { discoverDevices } = linkServices.discover.method
   const method = wireMethod(discoverDevices, 'siemens.industrialassethub.discover.v1')
   assert.equal(method.path, '/siemens.industrialassethub.discover.v1.DeviceDiscoverApi/DiscoverDevices')
@@ -58,7 +58,7 @@ test('a method has the path of its vendor and the streaming sides of its service
   assert.equal(cancelUpdate.path, '/millwright.industrialassethub.artefact_update.v1.ArtefactUpdateApi/CancelUpdate')
 })
 
-test('times count from 1601 in steps of 100 nanoseconds', () => {
+test('converts dates to ticks of 100 nanoseconds since 1601 and back', () => {
   assert.equal(ticksOf(new Date(0)), 116_444_736_000_000_000n)
   assert.equal(timeOfTicks(19_347_439_483_904n).toISOString().slice(0, 10), '1601-01-23')
   const now = new Date()

@@ -4,7 +4,7 @@ import { Semaphore } from './semaphore.ts'
 
 const refusal = 'too much'
 
-test('serves waiting keys in turn, each in the order of its requests', async () => {
+test('serves waiting keys in round-robin order, and the requests of one key in order of arrival', async () => {
   const semaphore = new Semaphore({ capacity: 1, waitingPerKey: 10, refusal })
   const leave = await semaphore.enter('a')
   const served: string[] = []
@@ -15,7 +15,7 @@ test('serves waiting keys in turn, each in the order of its requests', async () 
   assert.equal(served.join(''), 'abcaba')
 })
 
-test('leaves capacity to other keys when one key uses its share', async () => {
+test('leaves capacity for other keys when one key has reached its limit', async () => {
   const semaphore = new Semaphore({ capacity: 4, perKey: 2, waitingPerKey: 1, refusal })
   const [first] = [await semaphore.enter('a'), await semaphore.enter('a')]
   const waiting = semaphore.enter('a')
@@ -26,7 +26,7 @@ test('leaves capacity to other keys when one key uses its share', async () => {
   for (const leave of [other, last]) leave()
 })
 
-test('runs work that is heavier than the capacity alone', async () => {
+test('runs work whose weight exceeds the capacity when no other work is running', async () => {
   const semaphore = new Semaphore({ capacity: 4, waitingPerKey: 10, refusal })
   const light = await semaphore.enter('a')
   const order: string[] = []
@@ -38,7 +38,7 @@ test('runs work that is heavier than the capacity alone', async () => {
   assert.deepEqual(order, ['light', 'heavy'])
 })
 
-test('runs as much work at once as the capacity allows, and refuses work beyond the waiting line', async () => {
+test('limits concurrent work to the capacity, and refuses work when the queue of a key is full', async () => {
   const semaphore = new Semaphore({ capacity: 2, waitingPerKey: 3, refusal })
   const gate = Promise.withResolvers<void>()
   let running = 0
@@ -55,7 +55,7 @@ test('runs as much work at once as the capacity allows, and refuses work beyond 
   assert.equal(most, 2)
 })
 
-test('gives the turn of failed work to the next', async () => {
+test('starts the next waiting work after other work has failed', async () => {
   const semaphore = new Semaphore({ capacity: 1, waitingPerKey: 1, refusal })
   const failing = semaphore.run('a', () => Promise.reject(new Error('broken')))
   const next = semaphore.run('a', async () => 'done')
@@ -64,7 +64,7 @@ test('gives the turn of failed work to the next', async () => {
   assert.equal(await semaphore.run('a', async () => 'again'), 'again')
 })
 
-test('lets any amount of work wait unless a limit is given, and limits each key without a common limit', async () => {
+test('queues any amount of work by default, and limits each key when the total capacity is unlimited', async () => {
   const scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   const running = new Set<string>()
   let most = 0

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { VariantSchema, VariantType } from './proto/generated/variant_pb.js'
 import { dataTypeOf, type JsonValue, jsonOf, VariantFile, variantOf, variantOfType, variantTypeOf } from './variant.ts'
 
-test('JSON comes back as it was, over the wire', () => {
+test('returns the same JSON value after protobuf encoding and decoding', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
       const json = JSON.parse(JSON.stringify(value)) as JsonValue
@@ -16,7 +16,7 @@ test('JSON comes back as it was, over the wire', () => {
   )
 })
 
-test('what JSON has no word for is written in one', () => {
+test('converts 64-bit integers, infinity, bytes, dates and files to JSON', () => {
   assert.equal(jsonOf(variantOf(2n ** 63n)), '9223372036854775808')
   assert.equal(variantOf(2n ** 63n).value.case, 'uint64Value')
   assert.equal(jsonOf(variantOf(12n)), 12)
@@ -31,7 +31,7 @@ test('what JSON has no word for is written in one', () => {
 const { VT_BOOL, VT_INT64, VT_UINT64, VT_DOUBLE, VT_STRING, VT_BYTES, VT_STRUCT, VT_ARRAY, VT_NULL, VT_FILE } =
   VariantType
 
-test('converts a value of a user to the exact type that a link declares', () => {
+test('converts a JSON value to the type that a link declares, or returns undefined if it does not fit', () => {
   const cases: [VariantType, JsonValue, string | undefined, unknown?][] = [
     [VT_BOOL, 'true', 'boolValue', true],
     [VT_BOOL, false, 'boolValue', false],
@@ -64,7 +64,7 @@ test('converts a value of a user to the exact type that a link declares', () => 
   }
 })
 
-test('types have words, in both directions', () => {
+test('maps every variant type to a data type name and back', () => {
   for (const type of Object.values(VariantType).filter((value) => typeof value === 'number')) {
     assert.equal(variantTypeOf(dataTypeOf(type)), type)
   }

@@ -38,7 +38,7 @@ async function readEverything({ baseUrl }: Platform, token: string): Promise<Rec
   return found
 }
 
-test('backs a platform up while it runs, and restores everything into an empty home', async () => {
+test('backs up a running platform, and restores all data into an empty home', async () => {
   const file = join(first.path, 'backup.tar.gz')
   let access: Platform['access']
   let content: Record<string, unknown>

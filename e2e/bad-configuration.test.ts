@@ -21,12 +21,12 @@ const cases: Case[] = [
     expected: /^Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
   },
   {
-    title: 'a port in letters',
+    title: 'a port that is not a number',
     environment: { MILLWRIGHT_PORT: 'eighty' },
     expected: /^MILLWRIGHT_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
   },
   {
-    title: 'a port of the local gateway in letters',
+    title: 'a port of the local gateway that is not a number',
     environment: { MILLWRIGHT_GATEWAY_PROXY_PORT: 'eighty' },
     expected: /^MILLWRIGHT_GATEWAY_PROXY_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
   },
@@ -36,7 +36,7 @@ const cases: Case[] = [
     expected: /^MILLWRIGHT_LOG_LEVEL must be one of .*, but is "loud"\.$/,
   },
   {
-    title: 'a database of another kind',
+    title: 'a database that is not PostgreSQL',
     environment: { DATABASE_URL: 'mysql://127.0.0.1/millwright' },
     expected: /^DATABASE_URL must be a URL that starts with postgres:\/\/ or postgresql:\/\/\.$/,
   },
@@ -56,7 +56,7 @@ const cases: Case[] = [
     expected: /^Unknown service weather\. Services: identity, .*\.$/,
   },
   {
-    title: 'a master key that is none',
+    title: 'an invalid master key',
     home: homeWith({ 'master.key': 'open sesame\n' }),
     expected: /^The master key in \S+master\.key is not 32 bytes in base64: restore the correct key\.$/,
   },
@@ -78,7 +78,7 @@ const cases: Case[] = [
     expected: /^The (master key|home|folder) \S+ .*(EACCES|permission denied).*\.$/,
   },
   {
-    title: 'data of another PostgreSQL',
+    title: 'data of another PostgreSQL version',
     home: homeWith({ 'postgres/data/PG_VERSION': '15\n' }),
     expected:
       /^The data in \S+ was written by PostgreSQL 15, but this version of Millwright uses PostgreSQL \d+: .*\.$/,
@@ -96,9 +96,9 @@ const cases: Case[] = [
   },
 ]
 
-describe('prints one clear sentence and returns an exit code for a bad configuration', { concurrency: 2 }, () => {
+describe('npm start with an invalid configuration', { concurrency: 2 }, () => {
   for (const { title, expected, args = [], skip = false, home, ...options } of cases) {
-    test(title, { skip }, async () => {
+    test(`prints one sentence and exits with an error for ${title}`, { skip }, async () => {
       const homeFolder = home ?? homeWith({})
       const ended = await npmStart({ home: homeFolder, ...options }, args).ended
       assertClear(ended, expected)
@@ -106,7 +106,7 @@ describe('prints one clear sentence and returns an exit code for a bad configura
     })
   }
 
-  test('prints one clear sentence when the port is in use', async () => {
+  test('prints one sentence and exits with an error for a port that is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo

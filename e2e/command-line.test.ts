@@ -102,14 +102,14 @@ describe('next to a running platform', () => {
 
   after(() => use.stop())
 
-  test('announces keys rotate immediately', async () => {
+  test('keys rotate publishes the new key in addition to the old key', async () => {
     assert.match(await succeed('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
     const response = await fetch(`${platform.baseUrl}/.well-known/jwks.json`)
     assert.equal(response.status, 200)
     await until('both keys are published', async () => (await caller.identity.keys({})).keys.length === 2)
   })
 
-  test('lists commands with --help, and suggests a command for a typing mistake', async () => {
+  test('lists commands with --help, and suggests a command for a misspelled one', async () => {
     const help = await succeed('--help')
     for (const command of ['up', 'cloud', 'tenants', 'keys', 'audit', 'config', 'Exit codes']) {
       assert.ok(help.includes(command), command)
@@ -117,7 +117,7 @@ describe('next to a running platform', () => {
     await refuse(/unknown command 'tennants'\n\(Did you mean tenants\?\)/, 'tennants')
   })
 
-  test('lists every setting with its value with config, and masks secrets', async () => {
+  test('millwright config lists every setting with its value, and masks secrets', async () => {
     const environment = { MILLWRIGHT_METRICS_TOKEN: plantedWord, MILLWRIGHT_RATE_LIMIT: '77' }
     const { code, stdout } = await millwright(['config'], { home, environment }).ended
     assert.equal(code, 0)
@@ -127,7 +127,7 @@ describe('next to a running platform', () => {
     assert.ok(!stdout.includes(plantedWord))
   })
 
-  test('creates, limits, suspends, resumes and deletes tenants', async () => {
+  test('tenants commands create, limit, suspend, resume and delete tenants', async () => {
     const made = await succeed('tenants', 'create', 'plant-7')
     const [, name = '', password = ''] = /Sign in as (\S+) with the password (\S+)/.exec(made) ?? []
     assert.equal(name, 'admin@plant-7')
@@ -171,7 +171,7 @@ describe('next to a running platform', () => {
     assert.match(pageOf(await enter()), /Wrong user name or password/)
   })
 
-  test('reports refused commands in one sentence', async () => {
+  test('prints one sentence for each refused command', async () => {
     await Promise.all([
       refuse(/A tenant named default already exists \(already_exists\)$/, 'tenants', 'create', 'default'),
       refuse(/"No Name" is not a valid tenant name/, 'tenants', 'create', 'No Name'),
@@ -180,7 +180,7 @@ describe('next to a running platform', () => {
     ])
   })
 
-  test('verifies an exported audit trail in any folder, and detects tampering', async () => {
+  test('audit verify checks an exported audit trail in any folder, and detects tampering', async () => {
     const response = await fetch(`${platform.baseUrl}/audit/v1/export`, { headers: bearer(caller.token) })
     const text = await response.text()
     const count = text.trim().split('\n').length
@@ -200,7 +200,7 @@ describe('next to a running platform', () => {
     )
   })
 
-  test('signs tokens with the new key after keys rotate, and still accepts tokens of the old key', async () => {
+  test('the platform signs tokens with the new key after keys rotate, and still accepts tokens of the old key', async () => {
     await letHalfAMinutePass()
     await until('the new key signs', () => use.keys.size === 2)
     assert.equal((await caller.identity.userInfo({})).kind, 'server_user')
@@ -208,7 +208,7 @@ describe('next to a running platform', () => {
     assert.deepEqual(use.failures, [])
   })
 
-  test('signs a program in with a secret from a pipe, which is not visible in the list of processes', async () => {
+  test('signs a program in with a secret from standard input, which the process list does not show', async () => {
     const { clientId, clientSecret } = platform.access
     const config = temporaryFolder('config')
     const environment = { XDG_CONFIG_HOME: config.path, MILLWRIGHT_CLIENT_SECRET: '' }
@@ -233,7 +233,7 @@ describe('next to a running platform', () => {
     config[Symbol.dispose]()
   })
 
-  test('reports a healthy platform and its faults with doctor', async () => {
+  test('millwright doctor reports a healthy platform, and reports its faults', async () => {
     // Simulates periodic tasks that have had no work for an hour and are still due.
     await asOwner(`update jobs set run_at = run_at - interval '1 hour' where state = 'waiting' and key = ''`)
     const well = await millwright(['doctor', '--json'], { home }).ended
@@ -292,7 +292,7 @@ test('runs the commands of the tutorial and the guides in a shell', {
   assert.ok(statuses.length > 20)
 })
 
-test('loads very little for --help', async () => {
+test('millwright --help needs little processor time', async () => {
   const printsCpuUsage = `process.once('exit',()=>console.error(JSON.stringify(process.cpuUsage())))`
   const environment = {
     NODE_COMPILE_CACHE: '',
@@ -305,7 +305,7 @@ test('loads very little for --help', async () => {
   assert.ok(nodes < 10, `it takes as long as ${nodes} idle Node processes`)
 })
 
-test('creates a link in any folder and runs it there', async () => {
+test('millwright creates a link in any folder, and runs it there', async () => {
   const place = join(home, 'workshop/ovens')
   assert.match(await succeed('link', 'new', place), /The link finds two simulated devices/)
   assert.match(await succeed('link', 'run', place, '--help'), /--port/)
@@ -321,7 +321,7 @@ test('creates a link in any folder and runs it there', async () => {
   )
 })
 
-test('starts the database for the same commands when no platform is running', async () => {
+test('commands start the database when no platform is running', async () => {
   await platform.stop()
   await succeed('tenants', 'create', 'plant-8')
   assert.deepEqual(Object.keys(await tenants()).toSorted(), ['default', 'plant-8'])

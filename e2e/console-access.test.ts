@@ -31,7 +31,7 @@ describe('access management in the console', () => {
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const tab = (name: string) => page.getByRole('tab', { name, exact: true })
 
-  test('adds a user, assigns a role in one access group, and explains the resulting access', async () => {
+  test('adds a user, assigns a role in one access group, and explains the access of the user', async () => {
     await tab('Access groups').click()
     await button('Add access group').click()
     await page.getByLabel('Name').fill('Line 7')
@@ -83,7 +83,7 @@ describe('access management in the console', () => {
     await tab('Roles').waitFor()
   })
 
-  test('hides areas without permission, and names the missing permission for a direct link', async () => {
+  test('hides pages without permission, and names the missing permission when such a page is opened directly', async () => {
     const { context, page: fitterPage } = await consoleBrowser.open()
     await consoleBrowser.signIn(fitterPage, { user: fitter, path: '/access' })
     await fitterPage.getByText('glb_access_manage').waitFor()

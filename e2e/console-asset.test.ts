@@ -42,7 +42,7 @@ describe('asset pages and topology in the console', () => {
 
   const nodes = (page: Page) => page.getByRole('grid', { name: 'Nodes' })
 
-  test('adds and deletes a relation, and shows it in the past after its deletion', async () => {
+  test('adds and deletes a relation, and still shows it at an earlier point in time', async () => {
     const id = await named('Conveyor drive', '02:00:00:00:00:01')
     await named('Cell controller', '02:00:00:00:00:02')
     const { context, page } = await consoleBrowser.open()
@@ -81,7 +81,7 @@ describe('asset pages and topology in the console', () => {
     await context.close()
   })
 
-  test('lists added and removed relations live, and opens the version before a removal', async () => {
+  test('lists added and removed relations without a reload, and opens the asset as it was before a removal', async () => {
     const id = await named('Line controller', '02:00:00:00:06:01')
     const drive = await named('Drive of line 6', '02:00:00:00:06:02')
     const valve = await named('Valve of line 6', '02:00:00:00:06:03')
@@ -177,7 +177,7 @@ describe('asset pages and topology in the console', () => {
     await context.close()
   })
 
-  test('shows the identifiers that matched, and splits an asset', async () => {
+  test('shows the matched identifiers of an asset, and splits the asset', async () => {
     const mac = { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:05:01' }
     const tag = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: 'T-5' }
     const id = await create({ name: 'Two in one', asset_identifiers: [mac, tag] })
@@ -200,7 +200,7 @@ describe('asset pages and topology in the console', () => {
     await context.close()
   })
 
-  test('shows path, impact and changes over time in the topology', async () => {
+  test('shows paths, impact and changes over time in the topology', async () => {
     const [a, b, c] = await Promise.all([
       named('Rack', '02:00:00:00:01:01'),
       named('Module', '02:00:00:00:01:02'),
@@ -232,7 +232,7 @@ describe('asset pages and topology in the console', () => {
     await context.close()
   })
 
-  test('scripts planted in every field of an asset are never interpreted', async () => {
+  test('never executes scripts that are stored in the fields of an asset', async () => {
     const evil = (where: string) =>
       `<img src=x onerror="globalThis.planted='${where}'"><script>planted()</script>${where}`
     const { data: property } = await admin.inventory.createCustomProperty({
@@ -342,7 +342,7 @@ describe('asset pages and topology in the console', () => {
     await context.close()
   })
 
-  test('is accessible in light and dark, on a desktop and on a phone', async () => {
+  test('asset pages and topology are accessible in light and dark mode, on a desktop and on a phone', async () => {
     const id = await named(
       'A device with a name that is as long as names of devices are in plants that grew',
       '02:00:00:00:03:01',

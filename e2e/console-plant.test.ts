@@ -55,7 +55,7 @@ describe('start page, inbox and assets in the console', () => {
   const rows = (page: Page) => page.locator('.grid-body [role=row]')
   const waitForCount = (page: Page, text: RegExp) => page.locator('.assets-count').filter({ hasText: text }).waitFor()
 
-  test('guides from an empty plant to onboarded assets: scan, open the inbox, onboard', async () => {
+  test('guides the user from an empty plant to a scan, the inbox and onboarded assets', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page)
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
@@ -124,7 +124,7 @@ describe('start page, inbox and assets in the console', () => {
     await context.close()
   })
 
-  test('filters by conditions and by expression, groups and sorts assets, and keeps the view in the URL', async () => {
+  test('filters assets by conditions or expression, groups and sorts them, and keeps the view in the URL', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/assets' })
     await rows(page).first().waitFor()
@@ -192,7 +192,7 @@ describe('start page, inbox and assets in the console', () => {
     await kept
   }
 
-  test('stores columns and views of a user for every browser', async () => {
+  test('stores the columns and views of a user on the server for every browser', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/assets?q=plc' })
     await page.getByRole('button', { name: 'Columns' }).click()
@@ -234,7 +234,7 @@ describe('start page, inbox and assets in the console', () => {
     await elsewhere.context.close()
   })
 
-  test('selects rows with the keyboard and edits them in bulk', async () => {
+  test('selects assets with the keyboard and edits them in bulk', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/assets?sort=name' })
     const first = rows(page).first()
@@ -264,7 +264,7 @@ describe('start page, inbox and assets in the console', () => {
     await context.close()
   })
 
-  test('is accessible in light and dark, on a desktop and on a phone', async () => {
+  test('start page, inbox and assets are accessible in light and dark mode, on a desktop and on a phone', async () => {
     for (const [colorScheme, viewport] of [
       ['light', wide],
       ['dark', wide],
@@ -281,7 +281,7 @@ describe('start page, inbox and assets in the console', () => {
     }
   })
 
-  test('reaches every control in every menu and dialog with the mouse, on a desktop and on a phone', async () => {
+  test('every control in every menu and dialog can be reached with the mouse, on a desktop and on a phone', async () => {
     const [gateway] = (await caller.onboarding.listGateways({})).data
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/account' })

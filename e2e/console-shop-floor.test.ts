@@ -44,7 +44,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
   }
 
-  test('explains the first step without gateways, and connects a gateway with the downloaded file', async () => {
+  test('explains how to add the first gateway, and connects a gateway with the downloaded file', async () => {
     await page.getByText('No gateway yet').waitFor()
     await assertAxeClean(page, 'discovery without gateways')
     const caller = await callerOf(platform)
@@ -77,7 +77,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
   })
 
-  test('shows a new asset link automatically, offers its scan options, and shows the result of a scan', async () => {
+  test('shows a new asset link without a reload, offers its scan options, and shows the result of a scan', async () => {
     plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
     await button('Scan').click(scanTimeout)
     await page.getByLabel('ip_range').waitFor()
@@ -92,7 +92,7 @@ describe('gateways, scans and credentials in the console', () => {
     await assertAxeClean(page, 'a scan')
   })
 
-  test('opens an error with the keyboard, and returns the focus to its row after Escape', async () => {
+  test('opens an error of a scan with the keyboard, and returns the focus to its row after Escape', async () => {
     await page.getByRole('heading', { level: 1, name: 'Scan: Plant' }).waitFor()
     const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
     await rows.nth(1).focus()
@@ -154,7 +154,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByText('Paused').waitFor({ state: 'detached' })
   })
 
-  test('shows the job with its workflow, the events and the audit entries of a scan', async () => {
+  test('shows the job, the workflow, the events and the audit entries of a scan', async () => {
     await go('/jobs', 'Jobs')
     await page.getByRole('row').nth(1).click()
     await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()

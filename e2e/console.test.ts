@@ -50,7 +50,7 @@ describe('the console in a browser', () => {
 
   const adminPassword = () => ({ name: platform.access.adminUser, password: platform.access.adminPassword })
 
-  test('introduces the product and names the file with the first password', async () => {
+  test('introduces the product and names the file with the initial password before sign-in', async () => {
     const { context, page } = await consoleBrowser.open()
     await page.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()
@@ -103,7 +103,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('hides assets from a user without permission, and explains a direct link', async () => {
+  test('hides assets from a user without permission, and explains why when a page is opened directly', async () => {
     const admin = await callerOf(platform)
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { user: jane, path: '/account' })
@@ -121,7 +121,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('shows a failed request with its code, and retries it', async () => {
+  test('shows the code of a failed request, and retries the request', async () => {
     const { context, page } = await consoleBrowser.open()
     await page.route('**/authorization/v1/permissions', (route) => route.abort())
     await consoleBrowser.signIn(page, { path: '/account' })
@@ -151,7 +151,7 @@ describe('the console in a browser', () => {
     await clickAsPerson(page.getByRole('menuitem', { name: 'Your account' }))
   }
 
-  test('reaches navigation, account menu and command palette with the keyboard alone', async () => {
+  test('navigation, account menu and command palette can be used with the keyboard alone', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page)
     const reached: string[] = []
@@ -177,7 +177,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('stores theme and language of a user for every browser', async () => {
+  test('stores the theme and language of a user on the server for every browser', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/account' })
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
@@ -197,7 +197,7 @@ describe('the console in a browser', () => {
     await elsewhere.context.close()
   })
 
-  test('shows sign-in page and errors in German for a German browser', async () => {
+  test('shows the sign-in page and errors in German when the browser language is German', async () => {
     const { context, page } = await consoleBrowser.open({ locale: 'de-DE' })
     await page.goto('/console/assets')
     await page.getByRole('button', { name: 'Anmelden' }).click()
@@ -216,7 +216,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('is accessible in light and dark, on a desktop and on a phone', async () => {
+  test('the console is accessible in light and dark mode, on a desktop and on a phone', async () => {
     for (const [colorScheme, viewport] of [
       ['light', wide],
       ['dark', wide],
@@ -248,7 +248,7 @@ describe('the console in a browser', () => {
     }
   })
 
-  test('redirects localhost to the configured address', async () => {
+  test('redirects the console from localhost to the configured address', async () => {
     const { context, page } = await consoleBrowser.open()
     await page.goto(`http://localhost:${new URL(platform.baseUrl).port}/console/account`)
     await page.getByText('Sign in to open').waitFor()
@@ -288,7 +288,7 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: 'Change password' }).click()
   }
 
-  test('requires a new sign-in in every window after signing out', async () => {
+  test('requires a new sign-in in every browser window after sign-out', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { user: jane })
     const second = await context.newPage()

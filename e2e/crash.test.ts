@@ -20,7 +20,7 @@ after(() => home[Symbol.dispose]())
 const writers = 16
 const answersBeforeTheCrash = 200
 
-test('preserves every confirmed write when it is killed during many writes', async () => {
+test('preserves every confirmed write when the platform is killed during many writes', async () => {
   const first = await startPlatform({ home: home.path })
   const storm = startStorm(await callerOf(first))
   await until('enough is written', () => storm.answered.size >= answersBeforeTheCrash)
@@ -94,7 +94,7 @@ async function allPages<Item>(read: (query: { limit: number; offset: number }) =
   }
 }
 
-test('responds to accepted requests after SIGTERM, and does not wait indefinitely', async () => {
+test('completes accepted requests after SIGTERM, and does not wait for them indefinitely', async () => {
   const platform = await startPlatform({ home: home.path })
   const { token } = await callerOf(platform)
   const accepted = await Promise.all(

@@ -97,7 +97,7 @@ describe('a credential from the cloud to the device', () => {
 
   const none = 'The device is protected, and there are no credentials for its address'
 
-  test('takes the credential schema from the link', async () => {
+  test('adds the credential schema of the link, and finds only unprotected devices without credentials', async () => {
     const running = { relationsFilter: `object.id eq '${gatewayId}' and predicate eq 'is_running_on'` }
     let product: Record<string, string> = {}
     await until('the link runs', async () => {
@@ -125,7 +125,7 @@ describe('a credential from the cloud to the device', () => {
     assert.deepEqual(await delivered(), [])
   })
 
-  test('delivers credentials only to devices in their range, and reports refused ones', async () => {
+  test('delivers credentials only for devices in their address range, and reports rejected credentials', async () => {
     const wrong = await create('wrong', 'planted-secret-1', '192.168.0.0/24')
     await create('elsewhere', 'user_password', '10.9.0.0/16')
     const { found, errors } = await discover()
@@ -160,7 +160,7 @@ describe('a credential from the cloud to the device', () => {
     assert.deepEqual(properties, [{ key: 'name', value: 'Simulated Device A2' }])
   })
 
-  test('leaves no secrets behind when the gateway is killed while it holds them', async () => {
+  test('leaves no secrets on disk when the gateway is killed while it uses them', async () => {
     await create('hall', 'user_password', '10.0.0.0/24')
     const before = (await delivered()).length
     const jobId = await begin({ size: '60', seed: '3', protected_percent: '100', rate: '30' })

@@ -41,7 +41,7 @@ describe('the platform with its embedded database', () => {
     folder[Symbol.dispose]()
   })
 
-  test(`continues without a restart when the database server is killed ${kills} times during writes`, async () => {
+  test(`the platform continues without a restart when the database is killed ${kills} times during writes`, async () => {
     await using events = await openEvents(platform, caller)
     for (let round = 1; round <= kills; round++) {
       await using storm = startStorm(caller, `kill-${round}`)
@@ -60,7 +60,7 @@ describe('the platform with its embedded database', () => {
     assert.equal(platform.program.child.exitCode, null)
   })
 
-  test('responds to /readyz within a second while the database server is stopped, and continues afterwards', async () => {
+  test('the platform responds to /readyz within a second while the database is stopped, and recovers afterwards', async () => {
     const stopped = postgresOf(folder.path)
     for (const pid of stopped) process.kill(pid, 'SIGSTOP')
     try {
@@ -79,7 +79,7 @@ describe('the platform with its embedded database', () => {
     await requireApplied(caller, new Set([await write(caller, 'after-SIGCONT')]))
   })
 
-  test('does not end at SIGHUP', async () => {
+  test('the platform keeps running after SIGHUP', async () => {
     platform.program.child.kill('SIGHUP')
     await until('it reports that it ignores the signal', () => platform.program.stderr().includes('SIGHUP is ignored'))
     assert.equal((await fetch(`${platform.baseUrl}/healthz`)).status, 200)
@@ -87,7 +87,7 @@ describe('the platform with its embedded database', () => {
   })
 
   const noDisk = hasSmallDisk ? false : 'mounting a small disk needs root permissions'
-  test('loses no accepted write when the disk is full, and continues when there is space again', {
+  test('the platform loses no accepted write when the disk is full, and continues when space is available', {
     skip: noDisk,
   }, async () => {
     await using storm = startStorm(caller, 'full-disk')

@@ -46,7 +46,7 @@ describe('a discovery with killed processes', () => {
   const someFound = (jobId: string) =>
     until('some were found', async () => (await discovered(caller, jobId)).found > 0, patienceMs)
 
-  test('continues the scan while the cloud is down, and uploads everything once when it is back', async () => {
+  test('continues a scan during a cloud outage, and uploads each device once afterwards', async () => {
     const total = await assets()
     const jobId = await discover(caller, gateway.id, { size: '500', seed: '1', rate: '50' })
     await someFound(jobId)
@@ -70,7 +70,7 @@ describe('a discovery with killed processes', () => {
     await until('the spool is empty', async () => (await gateway.status()).spool.entries === 0)
   })
 
-  test('stores the devices of a killed link, and fails the discovery with the reason', async () => {
+  test('stores the devices that a killed link found, and fails the discovery with the reason', async () => {
     const jobId = await discover(caller, gateway.id, { size: '5000', seed: '2', rate: '100' })
     await someFound(jobId)
     await killed(plant)
@@ -83,7 +83,7 @@ describe('a discovery with killed processes', () => {
     await linkAt(former)
   })
 
-  test('offers the job of a killed gateway to its next start, and stores each device once', async () => {
+  test('offers the job of a killed gateway again after its restart, and stores each device once', async () => {
     const total = await assets()
     const jobId = await discover(caller, gateway.id, { size: '400', seed: '3', rate: '50' })
     await someFound(jobId)
@@ -115,7 +115,7 @@ describe('a discovery with killed processes', () => {
     return ms
   }
 
-  test('enrols a gateway whose clock is hours wrong, and gives it jobs', async () => {
+  test('enrols a gateway whose clock is wrong by hours, and offers it jobs', async () => {
     // The path is passed as a URL, because Node splits the options at spaces and a path may contain spaces.
     const clock = new URL('./skewed-clock.mjs', import.meta.url).href
     for (const hours of ['7', '-7']) {

@@ -103,7 +103,7 @@ test('creates assets for discovered devices, with their relations to gateway and
   assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six need credentials')
 })
 
-test('offers a job again when everything is killed during a scan, and stores each device once', async () => {
+test('offers a job again after all processes are killed during a scan, and stores each device once', async () => {
   const total = await assets()
   const jobId = await discover({ size: '400', seed: '8', rate: '100', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 20)
@@ -122,7 +122,7 @@ async function assets(): Promise<number> {
   return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
 }
 
-test('selects the only gateway and link on the command line, shows devices as they are found, and stops at Ctrl-C', async () => {
+test('the command line selects the only gateway and link, prints devices as they are found, and stops at Ctrl-C', async () => {
   const { gatewayId } = await plant()
   await until('the link has reported its parameters', async () => {
     const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
@@ -142,7 +142,7 @@ test('selects the only gateway and link on the command line, shows devices as th
   assert.equal((await ended(jobId)).state, 'canceled')
 })
 
-test('preserves the found devices of a canceled scan', async () => {
+test('stores the devices that a canceled scan found', async () => {
   const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 0)
   await caller.discovery.cancelDiscovery({ params: { jobId } })

@@ -27,7 +27,7 @@ type Writer = {
   accepted: Map<number, string>
 }
 
-test('applies every accepted write once and in order when platform and database are killed repeatedly during writes', async () => {
+test('applies every accepted write once and in order when platform and database are killed repeatedly', async () => {
   let platform = await startPlatform({ home: home.path })
   try {
     const first = await callerOf(platform)

@@ -37,7 +37,7 @@ describe('the keys of an installation', () => {
     folder[Symbol.dispose]()
   })
 
-  test('reveals no secret from a stolen database: not from its files, its write-ahead log or a dump', async () => {
+  test('stores no secret in plain text in the database files, the write-ahead log or a dump', async () => {
     const { adminPassword, clientSecret } = platform.access
     planted.push(adminPassword, clientSecret, ...(await plantedThroughTheApi()))
     const dump = await asOwner(async (owner) => {
@@ -61,7 +61,7 @@ describe('the keys of an installation', () => {
     platform = await startPlatform({ home })
   })
 
-  test('rotates keys next to a running platform without failed requests, and reports it', async () => {
+  test('rotates keys of a running platform without failed requests, and reports the rotation', async () => {
     const first = await status()
     await using use = useContinually()
     assert.match(await succeed('keys', 'rotate-master'), /^Done: \d+ keys are wrapped by [0-9a-f]{16}\. Back it up now/)
@@ -95,7 +95,7 @@ describe('the keys of an installation', () => {
     assert.equal((await caller.audit.verify({})).data.intact, true)
   })
 
-  test('deletes old master keys after a confirmation, and works with the current one alone', async () => {
+  test('deletes old master keys after a confirmation, and works with only the current master key', async () => {
     const keyFile = join(home, 'master.key')
     const { code, stderr } = await millwright(['keys', 'forget-master'], { home }).ended
     assert.equal(code, 2)
@@ -107,7 +107,7 @@ describe('the keys of an installation', () => {
     await useOnce(platform)
   })
 
-  test('restores an older backup only with the master key of its time', async () => {
+  test('restores an older backup only with the master key from the time of the backup', async () => {
     await platform.stop()
     copyFileSync(join(backup, 'master.key'), join(folder.path, 'old.key'))
     copyFileSync(join(home, 'master.key'), join(backup, 'master.key'))
@@ -121,7 +121,7 @@ describe('the keys of an installation', () => {
     await useOnce(restored)
   })
 
-  test('explains the keys with --help', async () => {
+  test('keys rotate-master --help explains the setting for the previous master key', async () => {
     assert.match(await succeed('keys', 'rotate-master', '--help'), /MILLWRIGHT_MASTER_KEY_PREVIOUS=<old>/)
   })
 

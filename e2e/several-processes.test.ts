@@ -84,7 +84,7 @@ describe('services in two processes', () => {
     }
   })
 
-  test('finds the address of a client behind the other process, and ignores addresses that a client claims', async () => {
+  test('audits the client address of a forwarded request, and ignores addresses in headers of the client', async () => {
     const token = await tokenOf(records.baseUrl, people.access)
     const { status, body } = await postFrom('127.0.0.2', `${records.baseUrl}/authorization/v1/access-groups`, {
       headers: { ...bearer(token), 'x-millwright-client': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' },
@@ -99,7 +99,7 @@ describe('services in two processes', () => {
     )
   })
 
-  test('refuses a permission in one process after it was revoked in the other', async () => {
+  test('refuses requests in one process after the account was disabled in the other process', async () => {
     const admin = await callerOf(people)
     const { data: made } = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
     await admin.authorization.createGrant({ body: { data: { principal: made.id, role: 'administrator' } } })
@@ -109,7 +109,7 @@ describe('services in two processes', () => {
     await until('it is refused', async () => !(await isAllowed(() => historian.audit.listEntries({}))))
   })
 
-  test('runs the command line on the database of two processes', async () => {
+  test('runs a command on the database that two processes use', async () => {
     const { code, stdout } = await millwright(['tenants', 'list', '--json'], { home, environment }).ended
     assert.equal(code, 0)
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe('services in two processes', () => {
     )
   })
 
-  test('reports a stopped process as unavailable, and continues in the other one', async () => {
+  test('reports the services of a stopped process as unavailable, and continues in the other process', async () => {
     const caller = await callerOf(records)
     assert.equal((await people.stop()).code, 0)
     const refused = await caller.authorization.listAccessGroups({}).catch((error: unknown) => error)

@@ -38,7 +38,7 @@ describe('the first start', () => {
     folder[Symbol.dispose]()
   })
 
-  test('prints the credentials, and only hints at secrets when the output is not a terminal', () => {
+  test('prints the addresses and the user, and no secrets when the output is not a terminal', () => {
     const { access, baseUrl, program } = platform
     const screen = program.stdout()
     assert.match(screen, /^Millwright \d+\.\d+\.\d+(?:-[\w.]+)? is ready after \d+\.\d s\.$/m)
@@ -50,7 +50,7 @@ describe('the first start', () => {
     assert.ok(!screen.includes(access.adminPassword) && !screen.includes(access.clientSecret))
   })
 
-  test('prints a command that gets a token without showing the secret to other users', () => {
+  test('prints a command that requests a token without exposing the secret to other users', () => {
     const command = /^ +(.*millwright.* token)$/m.exec(platform.program.stdout())?.[1] ?? ''
     const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8', cwd: startedIn })
     assert.match(stdout, /^eyJ\S+\n$/, stderr)
@@ -65,12 +65,12 @@ describe('the first start', () => {
     assert.deepEqual([access.baseUrl, access.adminUser], [baseUrl, 'admin'])
   })
 
-  test('issues tokens to programs, by form and by HTTP Basic', () =>
+  test('issues tokens to programs that authenticate by form or by HTTP Basic', () =>
     assertIssuesTokens(platform.baseUrl, platform.access))
 
   test('serves the public pages without a token', () => assertServesPublicPages(platform.baseUrl))
 
-  test('refuses a second platform on the same home, and runs next to one on another home', async () => {
+  test('refuses to start a second platform on the same home, but starts one on another home', async () => {
     const { code, stderr } = await npmStart({ home }).ended
     const { pid } = platform.program.child
     assert.notEqual(code, 0)
@@ -130,7 +130,7 @@ async function assertServesPublicPages(baseUrl: string): Promise<void> {
   assert.equal(proxied.status, 404, 'metrics are available on this machine only')
 }
 
-test('is ready after the first run is committed and the local gateway is enrolled, and not before', async () => {
+test('is ready only after the first run is committed and the local gateway is enrolled', async () => {
   using home = temporaryFolder()
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
@@ -175,7 +175,7 @@ async function freePort(): Promise<number> {
 /** The Node binary of this machine, which may be older than the Node version of the product. */
 const node = nodeOfMachine()
 
-test('preserves users and tokens at a later start, which takes seconds', async () => {
+test('keeps users and tokens valid after a restart, which takes only seconds', async () => {
   using home = temporaryFolder()
   const first = await startPlatform({ home: home.path, ...(node === undefined ? {} : { node }) })
   const { access } = first
@@ -198,7 +198,7 @@ test('preserves users and tokens at a later start, which takes seconds', async (
   assert.equal(found.meta.totalElements, 1)
 })
 
-test('runs as an ordinary user', { skip: unprivilegedRefusal() }, async () => {
+test('the platform runs as an unprivileged user', { skip: unprivilegedRefusal() }, async () => {
   using home = temporaryFolder()
   chownSync(home.path, nobody.uid, nobody.gid)
   await using platform = await startPlatform({ home: home.path, owner: nobody })

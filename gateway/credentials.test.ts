@@ -31,7 +31,7 @@ type Call = any
 /** Returns how many devices and errors the gateway uploaded for a job. */
 const reported = (cloud: TestCloud, job: string) => [cloud.found(job).length, cloud.errors(job).length]
 
-describe('a gateway at protected devices', () => {
+describe('a gateway with protected devices', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
   let link: RunningLink
@@ -75,7 +75,7 @@ describe('a gateway at protected devices', () => {
       .filter(({ params }) => params.id === job)
       .map(({ body }) => body.data.addresses)
 
-  test('reports a protected device without credentials', async () => {
+  test('reports a protected device for which there are no credentials', async () => {
     const { job, end } = await discover()
     assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('a gateway at protected devices', () => {
     assert.deepEqual(askedFor(job), [['192.168.0.12', '192.168.1.12']])
   })
 
-  test('tries credentials in order, and reports which were accepted', async () => {
+  test('tries credentials in order, and reports which credentials were accepted', async () => {
     cloud.credentials.set('192.168.0.12', [wrong(1), right(2), wrong(3)])
     cloud.credentials.set('192.168.1.12', [wrong(1), wrong(4), wrong(5)])
     const { job, end } = await discover()
@@ -119,7 +119,7 @@ describe('a gateway at protected devices', () => {
   const order = ({ instanceId, address }: { instanceId: string; address: unknown }) =>
     Number(instanceId.slice(-2)) * 10 + (address === '192.168.0.12' ? 0 : 1)
 
-  test('requests credentials for many devices together, and for each address once', async () => {
+  test('requests credentials for many devices in one request, and for each address once', async () => {
     const size = 600
     cloud.answering = ({ operation, body }) => {
       if (operation !== 'requestCredentials') return undefined
@@ -164,7 +164,7 @@ describe('a gateway at protected devices', () => {
     assert.match(String(cloud.errors(job)[0]?.description), /credentials could not be requested: Permission denied/)
   })
 
-  test('waits for the renewal of the lease', async () => {
+  test('requests credentials again after the renewal of a lost lease', async () => {
     cloud.credentials.set('192.168.0.12', [right(2)])
     let refusals = 0
     cloud.answering = ({ operation }) => {
@@ -196,14 +196,14 @@ describe('a gateway at protected devices', () => {
     assert.deepEqual(result.results[0], { key: 'name', value: 'Simulated Device A2' })
   })
 
-  test('does not forward requests for credentials from other programs on its machine', async () => {
+  test('does not forward requests for credentials from other programs on the same machine', async () => {
     const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/${id(1)}/credentials`
     const body = JSON.stringify({ data: { assetLinkId: linkId, address: '192.168.0.12' } })
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     assert.equal(answer.status, 404)
   })
 
-  test('writes no secret to disk, to its log or to its reports', () => {
+  test('writes no secret to the disk, the log or the reports of the gateway', () => {
     const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
     assert.ok(files.length > 1)
     const hasTrace = (text: string) => /planted-secret|user_password/.test(text)
@@ -306,7 +306,7 @@ describe('a gateway with links of other vendors', () => {
     assert.deepEqual(upload?.body.data.uses, [{ address: '10.0.0.9', instanceId: id(1), worked: true, asset: 0 }])
   })
 
-  test('omits the message of a link that contains the credentials', async () => {
+  test('omits the message of a link when the message contains the credentials', async () => {
     const { job } = await run((call) => {
       if (call.request.target.length === 0) call.write({ errors: [locked()] })
       else call.write({ errors: [{ ...locked(`reader/${planted} timed out`), result_code: 4 }] })
@@ -328,7 +328,7 @@ describe('a gateway with links of other vendors', () => {
     assert.doesNotMatch(JSON.stringify(error), new RegExp(planted))
   })
 
-  test('reports a device that does not respond', async () => {
+  test('reports a device that does not respond to a link', async () => {
     const { job } = await run((call) => {
       if (call.request.target.length === 0) call.write({ errors: [locked()] })
       call.end()
@@ -336,7 +336,7 @@ describe('a gateway with links of other vendors', () => {
     assert.match(String(cloud.errors(job)[0]?.description), /did not respond to the request with credentials/)
   })
 
-  test('stops a link that ignores targets from scanning everything repeatedly', async () => {
+  test('does not scan again for each credential when a link ignores targets', async () => {
     let scans = 0
     cloud.credentials.set(
       '10.0.0.9',
@@ -354,7 +354,7 @@ describe('a gateway with links of other vendors', () => {
   })
 })
 
-test('Secret prints as stars, and is overwritten when disposed', () => {
+test('Secret prints as asterisks, and overwrites its value when disposed', () => {
   const secret = new Secret('{"username":"user","password":"hunter2","pin":471199}')
   assert.equal(`${secret} ${JSON.stringify({ secret })} ${inspect({ secret })}`, '*** {"secret":"***"} { secret: *** }')
   assert.ok(secret.isIn('the password hunter2 is wrong'))

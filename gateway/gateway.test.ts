@@ -88,13 +88,13 @@ describe('a gateway', () => {
   }
   const discover = (more: object = {}) => cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, ...more })
 
-  test('creates a key that only its owner can read, and enrols', () => {
+  test('creates a key file that only its owner can read, and enrols the gateway', () => {
     assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
     assert.equal(gateway.tenantName, 'plant')
     assert.doesNotMatch(readFileSync(join(home, 'identity.json'), 'utf8'), /secret-of-the-file/)
   })
 
-  test('inspects a link that registers, and reports it to the cloud', async () => {
+  test('inspects a link when it registers, and reports the link to the cloud', async () => {
     using link = await TestLink.start(discovering((call) => call.end()))
     await running(link)
     const [{ registration, ...report }] = lastReport()
@@ -126,7 +126,7 @@ describe('a gateway', () => {
   })
 
   for (const vendor of ['siemens', 'millwright']) {
-    test(`scans with a link of ${vendor}, and delivers findings before the job ends`, async () => {
+    test(`scans with a link with the prefix ${vendor}, and delivers findings before the job ends`, async () => {
       let asked: Call
       using link = await TestLink.start(
         discovering((call) => {
@@ -188,7 +188,7 @@ describe('a gateway', () => {
     assert.match(cloud.endOf(job).message, /No link is registered as unknown/)
   })
 
-  test('waits while a link is busy', async () => {
+  test('repeats the request for a scan while a link is busy', async () => {
     let attempts = 0
     using link = await TestLink.start(
       discovering((call) => {
@@ -224,7 +224,7 @@ describe('a gateway', () => {
     assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length], ['FINISHED', 1])
   })
 
-  test('runs one scan per link at a time', async () => {
+  test('runs only one scan of a link at a time', async () => {
     let atOnce = 0
     let most = 0
     using link = await TestLink.start(
@@ -243,7 +243,7 @@ describe('a gateway', () => {
     assert.equal(most, 1)
   })
 
-  test('delivers the findings of a link that dies during a scan', async () => {
+  test('delivers the findings of a link that fails during a scan', async () => {
     const link = await TestLink.start(
       discovering((call) => {
         call.write({ devices: [device(1)] })
@@ -303,7 +303,7 @@ describe('a gateway', () => {
     await until(() => isCanceled)
   })
 
-  test('scans with a link of the first generation, and stops the discovery', async () => {
+  test('scans with a link of the first generation, and stops its discovery afterwards', async () => {
     let stopped: Call
     const path = 'commondevicemanagement.devicediscovery.v1'
     using link = await TestLink.start({
@@ -409,7 +409,7 @@ describe('a gateway', () => {
     assert.deepEqual([ends()[1]?.body.data.state, ends()[1]?.body.data.result], ['FAILED', undefined])
   })
 
-  test('follows alarms and driver events of links, also after a change of address', async () => {
+  test('receives alarms and driver events of links, even after the address of a link changed', async () => {
     const alarming = (alarm_id: string) => ({
       'connectivitysuite.drvinfo.v1': driverInfo,
       'connectivitysuite.alarmsevents.v1': {
@@ -466,7 +466,7 @@ describe('a gateway', () => {
     assert.equal(streamOf(), stream, 'the gateway continues the count of the link')
   })
 
-  test('forwards requests of agents on this machine with the identity of the gateway', async () => {
+  test('forwards requests of local agents with the identity of the gateway', async () => {
     const proxy = `http://127.0.0.1:${gateway.proxyPort}`
     const headers = { 'content-type': 'application/json', authorization: 'Bearer stolen' }
     const body = JSON.stringify({ data: { workflows: ['agents-own'], waitSeconds: 0 } })
@@ -536,7 +536,7 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(cloud.endOf(job).state, 'FINISHED')
   })
 
-  test('continues a scan whose job was offered again', async (context) => {
+  test('continues a running scan when its job is offered again', async (context) => {
     const { cloud, settings } = await given(context)
     let scans = 0
     let scan: Call
@@ -590,7 +590,7 @@ describe('a gateway with an unreliable connection', () => {
     await until(() => cloud.endOf(next))
   })
 
-  test('reports the percentage that a link sends, and stays below 100 until the job ends', async (context) => {
+  test('reports the progress that a link sends, and stays below 100 percent until the job ends', async (context) => {
     const { cloud, settings } = await given(context)
     let scan: Call
     using link = await TestLink.start(
@@ -615,7 +615,7 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal((await until(() => cloud.endOf(job))).state, 'FINISHED')
   })
 
-  test('does not scan for a job that is being canceled', async (context) => {
+  test('does not start a scan for a job that is being canceled', async (context) => {
     const { cloud, settings } = await given(context)
     await started(context, settings)
     const id = crypto.randomUUID()
@@ -660,14 +660,14 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(cloud.found(job).length, total)
   })
 
-  test('corrects its clock to the time of the cloud', async (context) => {
+  test('corrects the clock of the gateway to the time of the cloud', async (context) => {
     const { cloud, settings } = await given(context)
     cloud.clockAheadMs = 3 * 3_600_000
     await started(context, settings)
     await until(() => cloud.callsOf('reportLinks').length > 0)
   })
 
-  test('renews its token before it expires, and logs a revocation once', async (context) => {
+  test('renews the token of the gateway before it expires, and logs a revocation once', async (context) => {
     const { cloud, settings } = await given(context)
     const lines: string[] = []
     const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
@@ -682,7 +682,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 })
 
-test('fittingReport reduces the largest report first and contains all links', () => {
+test('fittingReport reduces the report of the largest link first, and always contains all links', () => {
   const link = (appInstanceId: string, schemaCharacters: number): LinkReport => ({
     appInstanceId,
     vendorPrefix: 'siemens',
@@ -719,7 +719,7 @@ describe('a start with an invalid configuration', () => {
     })
   }
 
-  test('an invalid configuration fails with a message that names the next step', async () => {
+  test('an invalid configuration stops the gateway with a message that names the next step', async () => {
     const cloud = await TestCloud.start()
     const home = temporaryFolder()
     const settings = settingsFor(home)

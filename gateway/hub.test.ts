@@ -165,7 +165,7 @@ describe('a gateway at a hub with a link of the public SDK', () => {
   const assetOf = (findings: { assetId: string; name?: string }[], name: string) =>
     findings.find((one) => one.name === name)?.assetId ?? assert.fail(`${name} is not in the report`)
 
-  test('reports no change and writes no history when a second scan has new ids of connection points in another order', async () => {
+  test('reports no change when a second scan sends connection points with new ids in another order', async () => {
     const answer = () => ({ devices: shuffled([1, 2, 3].map((number) => newDevice(number))) })
     const first = await scan(answer)
     assert.deepEqual([first.run.created, first.errors], [3, []])
@@ -182,7 +182,7 @@ describe('a gateway at a hub with a link of the public SDK', () => {
     assert.deepEqual(await Promise.all(ids.map(pointsOf)), points)
   })
 
-  test('writes a DeviceRelationship as a relation, with the rights of the gateway', async () => {
+  test('writes a DeviceRelationship as a relation with the permissions of the gateway', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'another hall' } } })
     const asset = {
       functional_object_type: 'Device',

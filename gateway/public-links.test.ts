@@ -137,7 +137,7 @@ describe('a gateway with links of the public SDK', () => {
       .filter(({ params }) => params.id === job)
       .flatMap(({ body }) => (body.data.uses ?? []).map(({ instanceId, worked }: Call) => [instanceId, worked]))
 
-  test('opens a protected device through GetPropertyValues and counts each device once', async () => {
+  test('reads a protected device through GetPropertyValues, and counts each device once', async () => {
     let scans = 0
     using link = await TestLink.start({
       ...versionInfo,
@@ -172,7 +172,7 @@ describe('a gateway with links of the public SDK', () => {
     assert.deepEqual(uses(job), [])
   })
 
-  test('reports that a link does not support credentials when it scans everything again', async () => {
+  test('reports that a link does not support credentials when it ignores the target', async () => {
     using link = await TestLink.start({ ...versionInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.industrialassethub.discover.v1')
@@ -203,7 +203,7 @@ describe('a gateway with links of the public SDK', () => {
     assert.deepEqual([types.name, types.connection_points], ['text', 'array'])
   })
 
-  test('reads an open device by the connection of a protected device in the same network', async () => {
+  test('reads an unprotected device with the network interface of a protected device in the same network', async () => {
     const connection = (alNic: string, ipAddress: string) => JSON.stringify({ alNic, ipAddress, subDeviceID: -1 })
     const lockedAt = (parameters: string) => ({
       ...locked,
@@ -246,7 +246,7 @@ describe('a gateway with links of the public SDK', () => {
     )
   })
 
-  test('finds all interfaces of a link that registers before it listens', async () => {
+  test('finds all interfaces of a link that registers before it accepts connections', async () => {
     const started = await TestLink.start(versionInfo)
     started.stop()
     const id = await register(started.port)
@@ -264,7 +264,7 @@ describe('a gateway with links of the public SDK', () => {
     ])
   })
 
-  test('finds the update interface by opening a stream without a request', async () => {
+  test('detects the update interface of a link by opening a stream without a request', async () => {
     using link = await TestLink.start({
       ...versionInfo,
       'industrialassethub.artefact_update.v1': {
@@ -278,7 +278,7 @@ describe('a gateway with links of the public SDK', () => {
     await interfacesOf(id, 'siemens.industrialassethub.artefact_update.v1')
   })
 
-  test('turns a DeviceRelationship into a relation of its subject', async () => {
+  test('converts a DeviceRelationship to a relation of its subject', async () => {
     using link = await TestLink.start({
       ...versionInfo,
       ...discoveryInterface((call) => {
@@ -322,7 +322,7 @@ describe('a gateway with links of the public SDK', () => {
     )
   })
 
-  test('inserts the missing path into IdLinks', async () => {
+  test('adds the missing path to an IdLink identifier', async () => {
     const idLink = list(
       'asset_identifiers',
       field('asset_identifiers/asset_identifier_type', 'IdLink'),
@@ -342,7 +342,7 @@ describe('a gateway with links of the public SDK', () => {
     ])
   })
 
-  test('treats the app type of the first generation as its discovery interface', async () => {
+  test('registers the discovery interface for the app type of a first-generation link', async () => {
     const id = await register(1, { app_types: ['cdm-device-class-driver'] })
     const filter = { app_instance_ids: [id] }
     const { infos } = await askRegistry(gateway.registryPort, 'siemens')('QueryRegisteredServices', { filter })
@@ -350,7 +350,7 @@ describe('a gateway with links of the public SDK', () => {
   })
 })
 
-test('reads a device after a restart by the connection that the link reported before, once the link is inspected', async () => {
+test('reads a device after a restart of the gateway by the connection that the link reported before', async () => {
   await using cloud = await TestCloud.start()
   const home = temporaryFolder()
   cloud.configure(home)

@@ -4,7 +4,7 @@ import { readSettings } from './settings.ts'
 import { SetupError } from './setup-error.ts'
 
 describe('settings', () => {
-  test('readSettings returns defaults for a gateway on this machine', () => {
+  test('readSettings returns defaults for a gateway on the same machine as the cloud', () => {
     const { registryHost, registryPort, linkVendors, configFile, home, spoolBytes } = readSettings({})
     assert.deepEqual([registryHost, registryPort, spoolBytes], ['127.0.0.1', 50_051, 256 * 1024 * 1024])
     assert.deepEqual(linkVendors, ['millwright', 'siemens'])

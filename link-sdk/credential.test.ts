@@ -6,7 +6,7 @@ import { LinkError } from './link-error.ts'
 
 const given = (schemaUri: string, text: string) => readCredential({ schemaUri, text })
 
-test('readCredential parses credentials, which print as stars', () => {
+test('readCredential parses credentials, and prints them as asterisks', () => {
   const usual = given('urn:a', '{"username":"user","password":"hunter2","realm":"plant"}')
   assert.deepEqual([usual.username, usual.password, usual.fields.realm], ['user', 'hunter2', 'plant'])
   assert.doesNotMatch(JSON.stringify({ usual }) + inspect({ usual }), /hunter2/)

@@ -17,7 +17,7 @@ const plain = (identifiers: DeviceIdentifier[]): unknown[] =>
     identifier.value.case === 'children' ? plain(identifier.value.value.value) : identifier.value.value,
   ])
 
-test('the URI has the type of the asset as class, and the folder of its schema', () => {
+test('builds the URI from the folder of the asset schema and the type of the asset', () => {
   assert.equal(uriOf(identifiersOf({ name: 'x' })[0]), `${base}/Asset#name`)
   const own = {
     functional_object_schema_url: 'https://schema.example/sat/v0.8.2/sat.json',
@@ -26,14 +26,14 @@ test('the URI has the type of the asset as class, and the folder of its schema',
   assert.equal(uriOf(identifiersOf(own)[0]), 'https://schema.example/sat/v0.8.2/Sat#functional_object_schema_url')
 })
 
-test('fields of objects become values with a path', () => {
+test('converts the fields of nested objects to values with a path', () => {
   assert.deepEqual(plain(device({ a: { b: { c: 'x' } }, d: 'y' })), [
     ['a/b/c', 'text', 'x'],
     ['d', 'text', 'y'],
   ])
 })
 
-test('each element of an array is a container with the path of the array', () => {
+test('converts each element of an array to a container with the path of the array', () => {
   assert.deepEqual(
     plain(
       device({
@@ -68,7 +68,7 @@ test('each element of an array is a container with the path of the array', () =>
   ])
 })
 
-test('each type of value has its case, and booleans are text', () => {
+test('encodes numbers and bytes in their own type, and booleans and dates as text', () => {
   const time = new Date(0)
   assert.deepEqual(plain(device({ a: true, b: false, c: -3, d: 3n, e: -3n, f: 1.5, g: Uint8Array.of(1), h: time })), [
     ['a', 'text', 'true'],
@@ -82,11 +82,11 @@ test('each type of value has its case, and booleans are text', () => {
   ])
 })
 
-test('empty values are not sent', () => {
+test('does not send empty values', () => {
   assert.deepEqual(device({ a: '', b: '  ', c: null, d: undefined, e: [], f: {}, g: [{}], h: [{ x: '' }] }), [])
 })
 
-test('a field name with reserved characters throws an error', () => {
+test('throws an error for a field name with reserved characters', () => {
   for (const name of ['a/b', 'a[0]', 'a#b', 'a%b'])
     assert.throws(() => device({ [name]: 'x' }), /is not a valid field name/)
   assert.throws(() => device({ a: [['x']] }), /array of arrays/)

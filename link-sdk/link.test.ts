@@ -100,7 +100,7 @@ describe('a link', () => {
       ({ code, details }: ServiceError) => [code, details],
     )
 
-  test('sends devices, and an error for each that could not be read or sent', async () => {
+  test('sends devices, and an error for each device that could not be read or sent', async () => {
     const { devices, errors } = await all('plain')
     assert.equal(devices.length, 1)
     assert.equal(devices[0]?.connectionParameterSet?.parameterJson, '{"ip":"10.0.0.1"}')
@@ -120,7 +120,7 @@ describe('a link', () => {
     assert.ok(ageMs >= 0 && ageMs < 60_000)
   })
 
-  test('sends devices before a failure, and returns the reason', async () => {
+  test('sends the devices that it found before a failure, and returns the reason', async () => {
     const stream = discovery('break')
     const first = await once(stream, 'data')
     assert.equal(first[0].devices.length, 1)
@@ -129,7 +129,7 @@ describe('a link', () => {
     assert.deepEqual(await failure('refuse'), [status.FAILED_PRECONDITION, 'There is no network.'])
   })
 
-  test('sends its progress only to callers that request it', async () => {
+  test('sends progress only to callers that request it', async () => {
     const progressFor = async (metadata: Metadata) => {
       const { path, requestSerialize, responseDeserialize } = wireMethod(discoverDevices)
       const request = { options: [{ key: 'mode', value: variantOf('progress') }] }
@@ -173,14 +173,14 @@ describe('a link', () => {
     await eventually(async () => assert.ok(seen.ended > before.ended))
   })
 
-  test('gets targets with their credentials', async () => {
+  test('passes targets with their credentials to the discovery of the link', async () => {
     const credential = { credentials: '{"username":"u","password":"p"}' }
     const target = [{ target: { case: 'connectionParameterSet', value: { credentials: [credential] } } }]
     const { devices } = await all('targets', { target })
     assert.deepEqual(devices[1]?.identifiers[0]?.value, { case: 'text', value: 'u' })
   })
 
-  test('returns one result for each requested key, in order', async () => {
+  test('returns one result for each requested property key, in order', async () => {
     const ask = (ip: string, keys: string[]) =>
       callUnary(client, {
         method: wireMethod(getPropertyValues),

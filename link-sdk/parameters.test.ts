@@ -59,7 +59,7 @@ test('readFilters rejects invalid filters with a reason', () => {
 
 const filter = (key: string, operator: Operator, value: Filter['value']): Filter => ({ key, operator, value })
 
-test('matches combines filters of one key with "or", and different keys with "and"', () => {
+test('matches() combines filters of the same key with "or", and filters of different keys with "and"', () => {
   const filters = [filter('vendor', 'EQUAL', 'A'), filter('vendor', 'EQUAL', 'B'), filter('slot', 'LESS_THAN', 3)]
   assert.equal(matches(filters, { vendor: 'B', slot: 2 }), true)
   assert.equal(matches(filters, { vendor: 'B', slot: 3 }), false)
@@ -67,7 +67,7 @@ test('matches combines filters of one key with "or", and different keys with "an
   assert.equal(matches(filters, { slot: 2, name: 'not asked for' }), true)
 })
 
-test('a pattern matches like its regular expression, in bounded time', () => {
+test('matches() treats * and ? in a pattern as wildcards, in bounded time', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '?', '*'), maxLength: 8 })
   fc.assert(
     fc.property(letters, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 }), (pattern, text) => {

@@ -51,7 +51,7 @@ async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = 
   }
 }
 
-test('a link registers completely, and unregisters when it stops', async () => {
+test('a link registers with all its details, and unregisters when it stops', async () => {
   await using registry = await openRegistry({ vendor: 'siemens' })
   const registered = once(registry.heard, 'registered')
   const running = await startLink(link, {
@@ -82,7 +82,7 @@ test('a link registers completely, and unregisters when it stops', async () => {
   assert.equal(registry.known.size, 0)
 })
 
-test('a link retries a rejected registration, and the conformance suite finds it', async () => {
+test('a link retries a rejected registration, so that the conformance suite finds the link', async () => {
   await using registry = await openRegistry({ refusals: 1 })
   const registered = once(registry.heard, 'registered')
   await using running = await startLink(link, { registry: registry.address, logLevel: 'silent' })
@@ -91,11 +91,11 @@ test('a link retries a rejected registration, and the conformance suite finds it
   assert.equal(results.at(-1)?.outcome, 'pass')
 })
 
-test('a link without a reachable registry stops immediately', async () => {
+test('a link stops immediately when its registry is not reachable', async () => {
   const running = await startLink(link, { registry: '127.0.0.1:1', logLevel: 'silent' })
   await running.stop()
 })
 
-test('pauseMs returns half of the lifetime, and at most one minute', () => {
+test('pauseMs returns half of the registration lifetime, and at most one minute', () => {
   assert.deepEqual([900, 60, 10, 0].map(pauseMs), [60_000, 30_000, 5_000, 1_000])
 })

@@ -8,7 +8,7 @@ import type { LinkDefinition } from './define-link.ts'
 import { scaffoldLink } from './scaffold.ts'
 import { startLink } from './start-link.ts'
 
-test('scaffoldLink creates a link with its own name that conforms to the protocol', async () => {
+test('scaffoldLink creates a link with the given name that conforms to the protocol', async () => {
   const workshop = join(import.meta.dirname, '../.millwright')
   await mkdir(workshop, { recursive: true })
   const folder = await mkdtemp(join(workshop, 'scaffold-'))

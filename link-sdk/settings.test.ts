@@ -38,7 +38,7 @@ test('readSettings rejects invalid settings in one sentence', () => {
     assert.throws(() => readSettings(given, {}), UsageError)
 })
 
-test('helpFor lists every setting with its variable', () => {
+test('helpFor lists every setting with its environment variable', () => {
   assert.equal(readSettings(['--help'], {}), 'help')
   assert.match(helpFor('Ovens'), /--advertised-host\s+MILLWRIGHT_LINK_ADVERTISED_HOST/)
 })

@@ -72,7 +72,7 @@ describe('a link with updates and a client of another library', () => {
   }
 
   for (const vendor of ['millwright', 'siemens']) {
-    test(`requests the artefact when it needs it, with the prefix ${vendor}`, async () => {
+    test(`requests the artefact from a client with the prefix ${vendor} only when the link needs it`, async () => {
       const [first, request, last] = await step('PrepareUpdate', { jobId: 'job 1', content: ['abc', 'de'] }, vendor)
       assert.equal(first?.status?.message, 'job 1: software for press 7 by fitter')
       assert.equal(request?.message, 'request')
@@ -80,7 +80,7 @@ describe('a link with updates and a client of another library', () => {
     })
   }
 
-  test('reports an incompatible artefact by a status, and an error by the end of the call', async () => {
+  test('reports an incompatible artefact in a status, and fails the call on other errors', async () => {
     const told = await step('PrepareUpdate', { jobId: 'job 2' })
     assert.equal(told.at(-1)?.status?.state, 'AOS_ERROR_INCOMPATIBLE')
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('a link with updates and a client of another library', () => {
     client.close()
   })
 
-  test('conforms to the protocol', async () => {
+  test('a link with updates conforms to the protocol', async () => {
     const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 10_000 }))
     const updates = results.filter(({ sentence }) => sentence.includes('update'))
     assert.deepEqual(

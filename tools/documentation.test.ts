@@ -14,7 +14,7 @@ const sourceFiles = globSync('{api,bench,cli,cloud,gateway,link-sdk,links,tools,
 const guides = docs.filter((file) => !file.startsWith('docs/decisions/'))
 
 describe('the documentation', () => {
-  test('has working links to files and headings', () => {
+  test('documentation pages link only to existing files and headings', () => {
     const links = pages.flatMap((page) => linksIn(read(page)).map((target) => ({ page, target })))
     assert.ok(links.length > 200)
     assert.deepEqual(
@@ -23,7 +23,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('starts each page with what the reader will achieve or find', () => {
+  test('each documentation page starts with its purpose', () => {
     assert.ok(guides.length > 20)
     const starts = /^# .+\n\n(?:This (?:guide shows|page (?:lists|describes|defines|explains))|In this tutorial, you) /
     assert.deepEqual(
@@ -32,7 +32,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('lists every page in its index', () => {
+  test('the documentation index lists every page', () => {
     const listed = linksIn(read('docs/README.md')).map((target) => join('docs', target))
     assert.deepEqual(
       guides.filter((file) => file !== 'docs/README.md' && !listed.includes(file)),
@@ -40,7 +40,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('names only existing folders and files in the glossary', () => {
+  test('the glossary names only existing folders and files', () => {
     const places = read('docs/glossary.md')
       .split('\n')
       .filter((line) => line.startsWith('|') && line.split(' | ').length === 3)
@@ -52,7 +52,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('names only existing files in the map and the invariants of ARCHITECTURE.md', () => {
+  test('the map and the invariants in ARCHITECTURE.md name only existing files', () => {
     const rows = read('ARCHITECTURE.md')
       .split('\n')
       .filter((line) => line.startsWith('| '))
@@ -69,7 +69,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('names only existing functions in "Follow one request" of the README', () => {
+  test('the section "Follow one request" of the README names only existing functions', () => {
     const section = read('README.md').split('### Follow one request')[1]?.split('\n## ')[0] ?? ''
     const code = linksIn(section).map(read).join('\n')
     const names = [...section.replaceAll(/\[`[^\]]*\]\([^)]*\)/g, '').matchAll(/`([A-Za-z.]+)`/g)].map(
@@ -84,7 +84,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('quotes messages in the troubleshooting tables as the programs print them', () => {
+  test('the troubleshooting tables quote messages exactly as the programs print them', () => {
     const rows = ['docs/how-to/onboard-a-gateway.md', 'docs/how-to/operate-the-platform.md'].flatMap((page) =>
       (read(page).split('## Troubleshooting')[1] ?? '').split('\n').filter((line) => /^\| [`"]/.test(line)),
     )
@@ -100,7 +100,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('has every page that the code refers to', () => {
+  test('every documentation page that the code refers to exists', () => {
     const named = sourceFiles.flatMap((file) =>
       [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),
     )

@@ -42,7 +42,7 @@ function isWritten<Schema extends DescMessage>(schema: Schema, init: MessageInit
   assert.deepEqual(fromBinary(schema, Uint8Array.from(bytes)), message)
 }
 
-test('a registration has the bytes that its field numbers say', () => {
+test('encodes a registration and a registry filter with the specified field numbers', () => {
   isWritten(
     RegisterServiceRequestSchema,
     {
@@ -72,7 +72,7 @@ test('a registration has the bytes that its field numbers say', () => {
   )
 })
 
-test('a version has its suffix and its description under later numbers', () => {
+test('encodes the version information of a link with the specified field numbers', () => {
   isWritten(
     VersionInfoSchema,
     {
@@ -100,7 +100,7 @@ test('a version has its suffix and its description under later numbers', () => {
   )
 })
 
-test('a request for devices has filters, options and targets', () => {
+test('encodes the filters, options and targets of a discovery request', () => {
   isWritten(
     DiscoverRequestSchema,
     {
@@ -123,7 +123,7 @@ test('a request for devices has filters, options and targets', () => {
   )
 })
 
-test('a found device and an error have values, children and a time of eight bytes', () => {
+test('encodes discovered devices and errors with nested identifiers and an eight-byte timestamp', () => {
   const classifiers = [{ type: 'URI', value: 'u' }]
   const classified = text(8, [...text(1, 'URI'), ...text(2, 'u')])
   isWritten(
@@ -160,7 +160,7 @@ test('a found device and an error have values, children and a time of eight byte
   )
 })
 
-test('a property is a value or an error, and a value is one of ten', () => {
+test('encodes a property error, and struct and array values', () => {
   isWritten(
     PropertyValueResultSchema,
     { result: { case: 'error', value: { resultCode: 9, description: 'd', key: 'k' } } },
@@ -178,7 +178,7 @@ test('a property is a value or an error, and a value is one of ten', () => {
   )
 })
 
-test('alarms, artefacts and the first generation have theirs', () => {
+test('encodes alarms, artefact metadata, firmware requests and first-generation discovery results', () => {
   isWritten(AlarmNotificationSchema, { alarmId: 'a', isActive: 1, extendedProperties: [{ key: 'k' }] }, [
     ...text(1, 'a'),
     ...number(12, 1),

@@ -25,7 +25,7 @@ const failing = async (args: string[], options: RunOptions = {}) => platform.run
 const password = `a ${plantedWord} for the gate`
 
 describe('access users', () => {
-  test('create reads the password from a prompt or standard input and never prints it', async () => {
+  test('access users create reads the password from a prompt or standard input and never prints it', async () => {
     const typed = await platform.run(['access', 'users', 'create', 'jane', '--display-name', 'Jane'], {
       token,
       answers: [password, password],
@@ -42,7 +42,7 @@ describe('access users', () => {
     assert.match(weak.err, /\(weak_password\)/)
   })
 
-  test('users get roles, are checked with why and who, disabled and deleted', async () => {
+  test('access commands grant and revoke a role, explain it with why and who, and disable and delete the user', async () => {
     await succeed(['access', 'groups', 'create', 'line-1'])
     assert.match(
       await succeed(['access', 'grant', 'jane', 'operator', '--group', 'line-1']),
@@ -82,7 +82,7 @@ test('access server-users create and rotate print the secret once, and list neve
   await succeed(['access', 'server-users', 'delete', 'historian'])
 })
 
-test('access roles create makes a custom role, and delete rejects a built-in role', async () => {
+test('access roles create adds a custom role, and access roles delete rejects a built-in role', async () => {
   await succeed([
     'access',
     'roles',
@@ -100,7 +100,7 @@ test('access roles create makes a custom role, and delete rejects a built-in rol
   await succeed(['access', 'roles', 'delete', 'looker'])
 })
 
-test('audit lists, shows, exports and verifies entries', async () => {
+test('audit commands list, show, export and verify audit entries', async () => {
   await platform.hub.settle()
   assert.match(
     await succeed(['audit', 'list', '--action', 'identity.createUser']),
@@ -115,7 +115,7 @@ test('audit lists, shows, exports and verifies entries', async () => {
   assert.equal(new Set(all.map((line) => JSON.parse(line).id)).size, all.length)
 })
 
-test('gateway onboard writes a config file that only its owner can read; revoke and delete remove the gateway', async () => {
+test('gateway onboard writes a file that only its owner can read, and revoke and delete remove the gateway', async () => {
   const file = `${platform.folder}/gateway-config.json`
   const made = await succeed(['gateway', 'onboard', 'Hall 4', '--out', file])
   assert.match(made, /^Gateway \S+: .*gateway-config\.json is valid for one enrolment, until /)

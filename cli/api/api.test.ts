@@ -17,7 +17,7 @@ after(() => platform[Symbol.asyncDispose]())
 
 const run = (...args: string[]) => platform.run(['api', ...args], { token })
 
-describe('every operation', () => {
+describe('millwright api for every operation', () => {
   /** Returns the parameters of an operation with valid values. No resource exists for these values. */
   const filled = ({ operation }: ApiOperation): string[] =>
     parametersOf(operation)
@@ -30,7 +30,7 @@ describe('every operation', () => {
 
   for (const one of publicOperations()) {
     const { contract, name, operation } = one
-    test(`${contract.name} ${name} has a help text and reaches its operation`, async () => {
+    test(`millwright api ${contract.name} ${name} has a help text and calls the operation`, async () => {
       const help = operationHelp(one)
       assert.ok(help.includes(`${operation.method} /`) && help.includes(`millwright api ${contract.name} ${name}`))
       if (Object.values(operation.answers).some(isLasting)) return
@@ -44,7 +44,7 @@ describe('every operation', () => {
   }
 })
 
-test('checks parameters against the contract before the request is sent', async () => {
+test('millwright api validates parameters before it sends the request', async () => {
   const { out } = await run('inventory', 'listAssets', '--help')
   assert.match(out, /Requires: the permission inventory_read_asset_data/)
   assert.match(out, /limit +integer 1–100; default 50; Page size/)
@@ -58,7 +58,7 @@ test('checks parameters against the contract before the request is sent', async 
   assert.match((await run('inventory', 'listAsset')).err, /Did you mean listAssets\?/)
 })
 
-test('reads a body from a file or standard input, and from arguments only if it contains no secret', async () => {
+test('millwright api reads a body from a file or standard input, and from arguments only without secrets', async () => {
   const body = JSON.stringify({ data: { name: 'line-1' } })
   const made = await run('authorization', 'createAccessGroup', '--body', body)
   assert.equal(made.code, 0, made.err)
@@ -74,7 +74,7 @@ test('reads a body from a file or standard input, and from arguments only if it 
   assert.match((await run('authorization', 'createAccessGroup', '--body', '{')).err, /^The body is not valid JSON: /)
 })
 
-test('lists every service and operation as text and as JSON', async () => {
+test('millwright api lists every service and operation as text and as JSON', async () => {
   const text = await run()
   const json = await run('--json')
   assert.equal(text.code, 0)
@@ -83,7 +83,7 @@ test('lists every service and operation as text and as JSON', async () => {
   assert.match((await run('jobs')).out, /^jobs +getJob/m)
 })
 
-test('prints an error with title, detail, code and fields, or as one line of JSON', async () => {
+test('millwright api prints an error with title, detail, code and fields, or as one line of JSON', async () => {
   const body = JSON.stringify({ data: { nmae: 'x' } })
   const text = await run('authorization', 'createAccessGroup', '--body', body)
   assert.equal(text.code, 2)

@@ -57,7 +57,7 @@ const creation = (name: string, ...more: string[]) => [
   ...more,
 ]
 
-test('credentials instances create reads secrets from prompts or standard input, rejects them in arguments, and no command prints them', async () => {
+test('credentials instances create reads secrets only from a prompt or standard input, and no command prints them', async () => {
   await succeed(creation('RunOptions'), { answers: [`the ${plantedWord}`] })
   await succeed(creation('Piped'), { input: JSON.stringify({ password: `the ${plantedWord}` }) })
   const argument = await run(creation('Argument', '--set', 'password=short'), { answers: [] })
@@ -81,7 +81,7 @@ test('credentials instances create reads secrets from prompts or standard input,
   assert.ok(!printed.join('').includes(plantedWord))
 })
 
-test('credentials are added to a monitoring set, assigned to an asset, and where-used lists both', async () => {
+test('credentials commands add a credential to a monitoring set and an asset, and where-used lists both', async () => {
   await succeed(['assets', 'create', '--name', 'Oven 1', '--mac', '00-1B-1B-00-00-77'])
   await succeed(creation('Ovens'), { answers: [`the ${plantedWord}`] })
   await succeed(['credentials', 'templates', 'create', 'Monitoring'])

@@ -5,7 +5,7 @@ import { enrolledGateway, linkReport } from '@millwright/cloud/platform/testing/
 import { TestPlatform } from '../testing.ts'
 import { noUsableLink } from './discover.ts'
 
-test('discover starts a scan with a link id with and without its prefix, and returns 4 for an unknown link', async () => {
+test('discover accepts a link id with and without its prefix, and exits with 4 for an unknown link', async () => {
   await using platform = await TestPlatform.open()
   const admin = await platform.as('administrator')
   const gateway = await enrolledGateway(platform.hub, admin)
@@ -29,7 +29,7 @@ test('discover starts a scan with a link id with and without its prefix, and ret
   assert.match(unknown.err, /elsewhere/)
 })
 
-test('noUsableLink names each link with the reason why it cannot scan', () => {
+test('noUsableLink lists each link with the reason why it cannot scan', () => {
   const link = (assetLinkId: string, about: Partial<AssetLink>) => ({ assetLinkId, ...about }) as AssetLink
   const message = noUsableLink([
     link('plant', { reachable: false, problem: 'The gateway was revoked' }),

@@ -46,7 +46,7 @@ describe('the ports of a local gateway', () => {
     return { gateway, attempts: attempts.map(({ registryPort, proxyPort }) => [registryPort, proxyPort]) }
   }
 
-  test('startOnFreePorts replaces a default registry port that is taken and no other port', async () => {
+  test('startOnFreePorts replaces only the registry port when the default registry port is in use', async () => {
     const { gateway, attempts } = await start({ registryPort: taken }, {})
     assert.deepEqual(attempts, [
       [taken, 0],
@@ -55,13 +55,13 @@ describe('the ports of a local gateway', () => {
     assert.notEqual(gateway.registryPort, taken)
   })
 
-  test('startOnFreePorts replaces a default proxy port that is taken while the registry port is set', async () => {
+  test('startOnFreePorts replaces a default proxy port in use when the registry port is configured', async () => {
     const { gateway, attempts } = await start({ proxyPort: taken }, { MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0' })
     assert.equal(attempts.length, 2)
     assert.notEqual(gateway.proxyPort, taken)
   })
 
-  test('startOnFreePorts fails with the reason when a configured port is taken', async () => {
+  test('startOnFreePorts fails with the reason when a configured port is in use', async () => {
     await assert.rejects(start({ registryPort: taken }, { MILLWRIGHT_GATEWAY_REGISTRY_PORT: String(taken) }), {
       message: `Port ${taken} of the registry is in use: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
     })
@@ -111,7 +111,7 @@ describe('the settings of the gateway in millwright config', () => {
     )
   })
 
-  test('gateway settings have the names that the cloud and links use', () => {
+  test('the cloud recognises the names of all gateway and link settings', () => {
     assert.deepEqual(
       Object.values(gatewaySettings).map(({ variable }) => variable),
       gatewayVariables,

@@ -46,7 +46,7 @@ const steady = (text: string) =>
   text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>').replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
 
 describe('assets', () => {
-  test('list prints a table that fits the terminal, JSON and NDJSON', async () => {
+  test('assets list prints JSON, NDJSON or a table that fits the terminal', async () => {
     const { out, err } = await platform.run(['assets', 'list', '--sort', 'name', '--limit', '2'], {
       token,
       columns: 100,
@@ -73,7 +73,7 @@ describe('assets', () => {
     assert.ok(!`${out}${lines}`.includes('\u001b'))
   })
 
-  test('list and count select by filter, relation and full text, and show the requested columns', async () => {
+  test('assets list and count select by filter, relation and full text, and list shows the requested columns', async () => {
     const names = async (...args: string[]) =>
       (await succeed('assets', 'list', '--columns', 'name', '--sort', 'name', ...args)).trim().split('\n').slice(1)
     assert.deepEqual(await names('--filter', "name eq 'Rack 1'"), ['Rack 1'])
@@ -97,7 +97,7 @@ describe('assets', () => {
     assert.match(wrong.err, /\(unknown_property\)\nNext: see docs\/reference\/filters\.md for all properties\n$/)
   })
 
-  test('list returns 2 for --columns and --fields with an unknown property', async () => {
+  test('assets list exits with 2 when --columns or --fields contains an unknown property', async () => {
     const unknown = [
       'nmae',
       '',
@@ -132,7 +132,7 @@ describe('assets', () => {
     assert.match(await succeed('assets', 'list', '--columns', 'name,oven/zones'), /^NAME +ZONES$/m)
   })
 
-  test('show prints an asset by name, and returns 4 for an unknown name or a time before its creation', async () => {
+  test('assets show prints an asset by name, and exits with 4 for an unknown name or a time before its creation', async () => {
     assert.match(await succeed('assets', 'show', 'Rack 1'), /^name +Rack 1$/m)
     const early = await refuse(['assets', 'show', 'Rack 1', '--at', '2020-01-01T00:00:00Z'])
     assert.equal(early.code, 4)
@@ -142,7 +142,7 @@ describe('assets', () => {
     assert.match(await succeed('assets', 'identifiers', 'Rack 1'), /^MacIdentifier +\d* +mac_address=/m)
   })
 
-  test('update changes fields and custom properties, and history lists the changes', async () => {
+  test('assets update changes fields and custom properties, and assets history lists the changes', async () => {
     await succeed('properties', 'create', 'Cost centre')
     await succeed(
       'assets',
@@ -167,7 +167,7 @@ describe('assets', () => {
     assert.equal((await refuse(['assets', 'update', 'Module A', '--property', 'nothing=1'])).code, 4)
   })
 
-  test('onboard, ignore and restore select assets by name or filter, and a filter needs a confirmation', async () => {
+  test('assets onboard, ignore and restore accept a name or a filter, and a filter needs a confirmation', async () => {
     assert.equal(await succeed('assets', 'onboard', 'Module A', 'Module B'), '2 updated\n')
     assert.equal(await succeed('assets', 'onboard', 'Module A'), '1 unchanged\n')
     assert.match(await succeed('assets', 'list', '-q', 'module'), / Onboarded +default$/m)
@@ -189,7 +189,7 @@ describe('assets', () => {
     assert.equal((await refuse(['assets', 'ignore'])).code, 2, 'a change of all assets needs a selection')
   })
 
-  test('move changes the access group, and returns 4 for an unknown group', async () => {
+  test('assets move changes the access group, and exits with 4 for an unknown group', async () => {
     assert.equal(await succeed('assets', 'move', 'Module B', '--to', 'line-1'), '1 updated\n')
     assert.match(await succeed('assets', 'show', 'Module B'), /^access_group +line-1$/m)
     const nowhere = await refuse(['assets', 'move', 'Module B', '--to', 'line-9'])
@@ -198,7 +198,7 @@ describe('assets', () => {
     await succeed('assets', 'move', 'Module B', '--to', 'default')
   })
 
-  test('create --file reads one or many assets and reports a result for each', async () => {
+  test('assets create --file reads one or more assets and reports a result for each', async () => {
     const identifiers = (mac: string) => [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }]
     const asset = (name: string, mac: string) => ({
       functional_object_type: 'Device',
@@ -225,7 +225,7 @@ describe('assets', () => {
     assert.equal((await refuse(['assets', 'create', '--name', 'x'])).code, 2)
   })
 
-  test('delete needs a confirmation', async () => {
+  test('assets delete needs a confirmation', async () => {
     assert.equal((await refuse(['assets', 'delete', 'Pump 1'])).code, 2)
     assert.equal(await succeed('assets', 'delete', '-q', 'pump', '--yes'), '3 deleted\n')
   })
@@ -272,7 +272,7 @@ describe('relations', () => {
     assert.equal(alone.code, 4)
   })
 
-  test('relations add --file reads names or listed relations and reports a result for each', async () => {
+  test('relations add --file reads relations by asset name or as listed, and reports a result for each', async () => {
     const lines = [
       { subject: 'Module A', predicate: 'is_wired_to', object: 'Module B', isBidirectional: true },
       { subject: 'Module A', predicate: 'is_in', object: 'node:0198f0c2-7b1e-7c3a-9d55-0242ac120002' },
@@ -302,7 +302,7 @@ describe('relations', () => {
   })
 })
 
-test('assets onboard returns 3 and the missing permission for a viewer', async () => {
+test('assets onboard exits with 3 and names the missing permission for a viewer', async () => {
   const { token: viewer } = await platform.as('viewer')
   const denied = await platform.run(['assets', 'onboard', 'Rack 1'], { token: viewer })
   assert.equal(denied.code, 3)

@@ -30,7 +30,7 @@ const graph: Graph = {
   truncated: false,
 }
 
-test('tree expands each node once, at its smallest depth', () => {
+test('the tree format expands each node once, at its smallest depth', () => {
   assert.deepEqual(tree(graph), [
     'Rack "1"  (Device)',
     '├─ is_module_of ← Module A  (Device)',
@@ -40,14 +40,14 @@ test('tree expands each node once, at its smallest depth', () => {
   ])
 })
 
-test('dot escapes names for Graphviz', () => {
+test('the dot format escapes names for Graphviz', () => {
   const lines = dot(graph)
   assert.ok(lines.includes(`  "asset/${id(1)}" [label="Rack \\"1\\""]`))
   assert.ok(lines.includes(`  "asset/${id(2)}" -> "asset/${id(1)}" [label="is_module_of"]`))
   assert.equal(lines.at(-1), '}')
 })
 
-test('mermaid escapes names and numbers the nodes', () => {
+test('the Mermaid format escapes names and numbers the nodes', () => {
   assert.deepEqual(mermaid(graph).slice(0, 3), ['flowchart LR', '  n0["Rack #34;1#34;"]', '  n1["Module A"]'])
   assert.ok(mermaid(graph).includes('  n1 -->|"is_module_of"| n0'))
 })

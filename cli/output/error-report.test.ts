@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { CommandError, errorJson, errorText, exitCodeOf } from './error-report.ts'
 
-test('exitCodeOf maps every problem code to the exit code of its kind', () => {
+test('exitCodeOf maps every problem code to an exit code', () => {
   const codeOf = (code: ProblemCode) => exitCodeOf(new Problem(code, ''))
   const codes = Object.keys(problemCodes) as ProblemCode[]
   assert.ok(codes.every((code) => codeOf(code) >= 1 && codeOf(code) <= 6))

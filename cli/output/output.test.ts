@@ -12,7 +12,7 @@ describe('a table', () => {
   ]
   const columns = { id: 'id', name: 'name', number: 'deep.er', fine: 'ok' }
 
-  test('a table without a terminal is as wide as its content', () => {
+  test('prints a table as wide as its content when the output is not a terminal', () => {
     assert.deepEqual(new Table(columns).lines(rows), [
       'ID                                    NAME                                        NUMBER  FINE',
       '01a1e034-5f63-73fc-b27d-cb0ddfafbfb5  Gateway in the hall behind the second gate  1',
@@ -20,7 +20,7 @@ describe('a table', () => {
     ])
   })
 
-  test('a table fits the terminal: the widest column is truncated, ids are not', () => {
+  test('truncates the widest column of a table to fit the terminal, but never ids', () => {
     assert.deepEqual(new Table(columns, { columns: 72 }).lines(rows), [
       'ID                                    NAME                  NUMBER  FINE',
       '01a1e034-5f63-73fc-b27d-cb0ddfafbfb5  Gateway in the hall…  1',
@@ -28,7 +28,7 @@ describe('a table', () => {
     ])
   })
 
-  test('a table on a narrow terminal drops empty columns first, then the last column', () => {
+  test('drops empty columns of a table first, then the last column, on a narrow terminal', () => {
     const lines = new Table({ id: 'id', name: 'name', nothing: 'none', number: 'deep.er', fine: 'ok' }, { columns: 50 })
     assert.deepEqual(lines.lines(rows), [
       'ID                                    NAME',
@@ -37,13 +37,13 @@ describe('a table', () => {
     ])
   })
 
-  test('a table keeps the column widths of its first rows', () => {
+  test('keeps the column widths of the first rows for all later rows of a table', () => {
     const names = new Table({ name: 'name' })
     names.lines([{ name: 'four' }])
     assert.deepEqual(names.lines([{ name: 'a longer name' }]), ['a l…'])
   })
 
-  test('a table is never wider than a terminal of 60 columns, for any content', () => {
+  test('never prints a table wider than a terminal of 60 columns, for any content', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.constant('機械'.repeat(9)))
     fc.assert(
       fc.property(fc.array(fc.record({ a: text, b: text, c: text }), { minLength: 1, maxLength: 4 }), (some) => {
@@ -55,7 +55,7 @@ describe('a table', () => {
     )
   })
 
-  test('table has a heading for each field of its rows', () => {
+  test('prints a table heading for each field of the rows', () => {
     assert.equal(table([{ createdTimestamp: 'now', name: 'x' }]), 'CREATED TIMESTAMP  NAME\nnow                x')
   })
 })
@@ -66,7 +66,7 @@ describe('text', () => {
     assert.equal(displayText({ a: '\u001b[2J' }), '{"a":"\\u001b[2J"}')
   })
 
-  test('displayText and formatBytes format values for people', () => {
+  test('displayText and formatBytes format values as readable text', () => {
     assert.deepEqual([null, undefined, true, ['a', 1], '2026-01-31T08:30:00.000Z', 1.5].map(displayText), [
       '',
       '',
@@ -83,7 +83,7 @@ describe('text', () => {
     assert.equal(displayWidth('e\u0301'), 1)
   })
 
-  test('valueAt reads paths in documents and in every entry of a list', () => {
+  test('valueAt reads the value at a path, also in every entry of a list', () => {
     const document = { 'a.b': 1, a: { c: [{ d: 2 }, { d: 3 }, {}] } }
     assert.deepEqual(
       [valueAt(document, 'a.b'), valueAt(document, 'a.c.d'), valueAt(document, 'a/c/d'), valueAt(document, 'x.y')],

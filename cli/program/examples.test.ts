@@ -61,7 +61,7 @@ function rank(line: string): number {
   return index === -1 ? 1.5 : index
 }
 
-test('the examples of access commands succeed: their roles, permissions and groups exist', async () => {
+test('the examples of access commands succeed on a new platform', async () => {
   await using platform = await TestPlatform.open()
   const { token } = await platform.as('administrator')
   const run = (words: string[]) => platform.run(words, { token, input: 'a password that is long enough\n' })

@@ -24,7 +24,7 @@ describe('the how-to guide of the command line', () => {
   test('the how-to guide of the command line has more than 30 examples', () => assert.ok(examples.length > 30))
 
   for (const line of examples) {
-    test(line, async () => {
+    test(`the example "${line}" succeeds`, async () => {
       const [program, ...args] = wordsOf(line)
       assert.equal(program, 'millwright')
       const words = args.map((word) => (word === 'gateway-config.json' ? join(platform.folder, word) : word))
@@ -33,12 +33,12 @@ describe('the how-to guide of the command line', () => {
     })
   }
 
-  test('shows a graph as the command prints it', async () => {
+  test('the how-to guide of the command line shows the graph that the command prints', async () => {
     const { out } = await platform.run(['graph', 'Rack 1'], { token })
     assert.ok(page.includes(`\`\`\`text\n${out}\`\`\``), out)
   })
 
-  test('names every command', () => {
+  test('the how-to guide of the command line names every command', () => {
     const missing = Object.keys(commandModules).filter((name) => !new RegExp(`(millwright |\`)${name}\\b`).test(page))
     assert.deepEqual(
       missing.filter((name) => name !== 'schemas'),

@@ -97,7 +97,7 @@ describe('users', () => {
     assert.equal(new Set(ends.map(({ out }) => out)).size, 1, 'one command renewed the token for all')
   })
 
-  test('a command with an ended session returns 3 and the next step', async () => {
+  test('exits with 3 and prints the next step when the session has ended', async () => {
     const joan = await person(platform.hub, 'joan', 'viewer')
     await signIn(joan.signInName, '--profile', 'plant')
     change({ expires: 0, refreshToken: 'nothing' }, 'plant')
@@ -106,7 +106,7 @@ describe('users', () => {
     assert.equal(err, 'The profile plant is no longer signed in.\nNext: millwright login --profile plant\n')
   })
 
-  test('codeIn rejects a redirect with another state, another issuer or an error', () => {
+  test('codeIn rejects a redirect with a wrong state, a wrong issuer or an error', () => {
     const expected = { state: 'right', issuer: 'https://plant.example' }
     const at = (query: string) => new URL(`http://127.0.0.1:1/callback?${query}`)
     assert.equal(codeIn(at('state=right&code=c&iss=https://plant.example'), expected), 'c')
@@ -148,7 +148,7 @@ describe('service accounts', () => {
     assert.equal((await platform.run(['token'], { environment: nowhere })).code, 2)
   })
 
-  test('commands on the machine of the platform use first-run.json while it is valid', async () => {
+  test('commands on the same machine as the platform use first-run.json while it is valid', async () => {
     const { clientId, clientSecret } = await program()
     const home = join(platform.folder, 'home')
     mkdirSync(home, { recursive: true })
@@ -171,7 +171,7 @@ describe('service accounts', () => {
 })
 
 describe('profiles', () => {
-  test('profiles are listed and selected, and a profile is rejected for another platform', async () => {
+  test('lists and selects profiles, and rejects a profile for another platform', async () => {
     const one = await program()
     const add = (name: string) =>
       platform.run(['login', platform.url, '--profile', name, '--client-id', one.clientId], { input: one.clientSecret })
@@ -189,7 +189,7 @@ describe('profiles', () => {
     assert.equal((await platform.run(['whoami', '--profile', 'third'])).code, 3)
   })
 
-  test('a damaged profile returns 3', async () => {
+  test('exits with 3 when a profile is damaged', async () => {
     const one = await program()
     await platform.run(['login', platform.url, '--client-id', one.clientId], { input: one.clientSecret })
     writeFileSync(join(profilesFolder(), 'default.json'), '{')
@@ -199,7 +199,7 @@ describe('profiles', () => {
   })
 })
 
-test('platformOrigin accepts https for any host and http for this machine only', () => {
+test('platformOrigin accepts HTTPS for any host, and HTTP only for the local machine', () => {
   for (const [args, origin] of [
     ['plant.example', 'https://plant.example'],
     ['https://plant.example/console', 'https://plant.example'],
@@ -217,7 +217,7 @@ test('platformOrigin accepts https for any host and http for this machine only',
     assert.throws(() => platformOrigin(args), /is not the address/)
 })
 
-test('an unknown setting is an error with a suggestion, and the platform accepts the settings of the command line', async () => {
+test('suggests the nearest name for an unknown setting, and the platform recognises all command-line settings', async () => {
   const { code, err } = await platform.run(['whoami'], { environment: { MILLWRIGHT_ULR: 'x' } })
   assert.equal(code, 1)
   assert.equal(err, 'Unknown setting MILLWRIGHT_ULR. Did you mean MILLWRIGHT_URL?\n')
@@ -230,7 +230,7 @@ test('an unknown setting is an error with a suggestion, and the platform accepts
   )
 })
 
-test('returns 6 when the platform is not reachable, and 3 when it rejects the token', async () => {
+test('exits with 6 when the platform is not reachable, and with 3 when it rejects the token', async () => {
   const environment = { MILLWRIGHT_URL: 'http://127.0.0.1:9', MILLWRIGHT_TOKEN: 'none' }
   const { code, err } = await platform.run(['whoami'], { environment })
   assert.equal(code, 6)

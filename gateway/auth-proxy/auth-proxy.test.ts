@@ -155,7 +155,7 @@ describe('the routes of the auth proxy', () => {
   }
 
   for (const [title, spell] of Object.entries(queries)) {
-    test(`forwardedTarget does not reach another operation with ${title}`, () => {
+    test(`forwardedTarget accepts only agent operations with ${title}`, () => {
       for (const [method, path] of plain) {
         const passed = spell(path).flatMap((target) => attempt(method, target) ?? [])
         assert.deepEqual(
@@ -175,7 +175,7 @@ describe('the routes of the auth proxy', () => {
     }
   })
 
-  test('forwardedTarget rejects a literal path that matches the template of an agent operation', () => {
+  test('forwardedTarget rejects a path of another operation that matches the template of an agent operation', () => {
     for (const path of ['/inventory/v2/assets/facets', '/inventory/v2/assets/..', '/inventory/v2/assets/.']) {
       assert.equal(attempt('GET', path), undefined, path)
     }
@@ -230,14 +230,14 @@ describe('the auth proxy', () => {
 
   const arrived = () => cloud.requests.filter(({ headers }) => headers['user-agent'] === 'agent')
 
-  test('sends only agent operations to the cloud', async () => {
+  test('the auth proxy forwards only agent operations to the cloud', async () => {
     const sent = operations.flatMap((row) => cloudPaths(row).map((path) => ({ method: row.operation.method, path })))
     await Promise.all(sent.filter(({ path }) => !path.startsWith('/v1/')).map(({ method, path }) => send(method, path)))
     const lines = arrived().map(({ method, url }) => `${method} ${url}`)
     assert.deepEqual([...new Set(lines)].toSorted(), [...forwarded].toSorted())
   })
 
-  test('never forwards a credentials operation, in any spelling', async () => {
+  test('the auth proxy never forwards a credentials operation, in any spelling of its path', async () => {
     const before = arrived().length
     const path = `/gatekeeper/v1/jobs/${id}/credentials`
     const targets = Object.values(spellings).flatMap((spell) => spell(path).concat(spell(`/v1${path}`)))
@@ -249,7 +249,7 @@ describe('the auth proxy', () => {
     assert.equal(arrived().length, before)
   })
 
-  test('forwards listed request headers only and sets its own token', async () => {
+  test('the auth proxy forwards only listed request headers, and sets its own token', async () => {
     await send('GET', '/gatekeeper/v1/jobs?state=NEW', {
       authorization: 'Bearer stolen',
       cookie: 'a=b',
@@ -269,7 +269,7 @@ describe('the auth proxy', () => {
     }
   })
 
-  test('rejects browsers and requests with another host name', async () => {
+  test('the auth proxy rejects requests from browsers and requests with another host name', async () => {
     const before = arrived().length
     assert.equal(await send('GET', '/gatekeeper/v1/jobs', { origin: 'https://page.example' }), 403)
     assert.equal(await send('GET', '/gatekeeper/v1/jobs', { host: 'page.example' }), 403)

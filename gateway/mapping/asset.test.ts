@@ -42,7 +42,7 @@ const macIdentifier = { asset_identifier_type: 'MacIdentifier', mac_address: '00
 const isAsset = new Ajv2020({ strictTypes: false, allErrors: true }).compile(assetSchema)
 
 describe('a device in the current schema', () => {
-  test('maps a device to its asset', () => {
+  test('maps a device in the current schema to an asset', () => {
     const { asset, faults } = mapped(
       text(`${now}name`, 'Simulated Device A0'),
       text(`${now}product_instance_information/serial_number`, 'SN123450000'),
@@ -92,7 +92,7 @@ describe('a device in the current schema', () => {
     })
   })
 
-  test('accepts indexed lists in any order, with gaps, at every level, escaped', () => {
+  test('accepts list indexes in any order, with gaps, at every level, and escaped', () => {
     const points = `${now}connection_points`
     const related = '/related_connection_points'
     const { asset, faults } = mapped(
@@ -177,7 +177,7 @@ describe('a device in the current schema', () => {
     assert.ok(isAsset(asset))
   })
 
-  test('stores fields of an extended schema as annotations, and drops meta', () => {
+  test('stores fields of an extended schema as annotations, and drops fields below meta', () => {
     const sat = 'https://schema.industrial-assets.io/sat/v0.8.2/SatController#'
     const { asset, faults } = mapped(
       text(`${sat}password_protected`, 'true'),
@@ -203,7 +203,7 @@ describe('the identifiers of a device', () => {
   )
   const product = `${now}product_instance_information/`
 
-  test('derives identifiers from the ports', () => {
+  test('derives identifiers from the MAC addresses of the ports', () => {
     const { asset } = mapped(port)
     assert.deepEqual(asset?.asset_identifiers, [
       { asset_identifier_type: 'MacIdentifier', mac_address: '00:16:3E:00:00:01' },
@@ -230,7 +230,7 @@ describe('a device in the legacy schema', () => {
   const software = `${former}software_components`
   const points = `${former}connection_points`
 
-  test('is converted to the current schema', () => {
+  test('converts a device in the legacy schema to the current schema', () => {
     const { asset, faults } = mapped(
       text(`${former}@type`, 'EthernetDevice'),
       text(`${former}@context/base`, 'https://schema.industrial-assets.io/base/v0.12.0/'),
@@ -300,7 +300,7 @@ describe('a device in the legacy schema', () => {
     })
   })
 
-  test('identifiers with legacy names are converted', () => {
+  test('converts identifiers with legacy names', () => {
     const { asset } = assetOfDocument({
       asset_identifiers: [
         { asset_identifier_type: 'IdLink', id_link: 'https://i.example/1P1+SA' },
@@ -321,7 +321,7 @@ describe('a device in the legacy schema', () => {
   })
 })
 
-test('maps a device from its bytes on the wire', () => {
+test('maps a device from its protobuf encoding', () => {
   const field = (number: number, bytes: Buffer) =>
     Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
   const uri = 'https://industrial-assets.io/x/Device#name'
@@ -365,7 +365,7 @@ describe('any input', () => {
     ),
   }))
 
-  test('mapped assets are valid in the schema of the inventory', () => {
+  test('maps any device to an asset that matches the schema of the inventory', () => {
     fc.assert(
       fc.property(fc.array(identifier, { maxLength: 12 }), (identifiers) => {
         const { asset } = mapped(mac, ...identifiers)
@@ -375,7 +375,7 @@ describe('any input', () => {
     )
   })
 
-  test('any document is imported as far as it fits the schema', () => {
+  test('imports only the fields of a document that match the schema', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...names, 'software_components', 'is_firmware'), fc.jsonValue()),
@@ -388,7 +388,7 @@ describe('any input', () => {
     )
   })
 
-  test('an asset from the link SDK is imported unchanged', () => {
+  test('imports an asset from the link SDK unchanged', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', '7', '-', 'ü'), minLength: 1, maxLength: 12 })
     const hex = fc.stringMatching(/^[0-9a-f]{2}$/)
     const macs = fc.array(hex, { minLength: 6, maxLength: 6 }).map((pairs) => pairs.join(':'))

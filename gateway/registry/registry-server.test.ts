@@ -53,7 +53,7 @@ describe('the registry', () => {
     })
   }
 
-  test('does not respond to another prefix', async () => {
+  test('rejects requests with an unknown vendor prefix', async () => {
     await assert.rejects(
       new Promise((resolve, reject) => {
         const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure())
@@ -109,7 +109,7 @@ describe('the registry', () => {
     registry.unregister('kinds')
   })
 
-  test('replaces an incomplete first registration', async () => {
+  test('replaces an incomplete registration when the link registers again', async () => {
     await register({ app_instance_id: 'early', app_types: [], interfaces: [] })
     await register({ app_instance_id: 'early' })
     assert.equal(registry.find('early')?.interfaces.length, 2)
@@ -126,7 +126,7 @@ describe('the registry', () => {
     registry.unregister('six')
   })
 
-  test('filters by every property: alternatives within one, all properties combined', async () => {
+  test('filters links by every property, with "or" between values and "and" between properties', async () => {
     await register({ app_instance_id: 'a', driver_schema_uris: ['one'], app_types: ['cs-driver'] })
     await register({ app_instance_id: 'b', driver_schema_uris: ['two'], app_types: ['iah-discover'] })
     assert.deepEqual(idsOf(await query()), ['a', 'b'])
@@ -193,7 +193,7 @@ test('Registry restores its links after a restart, except expired ones', async (
   await second.close()
 })
 
-test('RegistryServer.start fails with one sentence when the port is taken', async () => {
+test('RegistryServer.start fails with one sentence when the port is in use', async () => {
   const options = { registry, host: '127.0.0.1', port: server.port, vendors: ['millwright'] }
   await assert.rejects(RegistryServer.start(options), SetupError)
 })

@@ -41,7 +41,7 @@ function segmentsIn(folder: string): string[] {
 }
 
 describe('the spool', () => {
-  test('delivers entries in order, also those of an earlier start', async () => {
+  test('delivers entries in order, including entries from before a restart', async () => {
     const folder = temporaryFolder()
     const first = await opened(folder)
     await Promise.all([1, 2, 3].map((number) => first.append(printed({ number }))))
@@ -57,7 +57,7 @@ describe('the spool', () => {
     await third.close()
   })
 
-  test('retries an entry until it is delivered, while later entries wait', async () => {
+  test('retries an entry until it is delivered, and delivers later entries afterwards', async () => {
     const spool = await opened(temporaryFolder())
     const tried: number[] = []
     const stopping = new AbortController()
@@ -74,7 +74,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('makes append wait while the spool is full, and deletes delivered files', async () => {
+  test('delays append while the spool is full, and deletes delivered files', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 2_500_000)
     const text = 'x'.repeat(1_000_000)
@@ -99,7 +99,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('ends the wait of append at its signal', async () => {
+  test('rejects a waiting append when its signal is aborted', async () => {
     const spool = await opened(temporaryFolder(), 2_000)
     await spool.append(printed({ number: 1, text: 'x'.repeat(1_900) }))
     const stopping = new AbortController()
@@ -113,7 +113,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('continues over many files', async () => {
+  test('delivers entries from many files in order', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 100_000_000)
     for (let number = 0; number < 12; number++) await spool.append(printed({ number, text: 'x'.repeat(1_500_000) }))
@@ -127,7 +127,7 @@ describe('the spool', () => {
     await again.close()
   })
 
-  test('keeps all complete entries after a crash during the last one', async () => {
+  test('keeps all complete entries after a crash during the write of the last entry', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ maxLength: 60, unit: 'grapheme' }), { minLength: 1, maxLength: 8 }),
@@ -183,7 +183,7 @@ describe('the spool', () => {
     await again.close()
   })
 
-  test('makes append wait while the disk is full, and delivers the stored entries', {
+  test('delays append while the disk is full, and delivers the stored entries', {
     skip: !existsSync('/dev/full'),
   }, async () => {
     const folder = temporaryFolder()
@@ -201,7 +201,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('does not treat a partly written entry as appended', { skip: process.platform === 'win32' }, async () => {
+  test('rejects append when an entry is only partly written', { skip: process.platform === 'win32' }, async () => {
     const folder = temporaryFolder()
     const program = `
       import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
@@ -218,7 +218,7 @@ describe('the spool', () => {
     await spool.close()
   })
 
-  test('keeps appended entries after the process is killed', async () => {
+  test('keeps appended entries when the process is killed', async () => {
     const folder = temporaryFolder()
     const program = `
       import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}

@@ -23,7 +23,7 @@ test('checkLink fails for devices without a unique identifier, with a hint', asy
   assert.match(failures[0]?.hint ?? '', /asset_identifiers/)
 })
 
-test('checkLink fails for errors without a device and for failed discoveries', async () => {
+test('checkLink fails for errors that name no device and for failed discoveries', async () => {
   const placeless = await failuresOf(
     defineLink({ manifest, discover: () => [{ error: new LinkError('UNAVAILABLE', 'somewhere') }] }),
   )
@@ -42,7 +42,7 @@ test('checkLink fails for errors without a device and for failed discoveries', a
   assert.ok(broken.some(({ sentence }) => sentence === 'A discovery ends with OK'))
 })
 
-test('checkLink fails for a protected device that accepts any credentials or repeats them', async () => {
+test('checkLink fails when a protected device accepts any credentials, or when its error contains them', async () => {
   const asset = { asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '02:00:5E:00:00:01' }] }
   const address = { ip_address: '10.0.0.1' }
   const schema = { type: 'object', properties: { password: { type: 'string' } } }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { plantAssets } from './generator.ts'
 
 describe('the assets of a simulated plant', () => {
-  test('are the same for the same seed, and the first assets of a larger plant', () => {
+  test('generates the same assets for the same seed, also as the first assets of a larger plant', () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), fc.integer({ min: 1, max: 400 }), (seed, assets) => {
         const small = [...plantAssets({ assets, seed, relations: 5 })]
@@ -16,7 +16,7 @@ describe('the assets of a simulated plant', () => {
     )
   })
 
-  test('have relations to assets before them only, as many as requested', () => {
+  test('generates the requested number of relations, each to an earlier asset', () => {
     let relations = 0
     for (const asset of plantAssets({ assets: 1_000, seed: 3, relations: 5 })) {
       for (const relation of asset.relations) if ('place' in relation) assert.ok(relation.place < asset.place)

@@ -50,7 +50,7 @@ test('the plant link conforms to the protocol', async () => {
 })
 
 describe('a plant', () => {
-  test('reports how much of its range was scanned, also where no device is found', async () => {
+  test('reports the progress of a scan, even in a range without devices', async () => {
     const reported: number[] = []
     const progress = (percent: number) => reported.push(percent)
     assert.deepEqual(await found({ options: { size: 50, protected_percent: 0 }, range: '192.0.2.1', progress }), [])
@@ -61,7 +61,7 @@ describe('a plant', () => {
     )
   })
 
-  test('has as many devices as it should, and is the same for the same seed', async () => {
+  test('generates the requested number of devices, and the same devices for the same seed', async () => {
     const options = { size: 200, protected_percent: 0 }
     const first = await found({ options })
     assert.equal(assets(first).length, 200)
@@ -69,7 +69,7 @@ describe('a plant', () => {
     assert.notDeepEqual(await found({ options: { ...options, seed: 2 } }), first)
   })
 
-  test('has devices with unique identifiers, and modules with existing controllers', async () => {
+  test('generates devices with unique identifiers, and modules with existing controllers', async () => {
     const all = assets(await found({ options: { size: 400, protected_percent: 0 } }))
     const identities = all.map(({ asset_identifiers }) => JSON.stringify(asset_identifiers))
     assert.equal(new Set(identities).size, 400)
@@ -82,7 +82,7 @@ describe('a plant', () => {
     }
   })
 
-  test('changes with time: some devices are new, some are gone, some have other firmware', async () => {
+  test('adds devices, removes devices and changes firmware over time', async () => {
     const at = async (tick: number) =>
       new Map(
         assets(await found({ options: { size: 1_000, protected_percent: 0, changes_percent: 9, tick } })).map(
@@ -107,7 +107,7 @@ describe('a plant', () => {
       assert.throws(() => rangeOf(wrong), { code: 'INVALID_ARGUMENT' })
   })
 
-  test('returns protected devices only with correct credentials', async () => {
+  test('finds protected devices only with correct credentials', async () => {
     const options = { size: 50, protected_percent: 100 }
     const unknown = errors(await found({ options }))
     assert.equal(unknown.length, 50)
@@ -122,13 +122,13 @@ describe('a plant', () => {
     assert.deepEqual(others, [])
   })
 
-  test('has devices that do not respond, if requested', async () => {
+  test('reports devices that do not respond when the option is set', async () => {
     const silentOnes = errors(await found({ options: { size: 20, silent_percent: 100 } }))
     assert.equal(silentOnes.length, 20)
     assert.ok(silentOnes.every(({ error }) => error.code === 'UNAVAILABLE'))
   })
 
-  test('stops at cancellation', async () => {
+  test('stops the scan when it is canceled', async () => {
     const canceling = new AbortController()
     const stream = look({ options: { size: 1_000_000, rate: 10 }, signal: canceling.signal })
     await stream.next()
@@ -136,11 +136,11 @@ describe('a plant', () => {
     await assert.rejects(async () => Array.fromAsync(stream), { name: 'AbortError' })
   })
 
-  test('rejects invalid sizes', async () => {
+  test('rejects an invalid plant size', async () => {
     for (const size of [0, 1_000_001]) await assert.rejects(found({ options: { size } }), { code: 'INVALID_ARGUMENT' })
   })
 
-  test('needs constant memory for any number of devices', async () => {
+  test('uses constant memory for any number of devices', async () => {
     let devices = 0
     for await (const _one of look({ options: { size: 1_000_000 }, range: '10.15.90.0-10.15.95.255' })) devices += 1
     assert.ok(devices > 500)
@@ -162,7 +162,7 @@ describe('a plant', () => {
 describe('the six reference devices', () => {
   const options = { reference: true }
 
-  test('are four devices and two errors, as the reference link shows them', async () => {
+  test('finds four devices and two errors, like the reference link', async () => {
     const all = await found({ options })
     assert.deepEqual(
       assets(all).map(({ name }) => name),
@@ -179,7 +179,7 @@ describe('the six reference devices', () => {
     assert.deepEqual([assets(some).length, errors(some).length], [2, 1])
   })
 
-  test('have the addresses and numbers of the reference link', async () => {
+  test('reports the same addresses and serial numbers as the reference link', async () => {
     const all = assets(await found({ options, targets: [target({ credentials: [user] })] }))
     const plates = all.map((asset) => JSON.stringify(asset))
     const rows = [
@@ -195,7 +195,7 @@ describe('the six reference devices', () => {
     assert.ok(plates.every((plate) => plate.includes('AN0123456789') && plate.includes('Siemens AG')))
   })
 
-  test('reference devices return their sub-devices, and protected ones require credentials', () => {
+  test('returns sub-devices of reference devices, and requires credentials for protected devices', () => {
     const address = { alNic: 'eth1', ipAddress: '192.168.1.10', subDeviceID: 1 }
     const { name, asset_relations } = properties({ device: target({ address }) })
     assert.equal(name, 'Simulated Device B0-1')

@@ -45,14 +45,14 @@ describe('the language check', () => {
     )
   })
 
-  test('reports a title that continues the title before it', () => {
+  test('reports a test title that starts with a conjunction', () => {
     assert.deepEqual(
       check('cloud/list.test.ts', "test('and returns 404', () => {})\n").map(({ text }) => text),
       ['and'],
     )
   })
 
-  test('reports a type that is named by a participle', () => {
+  test('reports a type whose name is a participle', () => {
     assert.deepEqual(
       check('cloud/list.ts', 'export type Given = { a: string }\nexport type AssetTableProps = { a: string }\n').map(
         ({ line, text }) => ({ line, text }),
@@ -90,7 +90,7 @@ describe('the language check', () => {
     assert.deepEqual(report.unusedExceptions, [unused])
   })
 
-  test('counts the passages that it checked', () => {
+  test('counts the checked passages', () => {
     assert.equal(checkLanguage([{ file: 'docs/page.md', content: 'One.\n\n- Two.\n- Three.\n' }]).passages, 3)
     assert.equal(checkLanguage([{ file: 'picture.png', content: 'nobody' }]).passages, 0)
   })
@@ -119,7 +119,7 @@ describe('the scanner', () => {
     ])
   })
 
-  test('continues after an apostrophe that does not open a string', () => {
+  test('continues after an apostrophe that does not start a string', () => {
     assert.deepEqual(textsOf("return <p>don't</p>\n// a remark\n"), ['comment 2: a remark'])
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../checks.ts'
 
-test('lists every event type that a service emits in the events reference', () => {
+test('the events reference lists every event type that a service emits', () => {
   const listed = typesIn(readFileSync(join(root, 'docs/reference/events.md'), 'utf8'))
   const emitted = globSync('cloud/services/**/*.ts', { cwd: root })
     .filter((file) => !/(?:\.test|testing)\.ts$/.test(file))

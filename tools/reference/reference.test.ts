@@ -8,18 +8,18 @@ import { sections, sectionsIn, withSections } from './sections.ts'
 const pages = globSync('docs/reference/*.md', { cwd: root })
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-test('has up-to-date generated sections in all reference pages', async () => {
+test('the generated sections of all reference pages are up to date', async () => {
   for (const file of pages) {
     const page = read(file)
     assert.ok(page === (await withSections(page)), `${file} is stale: run node tools/reference-pages.mjs`)
   }
 })
 
-test('has every generated section in exactly one reference page', () => {
+test('every generated section is in exactly one reference page', () => {
   assert.deepEqual(pages.flatMap((file) => sectionsIn(read(file))).toSorted(), Object.keys(sections).toSorted())
 })
 
-test('writes a section between its markers and leaves the rest of the page unchanged', async () => {
+test('writes a generated section between its markers, and leaves the rest of the page unchanged', async () => {
   const page = 'before\n<!-- generated: exit codes -->\nold\n<!-- end -->\nafter\n'
   const current = await withSections(page)
   assert.match(

@@ -123,7 +123,7 @@ describe('conversion between version 1 and version 2', () => {
     )
   })
 
-  test('keeps a document of version 1 unchanged after one conversion to version 2 and back', () => {
+  test('keeps a version 1 document unchanged after conversion to version 2 and back', () => {
     fc.assert(
       fc.property(asset, identifiers, (input, own) => {
         const shown = toV1({ asset: input, identifiers: own })
@@ -132,7 +132,7 @@ describe('conversion between version 1 and version 2', () => {
     )
   })
 
-  test('uses the field names of version 1', () => {
+  test('converts an asset to the field names of version 1', () => {
     const shown = toV1({
       asset: {
         id: 'i',
@@ -170,7 +170,7 @@ describe('conversion between version 1 and version 2', () => {
     assert.deepEqual([serial, inner?.name, inner?.product_id, typeof inner?.id], ['s', 'Box', 'b', 'string'])
   })
 
-  test('converts documents of existing version 1 links', () => {
+  test('converts the documents that existing version 1 links send', () => {
     const parsed = fromV1({
       '@type': 'EthernetDevice',
       '@context': {},
@@ -240,7 +240,7 @@ describe('conversion between version 1 and version 2', () => {
   })
 })
 
-test('placementOf returns the gateway that found the asset last, and the parent', () => {
+test('placementOf returns the parent of an asset and the gateway that found the asset last', () => {
   const relation = (predicate: string, id: string, lastModifiedTimestamp: string) => ({
     subject: { id: 'a' },
     predicate,

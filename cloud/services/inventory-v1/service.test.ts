@@ -63,7 +63,7 @@ describe('inventory API version 1', () => {
     assert.deepEqual([first.status, second.status, second.body], [201, 201, first.body])
   })
 
-  test('answers more concurrent writes than there are database connections', async () => {
+  test('completes more concurrent writes than there are database connections', async () => {
     const sent = Array.from({ length: 24 }, (_, index) =>
       call('createAsset', { body: device({ name: `${index}` }), headers: { 'idempotency-key': `v1-many-${index}` } }),
     )
@@ -71,7 +71,7 @@ describe('inventory API version 1', () => {
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
   })
 
-  test('accepts a returned document unchanged without changing the asset', async () => {
+  test('leaves the asset unchanged when a client sends the returned document back', async () => {
     const created = await create({ name: 'same', description: 'as it is' })
     assert.deepEqual((await call('createAsset', { body: created })).body, created)
     assert.deepEqual((await patch(created.id, created)).body, created)
@@ -91,7 +91,7 @@ describe('inventory API version 1', () => {
     assert.equal((body.trust_established_state as { state_value: string }).state_value, 'trusted')
   })
 
-  test('moves an asset to the access group in zone', async () => {
+  test('moves an asset to the access group in the field zone', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'line-v1' } } })
     const created = await create()
     assert.equal((await patch(created.id, { zone: 'line-v1' })).body.zone, 'line-v1')
@@ -117,7 +117,7 @@ describe('inventory API version 1', () => {
     assert.equal(refused.problem.code, 'system_managed_predicate')
   })
 
-  test('reports pointers into the sent document and writes nothing', async () => {
+  test('returns JSON pointers into an invalid document and writes nothing', async () => {
     const wrong = await call('createAsset', { body: device({ no_such_field: 1 }) })
     assert.equal(wrong.problem.code, 'invalid_asset')
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('inventory API version 1', () => {
     assert.equal((await call('createAsset', { body: { data: device() } })).problem.code, 'invalid_body')
   })
 
-  test('reports pointers with the field names of version 1', async () => {
+  test('uses the field names of version 1 in the pointers of an error', async () => {
     const pointersOf = async (more: object) => {
       const { problem } = await call('createAsset', { body: device(more) })
       return problem.errors?.map(({ pointer }) => pointer)
@@ -282,7 +282,7 @@ describe('inventory API version 1', () => {
     assert.deepEqual((await call('readAsset', { params: { id: created.id } })).body.parent, { id: rack.id })
   })
 
-  test('reports a hidden parent as missing, also when it is the current parent', async () => {
+  test('reports a hidden parent as missing, even if it is the current parent', async () => {
     const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'blind-line' } } })
     const [rack, other] = [await create(), await create()]
     const created = await create({ zone: 'blind-line', parent: { id: rack.id } })
@@ -334,7 +334,7 @@ describe('inventory API version 1', () => {
     assert.equal((await call('readAsset', { params: { id: created.body.id } })).body.responsible, 'joe')
   })
 
-  test('returns the successor path in a Link header', async () => {
+  test('returns the path of the version 2 operation in a Link header', async () => {
     const headers = { authorization: `Bearer ${admin.token}` }
     const answer = await hub.request({ method: 'GET', path: '/v1/inventory/v1-earlyaccess/assets', headers })
     assert.equal(answer.status, 200)

@@ -195,7 +195,7 @@ describe('random concurrent requests to two processes', () => {
     await deleted.catch((error: unknown) => assert.ok(error instanceof Problem && error.status < 500))
   }
 
-  test('keep data, history, counts, events and audit trail consistent', async () => {
+  test('random concurrent requests to two processes keep data, history, counts, events and audit trail consistent', async () => {
     const rounds = fc.tuple(stepsOf(['createAsset']), stepsOf(operations), stepsOf(operations), stepsOf(operations))
     await fc.assert(
       fc.asyncProperty(rounds, async (all) => {

@@ -72,7 +72,7 @@ describe('specification', () => {
       assert.deepEqual([status, (body as { data: unknown[] }).data.length], [201, 2])
     })
 
-    test('4.1 POST rule 2: returns 400 when an id is not a UUID', async () => {
+    test('4.1 POST rule 2: returns 400 when the id of an entity is not a UUID', async () => {
       const [right, wrong] = [node(), node('no-uuid')]
       for (const [subject, object] of [
         [wrong, right],
@@ -149,7 +149,7 @@ describe('specification', () => {
       assert.equal((await answered(reader, 'listRelations', {})).status, 200)
     })
 
-    test('4.1 GET rule 2: compares every property with eq, joins conditions with and, takes text in single quotes', async () => {
+    test('4.1 GET rule 2: accepts eq for every property, "and" between conditions, and text in single quotes', async () => {
       const [one, place] = [await createdAsset(), node()]
       const relation = await createdRelation({ subject: one, predicate: 'is_assigned_to_node', object: place })
       const terms = [
@@ -175,7 +175,7 @@ describe('specification', () => {
         assert.equal((await answered(admin, 'listRelations', { query: { filter } })).code, 'invalid_filter')
     })
 
-    test('4.1 GET rule 3: the example filters find the matching relations', async () => {
+    test('4.1 GET rule 3: finds the matching relations with the example filters', async () => {
       const [found, gateway, link, place] = [await createdAsset(), await createdAsset(), await createdAsset(), node()]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
       const [seen, installed] = [{ gateway: gateway.id, assets: [found.id], source: 's' }, { gateway: gateway.id }]
@@ -208,7 +208,7 @@ describe('specification', () => {
   describe('4.1 DELETE', () => {
     const query = { relationsFilter: `predicate eq 'to be deleted'` }
 
-    test('4.1 DELETE rule 1: both endpoints require both global permissions', async () => {
+    test('4.1 DELETE rule 1: requires both global permissions for both endpoints', async () => {
       const ids = [(await createdRelation({ subject: node(), predicate: 'x', object: node() })).id]
       for (const [permissions, status] of [
         [[readRelations], 403],
@@ -221,7 +221,7 @@ describe('specification', () => {
       }
     })
 
-    test('4.1 DELETE rule 2: query-results requires a narrowing filter', async () => {
+    test('4.1 DELETE rule 2: refuses DELETE /relations/query-results without a narrow filter', async () => {
       for (const relationsFilter of [`source.type eq 'manual'`, `object.type eq 'node'`, `predicate ne 'x'`]) {
         const { code } = await answered(admin, 'deleteRelationsByFilter', { query: { relationsFilter } })
         assert.equal(code, 'filter_not_narrow', relationsFilter)
@@ -232,7 +232,7 @@ describe('specification', () => {
       assert.deepEqual([right.status, right.body.data], [200, { deletable: 0, deleted: 0 }])
     })
 
-    test('4.1 DELETE rule 3 and section 8: deletes at most 100 relations by query, and the caller repeats the request', async () => {
+    test('4.1 DELETE rule 3 and section 8: deletes at most 100 relations per query, and the rest when repeated', async () => {
       await createRelations(
         hub,
         Array.from({ length: 101 }, () => [node(), 'to be deleted', node()]),
@@ -286,7 +286,7 @@ describe('specification', () => {
       }
     })
 
-    test('4.2 rule 2: every write is refused whose resulting asset does not fit the schema', async () => {
+    test('4.2 rule 2: refuses every write that would result in an asset that does not match the schema', async () => {
       const url = `https://plant.example/schemas/${v7()}`
       const schema = { type: 'object', properties: { name: { maxLength: 5 } }, required: ['name'] }
       await admin.inventory.createSchema({ body: { data: { url, schema } } })
@@ -311,7 +311,7 @@ describe('specification', () => {
       assert.equal((await admin.inventory.readAsset({ params: { id: result.assetId } })).data.name, 'short')
     })
 
-    test('4.2 rule 3: relationsFilter returns the objects of a subject, the subjects of an object, both without an anchor, and never nodes', async () => {
+    test('4.2 rule 3: relationsFilter returns the assets at the other end of matching relations, and no nodes', async () => {
       const [one, two, three, place, predicate] = [
         await createdAsset(),
         await createdAsset(),
@@ -329,7 +329,7 @@ describe('specification', () => {
       assert.deepEqual(await found(`subject.id eq '${three.id}' and `), [])
     })
 
-    test('4.2 rule 4: asset_relations use data.meta.source, and require the related asset and the permission', async () => {
+    test('4.2 rule 4: asset_relations take their source from data.meta.source and skip unresolved entries', async () => {
       const [rack, hidden] = [v7(), v7()]
       await put(device(rack))
       await put(device(hidden, { access_group: 'line' }))
@@ -357,7 +357,7 @@ describe('specification', () => {
       assert.deepEqual(relation?.source, { type: 'discovery', value: 'a.link.of.ours' })
     })
 
-    test('4.2 rule 5: the role of the related asset decides the direction; is_bidirectional creates both', async () => {
+    test('4.2 rule 5: the role of the related asset decides the direction, and is_bidirectional creates both', async () => {
       const value = v7()
       const rack = asset((await put(device(value))).result.assetId)
       for (const [role, both, expected] of [
@@ -383,7 +383,7 @@ describe('specification', () => {
       }
     })
 
-    test('4.2 rule 6: two calls return the gateway that found an asset', async () => {
+    test('4.2 rule 6: returns the gateway that found an asset as a relation, not as a field of the asset', async () => {
       const [found, gateway] = [await createdAsset(), await createdAsset({ functional_object_type: 'Gateway' })]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
       await peer.recordFound({ body: { data: { gateway: gateway.id, assets: [found.id], source: 's' } } })
@@ -393,7 +393,7 @@ describe('specification', () => {
       assert.equal(relation?.object.id, gateway.id)
     })
 
-    test('4.2: identifiers are not part of GET /assets but have their own path', async () => {
+    test('4.2: omits identifiers from the asset, and returns them at /assets/{id}/identifiers', async () => {
       const value = v7()
       const { result } = await put(device(value))
       const { data } = await admin.inventory.readAsset({ params: { id: result.assetId } })
@@ -407,7 +407,7 @@ describe('specification', () => {
   })
 
   describe('3 life cycle of relations', () => {
-    test('3: has no operation to edit a relation', async () => {
+    test('3: offers no operation to edit a relation', async () => {
       const { id } = await createdRelation({ subject: node(), predicate: 'x', object: node() })
       for (const method of ['PATCH', 'PUT']) {
         const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
@@ -416,7 +416,7 @@ describe('specification', () => {
       }
     })
 
-    test('3: deleting an asset deletes its relations, including those from nodes', async () => {
+    test('3: deletes the relations of a deleted asset, including those from nodes', async () => {
       const [one, other, place] = [await createdAsset(), await createdAsset(), node()]
       await postRelation(admin, { subject: one, predicate: 'x', object: other })
       await postRelation(admin, { subject: place, predicate: 'x', object: one })
@@ -428,7 +428,7 @@ describe('specification', () => {
   })
 
   describe('7 errors', () => {
-    test('7: an asset_relations entry that cannot be resolved is skipped, and the asset is written', async () => {
+    test('7: skips an asset_relations entry that cannot be resolved, and writes the asset', async () => {
       const asset_relations = [
         {
           predicate: 'is_module_of',
@@ -440,7 +440,7 @@ describe('specification', () => {
       assert.deepEqual([outcome, result.outcome, result.relations[0]?.outcome], ['finished', 'created', 'skipped'])
     })
 
-    test('7: an asynchronous write that fails has the state failed and the reason in detail.result', async () => {
+    test('7: sets the state failed and the reason in detail.result when an asynchronous write fails', async () => {
       const one = await createdAsset()
       const { data } = await admin.inventory.setResponsible({
         params: { id: one.id },
@@ -454,7 +454,7 @@ describe('specification', () => {
   })
 
   describe('8 limits', () => {
-    test('8: GET /assets has a limit of 50 by default and 100 at most, and an offset of 0 by default', async () => {
+    test('8: GET /assets uses a limit of 50 by default and 100 at most, and an offset of 0 by default', async () => {
       const assets = Array.from({ length: 101 }, () => device(v7(), { name: 'one of many' }))
       await applyWrite(admin, 'createAssets', { body: { data: { assets } } })
       const page = async (query: Input) => {
@@ -482,7 +482,7 @@ describe('specification', () => {
   })
 
   describe('9 versions', () => {
-    test('9: operations below v2-earlyaccess stay available and return deprecation headers', async () => {
+    test('9: keeps operations below v2-earlyaccess available and returns deprecation headers for them', async () => {
       const headers = { authorization: `Bearer ${admin.token}` }
       const old = await hub.request({ method: 'GET', path: '/inventory/v2-earlyaccess/assets?limit=1', headers })
       assert.equal(old.status, 200)
@@ -491,7 +491,7 @@ describe('specification', () => {
       assert.deepEqual([current.status, current.headers.get('deprecation')], [200, null])
     })
 
-    test('9: filters case-insensitively with caseInsensitive', async () => {
+    test('9: filters case-insensitively when caseInsensitive is set', async () => {
       const name = `MiXed ${v7()}`
       const id = (await put(device(v7(), { name }))).result.assetId
       const filter = `name eq '${name.toLowerCase()}'`

@@ -169,7 +169,7 @@ describe('visibility for random groups and rights', () => {
     )
   })
 
-  test('returns a path as short as the shortest one of a naive traversal of readable assets', async () => {
+  test('returns a path of the same length as a naive traversal of readable assets', async () => {
     await fc.assert(
       fc.asyncProperty(world, traversal, fc.nat({ max: assetCount - 1 }), async (sample, { start, direction }, end) => {
         const { caller, at, readable, visible } = await make(sample)
@@ -193,7 +193,7 @@ describe('visibility for random groups and rights', () => {
     )
   })
 
-  test('lists and counts the relations of an asset and their history only where the other end is readable', async () => {
+  test('lists and counts relations of an asset and their history only when the other end is readable', async () => {
     await fc.assert(
       fc.asyncProperty(world, traversal, async (sample, { start }) => {
         const { caller, at, readable, visible } = await make(sample)
@@ -215,7 +215,7 @@ describe('visibility for random groups and rights', () => {
     )
   })
 
-  test('relationsFilter finds the readable ends that each of its alternatives selects', async () => {
+  test('relationsFilter finds the readable assets that its alternatives select', async () => {
     await fc.assert(
       fc.asyncProperty(world, filter, async (sample, term) => {
         const { caller, at, mark, visible } = await make(sample)
@@ -247,7 +247,7 @@ describe('visibility for random groups and rights', () => {
     )
   })
 
-  test('shows exactly the readable assets in every other operation', async () => {
+  test('returns exactly the readable assets in all other operations', async () => {
     const admin = await hub.as('administrator')
     const before = await totals()
     const created: { id: string; place: number }[] = []

@@ -24,7 +24,7 @@ test('returns no addresses for missing or malformed connection points', () => {
   assert.deepEqual(addressesOf({}), [])
 })
 
-test('leaves a normalised address unchanged', () => {
+test('leaves a normalised address unchanged when it is normalised again', () => {
   fc.assert(
     fc.property(fc.ipV6(), fc.ipV4(), (ipv6, ipv4) => {
       assert.equal(normaliseIpv6(normaliseIpv6(ipv6)), normaliseIpv6(ipv6))

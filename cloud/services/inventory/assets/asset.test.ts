@@ -30,7 +30,7 @@ const sent = fc
 const stored = sent.map((document) => createdDocument(document, { responsible: 'me', now }))
 
 describe('mergeAsset', () => {
-  test('gives the same document when the same asset is merged twice', () => {
+  test('mergeAsset returns the same document when the same fields are merged twice', () => {
     fc.assert(
       fc.property(stored, sent, (before, update) => {
         const once = mergeAsset(before, update)
@@ -39,7 +39,7 @@ describe('mergeAsset', () => {
     )
   })
 
-  test('replaces sent fields, clears fields that are null, and keeps the others', () => {
+  test('mergeAsset replaces sent fields, clears fields that are null, and keeps the others', () => {
     fc.assert(
       fc.property(stored, fields, (before, update) => {
         const after = mergeAsset(before, update)
@@ -51,7 +51,7 @@ describe('mergeAsset', () => {
     )
   })
 
-  test('gives the same document for two merges as for one merge of both, later fields over earlier ones', () => {
+  test('mergeAsset returns the same document for two merges as for one merge of the combined fields', () => {
     fc.assert(
       fc.property(stored, fields, fields, (before, first, second) => {
         assert.deepEqual(mergeAsset(mergeAsset(before, first), second), mergeAsset(before, { ...first, ...second }))
@@ -59,7 +59,7 @@ describe('mergeAsset', () => {
     )
   })
 
-  test('never changes fields that other operations write', () => {
+  test('mergeAsset never changes fields that other operations write', () => {
     const before = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
     const after = mergeAsset(before, { responsible: 'you', management_state: null, id: 'x', asset_identifiers: [] })
     assert.deepEqual(after, before)
@@ -67,7 +67,7 @@ describe('mergeAsset', () => {
 })
 
 describe('stored document', () => {
-  test('has the same JSON text for every order of the sent fields', () => {
+  test('stores the same JSON text for every order of the sent fields', () => {
     fc.assert(
       fc.property(stored, (document) => {
         const reversed = Object.fromEntries(Object.entries(document).reverse())
@@ -77,7 +77,7 @@ describe('stored document', () => {
     )
   })
 
-  test('has the type first and the timestamps last', () => {
+  test('stores the type first and the timestamps last', () => {
     const document = createdDocument(
       { zone: 1, name: 'x', functional_object_type: 'Gateway' },
       { responsible: 'me', now },
@@ -99,12 +99,12 @@ describe('stored document', () => {
     assert.deepEqual(document.trust_state, { state_value: 'pending', state_timestamp: now })
   })
 
-  test('has no trust state until one is set, unless the asset is a gateway', () => {
+  test('stores no trust state until one is set, unless the asset is a gateway', () => {
     const document = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
     assert.equal('trust_state' in document, false)
   })
 
-  test('equals a document that differs in timestamps only', () => {
+  test('treats documents that differ only in timestamps as equal', () => {
     fc.assert(
       fc.property(sent, (input) => {
         const a = createdDocument(input, { responsible: 'me', now })
@@ -117,14 +117,14 @@ describe('stored document', () => {
     )
   })
 
-  test('is validated in the form in which it was sent', () => {
+  test('writeShape returns a stored document in the form in which it was sent', () => {
     const input = { functional_object_type: 'Device', functional_object_schema_url: 'u', name: 'x', power_kw: 1 }
     assert.deepEqual(writeShape(createdDocument(input, { responsible: 'me', now })), input)
   })
 })
 
 describe('normaliseAsset', () => {
-  test('normalises types, identifiers and locations, and keeps null only for fields to clear', () => {
+  test('normalises types, identifiers and locations, and keeps null only at the top level to clear a field', () => {
     const { document, faults } = normaliseAsset({
       functional_object_type: 'software_artifact',
       name: null,
@@ -158,7 +158,7 @@ describe('normaliseAsset', () => {
     })
   })
 
-  test('leaves a normalised asset unchanged', () => {
+  test('leaves a normalised asset unchanged when it is normalised again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (input) => {
         const { document } = normaliseAsset(input)
@@ -167,7 +167,7 @@ describe('normaliseAsset', () => {
     )
   })
 
-  test('reports fields that other operations write', () => {
+  test('reports fields that only other operations can write', () => {
     const { document, faults } = normaliseAsset({ name: 'x', management_state: {}, custom_properties: [], id: '1' })
     assert.deepEqual(document, { name: 'x' })
     assert.deepEqual(
@@ -216,14 +216,14 @@ describe('changes of a document', () => {
     },
   })
 
-  test('setFirmware adds a component when there is none', () => {
+  test('setFirmware adds a software component when the asset has none', () => {
     const changed = setFirmware(device, { version: '1.2' })
     assert.equal(columnsOf(changed).firmware_version, '1.2')
     assert.equal(columnsOf(setFirmware(changed, { version: '1.3' })).firmware_version, '1.3')
     assert.deepEqual(setFirmware(changed, { version: '1.2' }), changed)
   })
 
-  test('setFirmware changes the component with that name, else the first one', () => {
+  test('setFirmware changes the component with the given name, or the first one if no name matches', () => {
     const two = { ...device, software_components: [firmware('boot', '1'), firmware('main', '1')] }
     const versions = (document: Record<string, unknown>) =>
       (document.software_components as ReturnType<typeof firmware>[]).map(
@@ -255,7 +255,7 @@ describe('changes of a document', () => {
     })
   })
 
-  test('return a new document and leave the given one unchanged', () => {
+  test('document changes return a new document and leave the given one unchanged', () => {
     const before = JSON.stringify(device)
     setFirmware(device, { version: '1' })
     setPropertyValue(device, { key: 'a', value: '1' })
@@ -264,7 +264,7 @@ describe('changes of a document', () => {
   })
 })
 
-test('columnsOf returns the values of the document, and null for missing ones', () => {
+test('columnsOf returns the values of the document, and null for missing values', () => {
   const document = createdDocument(
     {
       functional_object_type: 'Device',
@@ -301,7 +301,7 @@ test('columnsOf returns the values of the document, and null for missing ones', 
   })
 })
 
-test('columnsOf and the changes accept any document', () => {
+test('columnsOf and all document changes accept any document without an error', () => {
   fc.assert(
     fc.property(
       fc.dictionary(

@@ -74,7 +74,7 @@ describe('assets', () => {
     assert.equal('asset_identifiers' in asset, false)
   })
 
-  test('POST with known identifiers updates the asset: sent fields are replaced, null clears, others stay', async () => {
+  test('POST with known identifiers replaces sent fields, clears fields that are null, and keeps the others', async () => {
     const first = await put({ ...device('pump'), description: 'old', instance_annotations: [{ key: 'a', value: 'b' }] })
     const second = await put({ ...device('pump'), name: 'pump 2', description: null })
     assert.deepEqual([second.result.assetId, second.result.outcome], [first.result.assetId, 'updated'])
@@ -93,7 +93,7 @@ describe('assets', () => {
     )
   })
 
-  test('returns 400 with pointers for an asset that does not fit its schema', async () => {
+  test('returns 400 with pointers for an asset that does not match its schema', async () => {
     const exchange = await operator.exchange(inventory, 'createAsset', {
       body: { data: { asset: { ...device('bad'), nonsense: 1, name: 5 } } },
     })
@@ -123,7 +123,7 @@ describe('assets', () => {
     }
   })
 
-  test('each PATCH endpoint changes its field', async () => {
+  test('each PATCH endpoint changes its field of the asset', async () => {
     const { result } = await put(device('drive'))
     const params = { id: result.assetId }
     await finish(operator, 'setManagementState', { params, body: { data: { state_value: 'regarded' } } })
@@ -150,7 +150,7 @@ describe('assets', () => {
     )
   })
 
-  test('asset_relations relate existing assets and skip missing ones with a reason', async () => {
+  test('creates asset_relations to existing assets, and skips missing assets with a reason', async () => {
     await put(device('rack'))
     const relation = (tag: string, predicate = 'is_module_of') => ({
       predicate,
@@ -176,7 +176,7 @@ describe('assets', () => {
     )
   })
 
-  test('asset_relations report a relation as created once, and a bidirectional one when either direction is new', async () => {
+  test('reports an asset_relations entry as created once, and a bidirectional one if either direction is new', async () => {
     await put(device('hub'))
     const entry = (more: object = {}) => ({
       predicate: 'is_connected_to',
@@ -217,7 +217,7 @@ describe('assets', () => {
     )
   })
 
-  test('deletes all rows of a deleted asset, and its identifiers can be used again', async () => {
+  test('deletes all rows of a deleted asset, so that its identifiers can be used again', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'shelf', data_type: 'text' } },
     })
@@ -317,7 +317,7 @@ describe('assets', () => {
     assert.equal(new Set(results.map(({ result }) => result.assetId)).size, 1)
   })
 
-  test('reports the matched identifiers and the readable conflicting assets; strict fails instead', async () => {
+  test('reports matched identifiers and readable conflicting assets, and fails the write if strict is set', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'behind-the-wall' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
@@ -340,7 +340,7 @@ describe('assets', () => {
     }
   })
 
-  test('relates a child that comes before its parent in a batch, and accepts each form of the source', async () => {
+  test('relates a child to a parent that follows it in the batch, and accepts every form of meta.source', async () => {
     for (const [index, [meta, source]] of [
       [{}, { type: 'manual' }],
       [{ meta: { source: 'a.link' } }, { type: 'discovery', value: 'a.link' }],
@@ -378,7 +378,7 @@ describe('assets', () => {
     assert.deepEqual([page.data, page.meta.totalElements], [[expected], undefined])
   })
 
-  test('accepts + and %20 as blanks in a query', async () => {
+  test('accepts + and %20 as spaces in a query', async () => {
     await put(device('blank', custom('blank')))
     for (const blank of ['+', '%20']) {
       const { body } = await hub.request({
@@ -390,7 +390,7 @@ describe('assets', () => {
     }
   })
 
-  test('applies writes of one asset in the order of acceptance', async () => {
+  test('applies the writes of one asset in the order in which they were accepted', async () => {
     const { result } = await put(device('counter'))
     const ids: string[] = []
     for (let i = 0; i < 30; i++) {
@@ -409,7 +409,7 @@ describe('assets', () => {
     )
   })
 
-  test('GET /assets filters, sorts, pages by cursor and counts', async () => {
+  test('GET /assets filters, sorts and counts assets, and returns pages by cursor', async () => {
     const assets = Array.from({ length: 25 }, (_, i) => ({
       ...device(`list-${String(i).padStart(2, '0')}`),
       description: i % 2 === 0 ? 'even' : null,
@@ -467,7 +467,7 @@ describe('assets', () => {
     assert.equal(missing.status, 404)
   })
 
-  test('defines custom properties and sets, filters by and removes their values', async () => {
+  test('defines custom properties, sets and removes their values, and filters by them', async () => {
     const { result } = await put(device('custom'))
     const { data: property } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'cost centre', data_type: 'number' } },
@@ -490,7 +490,7 @@ describe('assets', () => {
     )
   })
 
-  test('returns an asset as it was at a time', async () => {
+  test('returns an asset as it was at a given time', async () => {
     const { result } = await put(device('past'))
     const before = (await operator.inventory.readAsset({ params: { id: result.assetId } })).data
     await put({ ...device('past'), name: 'present' })
@@ -501,7 +501,7 @@ describe('assets', () => {
     assert.equal(then.data.name, 'past')
   })
 
-  test('returns an asset at a time only to callers who can read its current group and its group at that time', async () => {
+  test('returns a past state of an asset only to callers who can read its current and its past access group', async () => {
     const { data: vault } = await admin.authorization.createAccessGroup({ body: { data: { name: 'vault' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const before = await hub.as('viewer', { accessGroupId: groups[0]?.id ?? '' })
@@ -558,7 +558,7 @@ describe('assets', () => {
     )
   })
 
-  test('shows the status of a write only to its sender and to administrators', async () => {
+  test('returns the status of a write only to its sender and to administrators', async () => {
     const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('mine') } } })
     const other = await hub.as('operator')
     const seenBy = async (caller: TestCaller) =>
@@ -578,7 +578,7 @@ describe('assets', () => {
     }
   })
 
-  test('applies a write with an Idempotency-Key once and repeats the response without waiting', async () => {
+  test('applies a write with an Idempotency-Key once, and repeats the response immediately', async () => {
     const headers = { 'idempotency-key': v7(), prefer: 'wait=10' }
     const send = () =>
       operator.exchange(inventory, 'createAsset', { headers, body: { data: { asset: device('only-once') } } })
@@ -591,7 +591,7 @@ describe('assets', () => {
     assert.equal((status.data.detail.result as Result).outcome, 'created')
   })
 
-  test('fails an unreadable queued write alone and applies the writes before and after it', async () => {
+  test('fails a queued write with an invalid payload, and applies the writes before and after it', async () => {
     const { result } = await put(device('neighbour'))
     const insert = (id: string, payload: object) =>
       hub.asOwner((owner) =>
@@ -623,7 +623,7 @@ describe('assets', () => {
     ])
   })
 
-  test('fails a write that exceeds the statement timeout and applies the writes behind it', async () => {
+  test('fails a write that exceeds the statement timeout, and applies the writes after it', async () => {
     const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
     const send = async ({ result }: { result: Result }) => {
       const params = { id: result.assetId }
@@ -667,7 +667,7 @@ describe('assets', () => {
     assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
   })
 
-  test('checks If-Match with *, with several tags and for a new asset in every asynchronous write', async () => {
+  test('accepts * and several tags in If-Match of asynchronous writes, and refuses If-Match for a new asset', async () => {
     const { result } = await put(device('guarded'))
     const params = { id: result.assetId }
     const outcomeOf = async (operation: string, ifMatch: string, input: object) => {
@@ -695,7 +695,7 @@ describe('assets', () => {
     assert.equal(await outcomeOf('deleteAssets', await tagOf(result.assetId), deleted), 'deleted')
   })
 
-  test('compares If-Match of a bulk write with the versions before the write', async () => {
+  test('compares If-Match of a bulk write with the asset versions before the write', async () => {
     const [matched, other] = [
       (await put(device('matched-tag'))).result.assetId,
       (await put(device('other'))).result.assetId,
@@ -711,7 +711,7 @@ describe('assets', () => {
     assert.deepEqual(outcomes, ['updated', 'updated', 'precondition_failed'])
   })
 
-  test('changes the ETag of an asset when its access group is renamed, without refusing writes', async () => {
+  test('changes the ETag of an asset when its access group is renamed, but accepts the old one in If-Match', async () => {
     const admin = await hub.as('administrator')
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'former' } } })
     const asset = { ...device('regrouped'), access_group: 'former' }
@@ -728,7 +728,7 @@ describe('assets', () => {
     assert.equal(written.state, 'finished')
   })
 
-  test('accepts 1 to 100 changes in a bulk write, applies them in order, and refuses duplicate ids of deletions', async () => {
+  test('applies 1 to 100 changes of a bulk write in order, and refuses duplicate ids in a bulk deletion', async () => {
     const { result } = await put(device('twice'))
     const states = (count: number, values = ['regarded']) =>
       Array.from({ length: count }, (_, at) => ({ asset_id: result.assetId, state_value: values[at % values.length] }))
@@ -758,7 +758,7 @@ describe('assets', () => {
     assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
   })
 
-  test('sets the gateway version only of gateways', async () => {
+  test('sets the gateway version of a gateway, and returns 404 for other assets', async () => {
     const { result } = await put(device('no-gateway'))
     const set = (id: string) =>
       operator.exchange(inventory, 'setGatewayVersion', { params: { id }, body: { data: { version: '0.3.10' } } })
@@ -767,7 +767,7 @@ describe('assets', () => {
     assert.equal((await set(gateway.result.assetId)).status, 202)
   })
 
-  test('asset_relations require read and write permission for the related asset and the global permission', async () => {
+  test('requires the global permission and read and write permission for the related asset in asset_relations', async () => {
     const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
     const outcomes: unknown[] = []
     for (const [index, permissions] of (
@@ -804,7 +804,7 @@ describe('assets', () => {
     ])
   })
 
-  test('reads wait from the Prefer header among other preferences, in any case, up to the limit', () => {
+  test('reads the wait time from the Prefer header case-insensitively, and limits it to the maximum', () => {
     for (const [header, seconds] of [
       ['wait=10', 10],
       ['respond-async, Wait = 10', 10],
@@ -819,7 +819,7 @@ describe('assets', () => {
       assert.equal(preferredWaitMs(header), seconds * 1000, header)
   })
 
-  test('deletes the status of a write after seven days, also for many writes', async () => {
+  test('deletes the status of writes after seven days, even when there are many writes', async () => {
     const dayMs = 86_400_000
     const { tenantId } = hub.tenant
     const insert = (count: number, { days, state }: { days: number; state: string }) => {
@@ -850,7 +850,7 @@ describe('assets', () => {
     assert.equal(rowCount, 0)
   })
 
-  test('refuses writes with 503 when the queue of the tenant has too many assets or bytes, also with an Idempotency-Key', async () => {
+  test('returns 503 when the write queue has too many assets or bytes, with and without an Idempotency-Key', async () => {
     const { database } = hub.context
     const { result } = await put(device('held'))
     const [queue, small, tiny] = [
@@ -902,7 +902,7 @@ describe('assets', () => {
     assert.equal(data.state, 'finished')
   })
 
-  test('free-text search finds assets with words that begin with all given words', async () => {
+  test('free-text search finds assets that contain, for every search term, a word that starts with it', async () => {
     const { result } = await put({
       ...device('Conveyor Drive-12.b', custom('conveyor-12')),
       description: 'Möbius belt 02:1b:00',
@@ -923,7 +923,7 @@ describe('assets', () => {
     assert.ok(await finds('straight conveyor'))
   })
 
-  test('finds assets by an address in its original spelling, also combined with other conditions', async () => {
+  test('finds assets by the exact address of a connection point, alone and with other conditions', async () => {
     const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '198.51.100.77' }
     const { result } = await put({ ...device('addressed'), connection_points: [point] })
     const found = async (condition: string) => {
@@ -936,7 +936,7 @@ describe('assets', () => {
     assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.7'`), [])
   })
 
-  test('returns stored facets and totals that equal the counted ones', async () => {
+  test('returns stored facets and totals that equal newly counted ones', async () => {
     const by = 'responsible'
     const { result } = await put(device('a-facet'))
     const data = { responsible: "o'hara" }
@@ -950,7 +950,7 @@ describe('assets', () => {
     }
   })
 
-  test('returns the stored totals of the readable groups without a filter', async () => {
+  test('returns the stored totals of the readable groups when no filter is given', async () => {
     const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
     const stored = await admin.inventory.listAssets({ query: { limit: 1 } })
     assert.equal(stored.meta.totalElements, counted.meta.totalElements)

@@ -72,7 +72,7 @@ describe('docs/reference/filters.md', () => {
     })
   }
 
-  test('returns the documented code for every example of an invalid filter', async () => {
+  test('returns the documented problem code for every example of an invalid filter', async () => {
     for (const line of of('wrong').flatMap(({ lines }) => lines)) {
       const [filter = '', code] = line.split(' → ')
       const { status, body } = await admin.exchange(inventory, 'listAssets', { query: { filter } })
@@ -80,7 +80,7 @@ describe('docs/reference/filters.md', () => {
     }
   })
 
-  test('lists every property that can be filtered by', () => {
+  test('the filter reference lists every property that a filter can contain', () => {
     const listed = (table: PropertyTable) => table.filterable.filter((name) => !name.endsWith('/any(…)'))
     const arrays = assetProperties.filterable.filter((name) => name.endsWith('/any(…)'))
     for (const name of [...listed(assetProperties), ...listed(relationProperties)])

@@ -90,7 +90,7 @@ const scan = storedPoints.chain((stored) =>
 )
 
 describe('entries of a list that is written again', () => {
-  test('equals the stored connection points when a second scan has other ids and another order', () => {
+  test('leaves connection points unchanged when a second scan sends them with other ids in another order', () => {
     fc.assert(
       fc.property(scan, ({ stored, order, ids }) => {
         const sent = rescanned(stored, ids)
@@ -100,7 +100,7 @@ describe('entries of a list that is written again', () => {
     )
   })
 
-  test('keeps ids unique and every reference at its target when points come, go and change', () => {
+  test('keeps ids unique and references valid when connection points are added, removed or changed', () => {
     const change = fc.record({ scan, dropped: fc.nat(7), mask: fc.boolean() })
     fc.assert(
       fc.property(change, ({ scan: { stored, order, ids }, dropped, mask }) => {
@@ -129,7 +129,7 @@ describe('entries of a list that is written again', () => {
     )
   })
 
-  test('keeps the stored id and redirects references when a new point appears', () => {
+  test('keeps the stored id of a connection point and updates references when a new point is added', () => {
     const stored = [ethernet('e-1', '02:00:00:00:00:01'), ipv4('i-1', '10.0.0.1', on('e-1'))]
     const sent = [
       ethernet('x', '02-00-00-00-00-01'),
@@ -143,7 +143,7 @@ describe('entries of a list that is written again', () => {
     ])
   })
 
-  test('gives a new point another id when its own id belongs to a stored point', () => {
+  test('assigns another id to a new connection point whose id belongs to a stored one', () => {
     const stored = [ipv4('1', '10.0.0.1'), ipv4('2', '10.0.0.2')]
     const sent = [ipv4('1', '10.0.0.2'), ipv4('2', '10.0.0.3', on('1'))]
     const result = matchEntries('connection_points', stored, sent)
@@ -151,12 +151,12 @@ describe('entries of a list that is written again', () => {
     assert.deepEqual(matchEntries('connection_points', result, sent), result)
   })
 
-  test('keeps the id of a point whose address changed when the link sends the same id again', () => {
+  test('keeps the id of a connection point whose address changed when the link sends the same id', () => {
     const sent = [ipv4('port-1', '10.0.0.9')]
     assert.deepEqual(matchEntries('connection_points', [ipv4('port-1', '10.0.0.1')], sent), sent)
   })
 
-  test('matches running software by its name and keeps its id', () => {
+  test('matches running software by name and keeps its stored id', () => {
     const running = (id: string, name: string, version: string) => ({
       software_component_type: 'RunningSoftwareComponent',
       running_software_id: id,
@@ -172,7 +172,7 @@ describe('entries of a list that is written again', () => {
     ])
   })
 
-  test('leaves a document as it is when lists without a meaningful order are sent in another order', () => {
+  test('leaves a document unchanged when unordered lists are sent in another order', () => {
     const stored = canonical({
       name: 'Pump',
       asset_operations: [

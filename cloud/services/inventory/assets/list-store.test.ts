@@ -23,7 +23,7 @@ const strategies = [
   { bounds: { collected: 1, probed: 2 } },
 ]
 
-test('returns the same assets of a set with each strategy', async () => {
+test('returns the same assets for a query with each execution strategy', async () => {
   await using hub = await testHub()
   const { tenantId } = hub.tenant
   const ids = await createAssets(

@@ -41,7 +41,7 @@ test('refuses any cursor that the server did not create', async () => {
   }
 })
 
-test('returns the complete list by cursor for every sort order, also with missing values', async () => {
+test('returns the complete asset list by cursor for every sort order, even with missing values', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const names = ['b', 'a', undefined, 'b', 'c', undefined, 'a', 'b']

@@ -76,7 +76,7 @@ function rankOf(part: string | undefined): number {
   return earlier.includes(part) ? 0 : 2
 }
 
-test('orders version examples as users expect', () => {
+test('sorts example versions in the order that users expect', () => {
   const ordered = [
     ['0.9'],
     ['1.0-alpha', 'V1.0 Alpha'],
@@ -103,7 +103,7 @@ test('orders version examples as users expect', () => {
     for (const each of equal) assert.equal(versionSortKey(each), versionSortKey(equal[0] ?? ''), each)
 })
 
-test('orders keys like a comparison of the versions part by part', () => {
+test('sorts version keys in the same order as a part-by-part comparison of the versions', () => {
   fc.assert(
     fc.property(version, version, (one, other) => {
       assert.equal(Math.sign(byKey(one, other)), compareVersions(one, other), `${one} | ${other}`)
@@ -112,7 +112,7 @@ test('orders keys like a comparison of the versions part by part', () => {
   )
 })
 
-test('limits every key to the size of an index entry', () => {
+test('limits every version sort key to the size of an index entry', () => {
   for (const long of ['9'.repeat(10_000), 'a.'.repeat(10_000), '\u{1f600}'.repeat(10_000), '1.'.repeat(10_000)])
     assert.ok([...versionSortKey(long)].length <= 256 && versionSortKey(long).isWellFormed())
 })
@@ -128,7 +128,7 @@ describe('assets sorted by firmware version', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('computes the same key in the migration as for new assets', async () => {
+  test('computes the same version sort key in the migration as for new assets', async () => {
     const migration = readFileSync(new URL('../migrations/0013-firmware-order.sql', import.meta.url), 'utf8')
     const [, expression = ''] = /set firmware_order = (.*?)\nwhere firmware_version/s.exec(migration) ?? []
     const stored = fc.sample(version, { numRuns: 1_000, seed: 12 })

@@ -60,7 +60,7 @@ describe('GET /assets/{id}/graph/difference', () => {
     }
   }
 
-  test('returns added and removed nodes and relations with their names at that time', async () => {
+  test('returns added and removed nodes and relations with their names at the compared time', async () => {
     const [controller, old, unchanged, fresh, behind] = await createNamed('CokfB')
     const place = node()
     await createRelations(hub, [[unchanged, 'is_module_of', controller]], day(2))
@@ -90,7 +90,7 @@ describe('GET /assets/{id}/graph/difference', () => {
     assert.deepEqual([other.came, other.went], ['', ''])
   })
 
-  test('returns the changed fields of assets, and relations that ended and were created again', async () => {
+  test('returns changed fields of assets, and relations that ended and were created again', async () => {
     const [rack, module] = await createNamed('rm')
     const [first] = await createRelations(hub, [[module, 'is_module_of', rack]], day(2))
     assert.ok(first)
@@ -122,7 +122,7 @@ describe('GET /assets/{id}/graph/difference', () => {
     ])
   })
 
-  test('follows only readable assets on every hop at both times', async () => {
+  test('follows relations only through readable assets at both times', async () => {
     const [a, b] = await createNamed('ab')
     const [hidden] = await createNamed('h', office)
     const ended = await createRelations(
@@ -147,7 +147,7 @@ describe('GET /assets/{id}/graph/difference', () => {
     }
   })
 
-  test('returns everything as removed when the asset was deleted in between', async () => {
+  test('returns all nodes and relations as removed when the asset was deleted between the two times', async () => {
     const [a, b] = await createNamed('ab')
     await createRelations(hub, [[b, 'x', a]], day(2))
     await deleteAssetsAt(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
@@ -155,7 +155,7 @@ describe('GET /assets/{id}/graph/difference', () => {
     assert.deepEqual([result.came, result.went, result.edges], ['', 'a b', [0, 1, 0]])
   })
 
-  test('refuses a truncated graph and exchanged times', async () => {
+  test('refuses to compare a truncated graph, and a start time after the end time', async () => {
     const [a, b, c] = await createNamed('abc')
     await createRelations(
       hub,

@@ -22,7 +22,7 @@ const start = () => startTraversal({ type: 'asset', id: 'a' })
 const nodesOf = ({ nodes }: ReturnType<typeof start>) => [...nodes.values()].map(({ id, depth }) => `${id}${depth}`)
 
 describe('traversal of a graph', () => {
-  test('reaches each node once, at its smallest depth, and ends in a cycle', () => {
+  test('reaches each node once, at its smallest depth, and terminates in a cycle', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b'), row('c', 'a'), row('a', 'a')], cut: false }, boundsFor(10))
     extend(traversal, { rows: [row('b', 'c'), row('c', 'a'), row('b', 'd')], cut: false }, boundsFor(10))
@@ -38,7 +38,7 @@ describe('traversal of a graph', () => {
     assert.equal(traversal.nodes.size, 2)
   })
 
-  test('stops at its bounds with truncated set, without relations to nodes that are left out', () => {
+  test('sets truncated at the node limit, and leaves out relations to omitted nodes', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b'), row('a', 'c'), row('b', 'a')], cut: false }, { nodes: 2, edges: 8 })
     assert.deepEqual(nodesOf(traversal), ['a0', 'b1'])
@@ -46,7 +46,7 @@ describe('traversal of a graph', () => {
     assert.ok(traversal.truncated && isDone(traversal, 10))
   })
 
-  test('sets truncated when the database cut off rows', () => {
+  test('sets truncated when the database returned only a part of the rows', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b')], cut: true }, boundsFor(10))
     assert.ok(traversal.truncated)
@@ -54,7 +54,7 @@ describe('traversal of a graph', () => {
 })
 
 describe('pathBetween', () => {
-  test('joins two traversals where they meet', () => {
+  test('pathBetween joins two traversals at the node where they meet', () => {
     const from = start()
     const to = startTraversal({ type: 'asset', id: 'd' })
     extend(from, { rows: [row('a', 'b'), row('a', 'x')], cut: false }, boundsFor(10))
@@ -72,7 +72,7 @@ describe('pathBetween', () => {
     )
   })
 
-  test('returns one node for the path from a node to itself', () => {
+  test('pathBetween returns one node for the path from a node to itself', () => {
     assert.deepEqual(pathBetween(start(), start(), 'both'), { nodes: [{ type: 'asset', id: 'a' }], edges: [] })
   })
 })

@@ -55,7 +55,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     return { ...data, summary: summary.join(' '), links: data.edges.length }
   }
 
-  test('returns more nodes with a greater depth, each once with its name and type', async () => {
+  test('returns more nodes for a greater depth, each node once with its name and type', async () => {
     const { a, b, c, d } = await createNamed('abcd')
     await link([
       [a, 'x', b],
@@ -71,7 +71,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.equal(complete.nodes.find(({ id }) => id === c?.id)?.functional_object_type, 'Device')
   })
 
-  test('follows outgoing, incoming or both directions, and only the given predicates', async () => {
+  test('follows relations only in the given directions and with the given predicates', async () => {
     const { a, b, c, d } = await createNamed('abcd')
     await link([
       [a, 'x', b],
@@ -86,7 +86,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.equal((await graph(a, { depth: 3, predicates: 'z' })).summary, 'a0')
   })
 
-  test('follows relations through nodes', async () => {
+  test('follows relations through nodes of other systems', async () => {
     const { a, b } = await createNamed('ab')
     const [place, above] = [node(), node()]
     await link([
@@ -106,7 +106,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     )
   })
 
-  test('hides an unreadable asset and everything that is reached only through it', async () => {
+  test('hides an unreadable asset and all nodes that are reachable only through it', async () => {
     const { a, b, c } = await createNamed('abc', { group: lineGroup })
     const { h } = await createNamed('h', { group: officeGroup })
     const place = node()
@@ -123,7 +123,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.equal((await graph(a, { depth: 10 })).nodes.length, 5)
   })
 
-  test('does not count hidden assets against the limit', async () => {
+  test('does not count hidden assets towards the limit of a graph', async () => {
     const { a } = await createNamed('a', { group: lineGroup })
     const { b } = await createNamed('b', { group: lineGroup })
     const hidden = await createAssets(
@@ -136,7 +136,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.ok((await graph(a, { limit: 2 })).truncated)
   })
 
-  test('stops at the limit and sets truncated', async () => {
+  test('stops the graph at the limit and sets truncated', async () => {
     const { a } = await createNamed('a')
     const others = await createAssets(
       hub,
@@ -161,7 +161,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     }
   })
 
-  test('accepts a depth of 1 to 10 and a limit of 1 to 2000', async () => {
+  test('accepts a graph depth of 1 to 10 and a limit of 1 to 2000', async () => {
     const { a } = await createNamed('a')
     for (const query of [
       { depth: 0 },
@@ -176,7 +176,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     }
   })
 
-  test('returns the graph at a time without relations that were created later or had ended', async () => {
+  test('returns a past graph without relations that were created later or had already ended', async () => {
     const { a, b, c } = await createNamed('abc', { at: day(1) })
     await endRelationsAt(hub, await link([[a, 'x', b]] as Edge[], day(2)), day(3))
     await link([[a, 'x', c]] as Edge[], day(4))
@@ -190,7 +190,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.equal((await graph(a)).summary, 'a0 c1')
   })
 
-  test('returns deleted assets in the graph at a time to callers who can read their last group', async () => {
+  test('returns deleted assets in a past graph to callers who can read their last access group', async () => {
     const { a, b } = await createNamed('ab', { group: lineGroup, at: day(1) })
     const { h } = await createNamed('h', { group: officeGroup, at: day(1) })
     await link(
@@ -244,7 +244,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     assert.deepEqual(await path({ to: a?.id }), [true, 'a', 0])
   })
 
-  test('finds a path only through and to readable assets', async () => {
+  test('finds a path only through readable assets and to a readable asset', async () => {
     const { a, b } = await createNamed('ab', { group: lineGroup })
     const { h } = await createNamed('h', { group: officeGroup })
     await link([
@@ -260,7 +260,7 @@ describe('GET /assets/{id}/graph and /path', () => {
     }
   })
 
-  test('finds a path through a node with very many relations without reading them all', async () => {
+  test('finds a path through a node with very many relations without reading all of them', async () => {
     const { a, g, b } = await createNamed('agb')
     const links = Array.from({ length: 9000 }, (): Edge => [node(), 'found_by_gateway', g as Entity])
     await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Edge[])

@@ -40,7 +40,7 @@ describe('relationsFilter with a depth', () => {
     return data.map(({ name }) => name).join('')
   }
 
-  test('finds the assets that a chain of at most depth relations reaches', async () => {
+  test('finds the assets that are reachable by at most the given number of relations', async () => {
     const { a, b, c, d, e } = await createNamed('abcde')
     await relate([
       [b, 'is_module_of', a],
@@ -60,7 +60,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(below, { depth: 10, filter: "name ne 'c'" }), 'bd')
   })
 
-  test('follows nodes, ends in a cycle, and returns each asset once and no nodes', async () => {
+  test('follows relations through nodes and cycles, and returns each asset once and no nodes', async () => {
     const { a, b, c } = await createNamed('abc')
     const place = node()
     await relate([
@@ -75,7 +75,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(`subject.id eq '${place.id}'`, { depth: 2 }), 'c')
   })
 
-  test('does not follow relations through unreadable assets', async () => {
+  test('relationsFilter with a depth does not follow relations through unreadable assets', async () => {
     const { a, b, c } = await createNamed('abc', line)
     const { h } = await createNamed('h')
     await relate([
@@ -88,7 +88,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(`subject.id eq '${h?.id}'`, { depth: 3 }, ofLine), '')
   })
 
-  test('returns 400 when an alternative of the filter names no start, or depth has no relationsFilter', async () => {
+  test('returns 400 when an alternative of the filter has no start, or depth is given without relationsFilter', async () => {
     const { a, b } = await createNamed('ab')
     const refused = async (query: Record<string, unknown>) => {
       const answer = await viewer.exchange(inventory, 'listAssets', { query })
@@ -109,7 +109,7 @@ describe('relationsFilter with a depth', () => {
       assert.deepEqual(await refused({ relationsFilter, depth: wrong }), [400, 'invalid_query'])
   })
 
-  test('refuses more relations than the limit, without counting hidden ones', async () => {
+  test('refuses to follow more relations than the limit, without counting hidden ones', async () => {
     const { a, b } = await createNamed('ab', line)
     const count = inventoryLimits.relationsFollowed + 1
     await relate(Array.from({ length: count }, () => [node(), 'x', a]))
@@ -122,7 +122,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(relationsFilter.replace(`'x', `, ''), { depth: 3 }), 'b')
   })
 
-  test('returns pages by cursor and refuses a cursor of another depth', async () => {
+  test('returns pages by cursor, and refuses a cursor from a request with another depth', async () => {
     const { a, b, c, d } = await createNamed('abcd')
     await relate([
       [b, 'x', a],

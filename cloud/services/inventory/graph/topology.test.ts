@@ -82,7 +82,7 @@ describe('GET /topology', () => {
     assert.equal((await topology({ q: 'contr', predicates: 'watches' })).summary, 'controller0 hidden1')
   })
 
-  test('returns the topology at a time with assets deleted since and without later ones', async () => {
+  test('returns a past topology with assets that were deleted since, and without later ones', async () => {
     const then = await topology({ at: day(3) })
     assert.equal(then.summary, 'controller0 drive0 hidden0 loner0 panel0 place1')
     assert.ok(then.edgePredicates.includes('shows'))

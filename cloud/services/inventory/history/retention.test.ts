@@ -54,7 +54,7 @@ describe('retention of history', () => {
       return found[0]?.count ?? 0
     })
 
-  test('keeps history for ever by default', async () => {
+  test('keeps history indefinitely by default', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
     await deleteExpiredAt(day(10_000))
     assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: null })
@@ -62,7 +62,7 @@ describe('retention of history', () => {
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(0) } }), 'not_found')
   })
 
-  test('deletes history that is older than the retention and keeps later states complete', async () => {
+  test('deletes history that is older than the retention period and keeps later states complete', async () => {
     const [ida = '', idb = '', idc = ''] = await createAssets(
       hub,
       ['a', 'b', 'c'].map((name) => ({ name, at: ago(29) })),
@@ -103,7 +103,7 @@ describe('retention of history', () => {
     assert.equal(await codeOf('readAsset', { params: { id: c.id }, query: { at: retained } }), 'not_found')
   })
 
-  test('deletes more history as time passes, and does not restore it when the retention is extended', async () => {
+  test('deletes more history as time passes, and does not restore it when the retention period is extended', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'busy', at: ago(2) }])
     for (const responsible of ['jane', 'joe', 'ann'])
       await applyWrite(admin, 'setResponsible', { params: { id }, body: { data: { responsible } } })
@@ -125,7 +125,7 @@ describe('retention of history', () => {
 })
 
 describe('retention settings', () => {
-  test('lets administrators set the retention, with audit entry, ETag and effect after the background task', async () => {
+  test('lets administrators set the retention period, audits the change, and applies it in the background', async () => {
     await using hub = await testHub()
     const admin = await hub.as('administrator')
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
@@ -189,13 +189,13 @@ describe('retention settings', () => {
     const deleteExpiredAt = (time: number, signal = new AbortController().signal) =>
       deleteExpiredHistory(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
 
-    test('returns 404 from the time on at which the merge expires', async () => {
+    test('returns 404 for the undo of a merge as soon as the merge is older than the retention period', async () => {
       const merge = await merged()
       await deleteExpiredAt(merge.at + dayMs)
       await assertDeleted(merge)
     })
 
-    test('returns 404 also when the deletion is interrupted before the relations of the merge are deleted', async () => {
+    test('returns 404 for the undo of an expired merge even if the deletion of its history was interrupted', async () => {
       const merge = await merged()
       const broken = new AbortController()
       const unobserve = hub.context.database.observe(({ text }) => {

@@ -47,7 +47,7 @@ describe('duplicates', () => {
   const pairs = async (asset: string, { caller = operator, dismissed = false } = {}) =>
     caller.inventory.listDuplicates({ query: { asset, dismissed } })
 
-  test('lists two assets with the evidence after one write had identifiers of both', async () => {
+  test('lists two assets as possible duplicates, with the evidence, after one write had identifiers of both', async () => {
     const [one, other] = await createDuplicates()
     for (const asset of [one, other]) {
       const { data, meta } = await pairs(asset)
@@ -61,7 +61,7 @@ describe('duplicates', () => {
     }
   })
 
-  test('updates the time of an existing pair when it is found again', async () => {
+  test('updates the timestamp of an existing duplicate pair when it is found again', async () => {
     const [a, b] = [tag('again-a'), tag('again-b')]
     const { assetId } = await put([a])
     await put([b])
@@ -80,7 +80,7 @@ describe('duplicates', () => {
     assert.deepEqual((await pairs(assetId)).data, [])
   })
 
-  test('keeps a dismissed pair dismissed when it is found again', async () => {
+  test('keeps a dismissed duplicate pair dismissed when it is found again', async () => {
     const [a, b] = [tag('apart-a'), tag('apart-b')]
     const { assetId: one } = await put([a])
     const { assetId: other } = await put([b])
@@ -94,14 +94,14 @@ describe('duplicates', () => {
     assert.equal((await pairs(one)).data.length, 1)
   })
 
-  test('returns 404 when two assets without a suspected duplicate are dismissed', async () => {
+  test('returns 404 when the dismissed pair is not a suspected duplicate', async () => {
     const { assetId: asset } = await put([tag('stranger-1')])
     const { assetId: other } = await put([tag('stranger-2')])
     const exchange = await operator.exchange(inventory, 'dismissDuplicate', { body: { data: { asset, other } } })
     assert.equal(exchange.status, 404)
   })
 
-  test('shows a pair only to callers who can read both assets', async () => {
+  test('shows a duplicate pair only to callers who can read both assets', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden line' } } })
     const insider = await hub.as('operator', { accessGroupId: group.id })
     const [one, other] = await createDuplicates(['hidden line', 'default'])
@@ -115,7 +115,7 @@ describe('duplicates', () => {
     assert.deepEqual([exchange.status, problem.errors?.[0]?.pointer], [422, '/data/other'])
   })
 
-  test('returns 403 when a caller without write permission dismisses a pair', async () => {
+  test('returns 403 when a caller without write permission dismisses a duplicate pair', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own line' } } })
     const [one, other] = await createDuplicates(['own line', 'default'])
     const viewer = await hub.as('viewer')
@@ -124,7 +124,7 @@ describe('duplicates', () => {
     assert.deepEqual([exchange.status, group.name], [403, 'own line'])
   })
 
-  test('removes the pairs of a deleted asset', async () => {
+  test('removes the duplicate pairs of a deleted asset', async () => {
     const [one, other] = await createDuplicates()
     await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
     assert.deepEqual((await pairs(other)).data, [])

@@ -69,7 +69,7 @@ function identifyingFields(input: unknown): unknown {
 }
 
 describe('the key of an identifier', () => {
-  test('has equal keys for equal identifiers only', () => {
+  test('computes equal keys only for equal identifiers', () => {
     fc.assert(
       fc.property(identifier, identifier, (a, b) => {
         const same = isDeepStrictEqual(identifyingFields(normalise(a)), identifyingFields(normalise(b)))
@@ -79,7 +79,7 @@ describe('the key of an identifier', () => {
     )
   })
 
-  test('has the same key for every order of fields, before and after normalisation', () => {
+  test('computes the same key for every order of the fields, before and after normalisation', () => {
     fc.assert(
       fc.property(identifier, (input) => {
         assert.equal(keyOf(normalise(input)), keyOf(input))
@@ -89,7 +89,7 @@ describe('the key of an identifier', () => {
     )
   })
 
-  test('has short keys for long identifiers too', () => {
+  test('computes short keys even for long identifiers', () => {
     fc.assert(
       fc.property(identifier, (input) => keyOf(input).length <= 200 && Buffer.byteLength(valueTextOf(input)) <= 2000),
     )
@@ -97,7 +97,7 @@ describe('the key of an identifier', () => {
 })
 
 describe('an identifier', () => {
-  test('normalises identifiers', () => {
+  test('normalises MAC addresses, id links and parent identifiers', () => {
     const upper = { asset_identifier_type: 'MacIdentifier', mac_address: ' 00-1B-1B-AA-FF-01 ', identifier_type: null }
     assert.deepEqual(normalise(upper), { asset_identifier_type: 'MacIdentifier', mac_address: '00:1b:1b:aa:ff:01' })
     const link = { asset_identifier_type: 'IdLinkIdentifier', id_link: 'HTTPS://I.Example.COM:8443/1P+S?Q=A' }
@@ -106,7 +106,7 @@ describe('an identifier', () => {
     assert.deepEqual(normalise(module).parent_identifier, normalise(upper))
   })
 
-  test('uses the uncertainty of the identifier, else that of its type', () => {
+  test('uses the uncertainty of the identifier, or the default of its type', () => {
     assert.equal(uncertaintyOf({ asset_identifier_type: 'IdLinkIdentifier' }), 1000)
     assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: 1 }), 1)
     assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: null }), 1002)
@@ -142,7 +142,7 @@ describe('the identity of an asset', () => {
     assert.deepEqual(choose([]), { matchedBy: [], conflicts: [] })
   })
 
-  test('decides the identity by the least uncertain identifier, however many others disagree', () => {
+  test('chooses the asset of the least uncertain identifier, even if many others disagree', () => {
     assert.deepEqual(choose([at('m1', 1002, 'b'), at('m2', 1002, 'b'), at('link', 1000, 'a')]), {
       match: 'a',
       matchedBy: ['link'],

@@ -43,7 +43,7 @@ describe('mergedDocument and revertedDocument', () => {
     responsible: 'joe',
   }
 
-  test('keeps the values of the preferred asset and adds those that only the other has, at every level', () => {
+  test('keeps the values of the preferred asset and adds values that only the other asset has, at every level', () => {
     const merged = mergedDocument(asset, other, 'this')
     assert.deepEqual(merged, {
       ...asset,
@@ -61,13 +61,13 @@ describe('mergedDocument and revertedDocument', () => {
     })
   })
 
-  test('prefers the other asset when requested, but keeps the timestamps of this one', () => {
+  test('prefers the values of the other asset on request, but keeps the timestamps of the remaining asset', () => {
     const merged = mergedDocument(asset, other, 'other')
     assert.deepEqual([merged.name, merged.responsible, merged.created_timestamp], ['twin', 'joe', 'then'])
     assert.deepEqual(merged.custom_properties, other.custom_properties)
   })
 
-  test('restores the document before the merge except for later changes', () => {
+  test('restores the document from before the merge, and keeps later changes', () => {
     const after = mergedDocument(asset, other, 'other')
     const changed = {
       ...after,
@@ -79,7 +79,7 @@ describe('mergedDocument and revertedDocument', () => {
     assert.deepEqual(connection_points, [{ id: 'new' }, { id: 'eth0', mac_address: 'a' }])
   })
 
-  test('restores any document after a merge without later changes', () => {
+  test('restores any document completely if nothing changed after the merge', () => {
     const value = fc.jsonValue({ maxDepth: 2, noUnicodeString: false }).filter((json) => json !== null)
     const document = fc
       .dictionary(fc.constantFrom('name', 'description', 'location', 'x', '__proto__', 'management_state'), value)
@@ -118,7 +118,7 @@ describe('relationsAfterMerge and relationsAfterUndo', () => {
     object: { id: string }
   }) => [subject.id, predicate, object.id].join(' ')
 
-  test('moves the relations of the other asset, once each, and drops those between the two', () => {
+  test('moves each relation of the other asset once, and drops relations between the two assets', () => {
     const current = [row(pump, 'in', rack)]
     const relations = [
       row(mergedId, 'in', rack),
@@ -134,7 +134,7 @@ describe('relationsAfterMerge and relationsAfterUndo', () => {
     assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
   })
 
-  test('moves relations back on undo if they and the asset at their other end still exist', () => {
+  test('moves relations back on undo if the relation and the asset at its other end still exist', () => {
     const ended = [
       row(mergedId, 'in', rack),
       row(mergedId, 'gone', rack),

@@ -26,7 +26,7 @@ async function eventsOf(hub: TestHub, caller: TestCaller): Promise<string[]> {
   })
 }
 
-test('relation history and events of two processes with different clocks have the order of the requests', async (context) => {
+test('keeps relation history and events in request order when the clocks of two processes differ', async (context) => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const slow = await hub.as('administrator')

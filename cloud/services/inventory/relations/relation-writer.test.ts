@@ -40,7 +40,7 @@ describe('RelationWriter', () => {
   })
 
   describe('concurrent POST /relations', () => {
-    test('shares transactions between concurrent requests; each has its own response, audit entry and event', async () => {
+    test('commits concurrent requests together, each with its own response, audit entry and event', async () => {
       const callers = await Promise.all(Array.from({ length: 4 }, () => hub.as('operator')))
       const [hubId = ''] = await createAssets(hub, [{ name: 'switch' }])
       const inputs = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
@@ -59,7 +59,7 @@ describe('RelationWriter', () => {
       }
     })
 
-    test('returns and records the own source value of each of two concurrent requests for the same relation', async () => {
+    test('returns and records the source value of each of two concurrent requests for the same relation', async () => {
       const same = { subject: node(), predicate: 'x', object: node() }
       const values = Array.from({ length: 12 }, (_, index) => (index % 3 === 0 ? undefined : `survey ${index}`))
       const callers = await Promise.all(values.map(() => hub.as('operator')))
@@ -99,7 +99,7 @@ describe('RelationWriter', () => {
       )
     })
 
-    test('waits for a locked asset only in the request that relates it', async () => {
+    test('delays only the request whose asset is locked', async () => {
       const [held = '', free = ''] = await createAssets(hub, [{ name: 'held' }, { name: 'free' }])
       const toHeld = await hub.asOwner(async (owner) => {
         await owner.query('begin')
@@ -150,7 +150,7 @@ describe('RelationWriter', () => {
       assert.equal((await relate()).status, 201)
     })
 
-    test('fails all requests of a transaction at once when no connection becomes free, without a second wait', async () => {
+    test('fails all requests of a transaction without a second wait when no connection becomes free', async () => {
       const { app: address, server } = hub.database
       let transactionCount = 0
       class Watched extends Database {
@@ -176,7 +176,7 @@ describe('RelationWriter', () => {
       await holding
     })
 
-    test('writes a relation with an Idempotency-Key once among concurrent requests', async () => {
+    test('repeats the response for an Idempotency-Key that was first sent among concurrent requests', async () => {
       const data = { subject: node(), predicate: 'x', object: node() }
       const headers = { 'idempotency-key': 'a relation' }
       const once = () => operator.exchange(inventory, 'createRelation', { body: { data }, headers })
@@ -190,7 +190,7 @@ describe('RelationWriter', () => {
   })
 
   describe('relations and concurrent writes of assets', () => {
-    test('does not block changes of an asset whose relations are written', async () => {
+    test('does not block changes of an asset while its relations are written', async () => {
       const [id = ''] = await createAssets(hub, [{ name: 'related' }])
       await hub.asOwner(async (owner) => {
         await owner.query('begin')
@@ -204,7 +204,7 @@ describe('RelationWriter', () => {
       })
     })
 
-    test('deletes an asset and its relations while requests keep relating it', async () => {
+    test('deletes an asset and its relations while concurrent requests add relations to it', async () => {
       const [id = ''] = await createAssets(hub, [{ name: 'in demand' }])
       let isOver = false
       const statuses: number[] = []
@@ -231,7 +231,7 @@ describe('RelationWriter', () => {
   })
 
   describe('POST /relations/batch', () => {
-    test('returns one result for each relation in the order of the request', async () => {
+    test('returns one result for each relation of a batch, in the order of the request', async () => {
       const [motor = '', pump = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const drives = { subject: asset(motor), predicate: 'drives', object: asset(pump) }
       await postRelation(operator, drives)
@@ -265,7 +265,7 @@ describe('RelationWriter', () => {
       )
     })
 
-    test('requires the same permissions for each relation as a single write, and reports hidden assets as missing', async () => {
+    test('requires the permissions of a single write for each relation of a batch, and hides unreadable assets', async () => {
       const admin = await hub.as('administrator')
       const group = await admin.authorization.createAccessGroup({ body: { data: { name: `hidden-${v7()}` } } })
       const [readable = '', hidden = ''] = await createAssets(hub, [
@@ -318,7 +318,7 @@ describe('RelationWriter', () => {
     })
   })
 
-  test('creates each relation once for random single and batch requests, sequential and concurrent', async () => {
+  test('creates each relation once for random sequential and concurrent requests', async () => {
     const ids = await createAssets(hub, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     const entity: fc.Arbitrary<Entity> = fc.constantFrom(...ids.map(asset), ...ids.map(node))
     let run = 0

@@ -60,7 +60,7 @@ describe('relations', () => {
       assert.equal((await postRelation(operator, complete)).status, 201)
     })
 
-    test('requires UUIDs as ids and accepts them in upper and lower case', async () => {
+    test('requires ids to be UUIDs, in upper or lower case', async () => {
       const { subject, object } = await two()
       for (const wrong of ['', 'motor', `${subject.id}0`, subject.id.slice(1)]) {
         for (const [side, input] of [
@@ -87,7 +87,7 @@ describe('relations', () => {
       assert.equal(answer.status, 400)
     })
 
-    test('does not require nodes to exist, on either side or both', async () => {
+    test('accepts unknown nodes as subject, object or both', async () => {
       const { subject } = await two()
       for (const [from, to] of [
         [subject, node()],
@@ -101,7 +101,7 @@ describe('relations', () => {
       }
     })
 
-    test('treats a node with the id of an asset as a node', async () => {
+    test('treats a node with the same id as an asset as a node', async () => {
       const { subject } = await two({ subject: officeGroup })
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       assert.equal(
@@ -128,7 +128,7 @@ describe('relations', () => {
       ])
     })
 
-    test('answers for a hidden asset as for a missing one, with the same SQL statements', async () => {
+    test('returns the same response for a hidden and a missing asset, with the same SQL statements', async () => {
       const { object } = await two({ object: officeGroup })
       const here = await two({ subject: lineGroup })
       const caller = await givenCaller(hub, [
@@ -196,7 +196,7 @@ describe('relations', () => {
       assert.equal((await postRelation(operator, wrong)).status, 400)
     })
 
-    test('returns 200, updates the timestamp and creates no duplicate for a repeated creation', async () => {
+    test('returns 200, updates the timestamp and creates no duplicate when a relation is created again', async () => {
       const input = { ...(await two()), predicate: 'is_part_of', source: { value: 'survey' } }
       const first = await postRelation(operator, input)
       const second = await postLater(input, relationsIn(first)[0])
@@ -227,7 +227,7 @@ describe('relations', () => {
       ])
     })
 
-    test('treats another predicate, direction or source type as another relation', async () => {
+    test('treats relations with different predicates, directions or source types as different relations', async () => {
       const { subject, object } = await two()
       const input = { subject, predicate: 'is_installed_on', object }
       const statuses = [
@@ -243,7 +243,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(subject)).length, 4)
     })
 
-    test('creates the reverse relation too with isBidirectional', async () => {
+    test('creates the reverse relation as well when isBidirectional is set', async () => {
       const { subject, object } = await two()
       const input = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
       const answer = await postRelation(operator, input)
@@ -259,7 +259,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(subject)).length, 2)
     })
 
-    test('returns 201 for a bidirectional relation of which only the reverse is missing', async () => {
+    test('returns 201 for a bidirectional relation when only the reverse relation is new', async () => {
       const { subject, object } = await two()
       const input = { subject, predicate: 'is_connected_to', object }
       await postRelation(operator, input)
@@ -268,7 +268,7 @@ describe('relations', () => {
       assert.equal(relationsIn(answer).length, 2)
     })
 
-    test('creates both relations of a bidirectional pair or neither', async () => {
+    test('creates either both relations of a bidirectional pair or none', async () => {
       const { subject } = await two()
       const answer = await postRelation(operator, {
         subject,
@@ -280,7 +280,7 @@ describe('relations', () => {
       assert.deepEqual(await relationsOf(subject), [])
     })
 
-    test('stores the relation of an entity to itself once, also with isBidirectional', async () => {
+    test('stores the relation of an entity to itself once, even with isBidirectional', async () => {
       const { subject } = await two()
       const answer = await postRelation(operator, {
         subject,
@@ -304,7 +304,7 @@ describe('relations', () => {
     })
 
     for (const predicate of ['found_by_gateway', 'found_by_asset_link', 'is_running_on']) {
-      test(`refuses ${predicate}, which the system manages`, async () => {
+      test(`refuses the system-managed predicate ${predicate}`, async () => {
         const answer = await postRelation(operator, { ...(await two()), predicate })
         assert.deepEqual([answer.status, problemIn(answer).code], [409, 'system_managed_predicate'])
       })
@@ -329,7 +329,7 @@ describe('relations', () => {
       }
     })
 
-    test('leaves no relation to an asset that is deleted at the same time', async () => {
+    test('leaves no relation to an asset that is deleted concurrently', async () => {
       for (let round = 0; round < 10; round++) {
         const { subject, object } = await two()
         const input = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
@@ -338,7 +338,7 @@ describe('relations', () => {
       }
     })
 
-    test('has no operation to edit a relation', async () => {
+    test('offers no operation to edit a relation', async () => {
       const { id } = await related()
       for (const method of ['PUT', 'PATCH']) {
         const path = `${inventory.prefix}/relations/${id}`
@@ -349,7 +349,7 @@ describe('relations', () => {
   })
 
   describe('GET /relations', () => {
-    test('lists all relations of the tenant with only the global permission to read relations', async () => {
+    test('lists all relations of the tenant to a caller with only the global permission to read relations', async () => {
       const relation = await related()
       const withoutPermission = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
       assert.equal((await withoutPermission.exchange(inventory, 'listRelations', {})).status, 403)
@@ -413,7 +413,7 @@ describe('relations', () => {
       assert.deepEqual(await found(`lastModifiedTimestamp lt '2020-01-01T00:00:00.000Z'`), [])
     })
 
-    test('compares case-insensitively with caseInsensitive', async () => {
+    test('compares filter values case-insensitively when caseInsensitive is set', async () => {
       const { subject } = await related('Is_Part_Of')
       const filter = `subject.id eq '${subject.id.toUpperCase()}' and predicate eq 'is_part_of'`
       assert.equal((await list(filter)).data.length, 0)
@@ -513,7 +513,7 @@ describe('relations', () => {
       assert.deepEqual((await both.inventory.deleteRelationsByFilter({ query })).data, { deletable: 1, deleted: 1 })
     })
 
-    test('creates a deleted system-managed relation again with the next system event', async () => {
+    test('creates a deleted system-managed relation again at the next system event', async () => {
       const { subject, object } = await two()
       const recordEvent = () =>
         hub.context.database.transaction(hub.tenant, (tx) =>
@@ -637,7 +637,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(object)).length, 1)
     })
 
-    test('lists and counts incoming and outgoing relations of an asset, except those to hidden assets', async () => {
+    test('lists and counts incoming and outgoing relations of an asset, except relations to hidden assets', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       const place = node()
@@ -672,7 +672,7 @@ describe('relations', () => {
   })
 
   describe('GET /assets/{id}/relations/history', () => {
-    test('returns who created and who ended a relation, latest first, without refreshes', async () => {
+    test('returns the users who created and ended a relation, latest change first, without refreshes', async () => {
       const other = await hub.as('operator')
       const { subject, object } = await two()
       const input = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
@@ -698,7 +698,7 @@ describe('relations', () => {
       assert.deepEqual(await changesOf(object), await changesOf(subject))
     })
 
-    test('returns pages of relation history with an exact total, with a relation to itself once', async () => {
+    test('returns pages of relation history with an exact total, and lists a relation to itself once', async () => {
       const { subject, object } = await two()
       for (const [from, to] of [
         [subject, object],
@@ -719,7 +719,7 @@ describe('relations', () => {
       assert.deepEqual((await historyOf(subject.id, { query: { limit: 2 } })).data, complete.data.slice(0, 2))
     })
 
-    test('names the sender as author of relations from a write, a system event or a merge', async () => {
+    test('records the sender as author of relations from a write, a system event or a merge', async () => {
       const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
       const put = async (value: string, more = {}) => {
         const complete = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
@@ -764,7 +764,7 @@ describe('relations', () => {
       )
     })
 
-    test('shows the relations that ended with a deleted asset at both ends, to callers who could read its last group', async () => {
+    test('lists relations that ended with a deleted asset in both histories, if its last group is readable', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
       const place = node()
       await postRelation(operator, { subject, predicate: 'feeds', object })
@@ -790,7 +790,7 @@ describe('relations', () => {
       assert.deepEqual((await historyOf(subject.id, { caller: other })).meta.totalElements, 0)
     })
 
-    test('returns the names of both ends, of a deleted asset its last name', async () => {
+    test('returns the names of both ends of a relation, and the last name of a deleted asset', async () => {
       const { subject, object } = await two()
       const rename = (id: string, name: string) =>
         applyWrite(operator, 'setName', { params: { id }, body: { data: { name } } })
@@ -809,7 +809,7 @@ describe('relations', () => {
       ])
     })
 
-    test('hides relation changes, also in the count, from the time when the other asset was in a hidden group', async () => {
+    test('hides and does not count relation changes from the time when the other asset was in a hidden group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       await postRelation(operator, { subject, predicate: 'x', object: near.subject })
@@ -849,7 +849,7 @@ describe('relations', () => {
       }
     })
 
-    test('returns a null author for relations from before authors were stored', async () => {
+    test('returns a null author for relations that were created before authors were stored', async () => {
       const { subject, object } = await two()
       const [relation] = relationsIn(await postRelation(operator, { subject, predicate: 'x', object }))
       await hub.asOwner((owner) =>
@@ -880,7 +880,7 @@ describe('relations', () => {
     })
   })
 
-  test('creates the first of several equal relations in one write and refreshes it with the others', async () => {
+  test('creates a relation once when one write contains it several times, and refreshes it for each repeat', async () => {
     const { subject, object } = await two()
     const input = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>

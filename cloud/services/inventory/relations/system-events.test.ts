@@ -74,7 +74,7 @@ describe('system events', () => {
     }
   })
 
-  test('locates by address only the assets that this gateway found', async () => {
+  test('finds assets by address only if the same gateway discovered them', async () => {
     const at = (point: Record<string, string>) => ({ connection_points: [point] })
     const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
     const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
@@ -91,7 +91,7 @@ describe('system events', () => {
     ])
   })
 
-  test('returns for deleted assets whether they were merged, and nothing for existing ones', async () => {
+  test('reports whether deleted assets were merged, and returns nothing for existing assets', async () => {
     const [existing = '', deleted = '', merged = '', back = ''] = await createThroughApi([{}, {}, {}, {}])
     const merge = (other: string) =>
       admin.inventory.mergeAsset({ params: { id: existing }, body: { data: { other, prefer: 'this' } } })
@@ -110,7 +110,7 @@ describe('system events', () => {
     assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: existing }, { assetId: never }])
   })
 
-  test('only updates the timestamp for a repeated event', async () => {
+  test('updates only the timestamp of a relation when a system event is repeated', async () => {
     const [gateway = '', asset = ''] = await createMany(2)
     const report = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
     assert.deepEqual((await report()).data, { created: 1, refreshed: 0 })
@@ -121,7 +121,7 @@ describe('system events', () => {
     assert.ok(String(second?.lastModifiedTimestamp) > String(first?.lastModifiedTimestamp))
   })
 
-  test('creates one found_by_gateway and two found_by_asset_link relations for a device that two links of a gateway find', async () => {
+  test('creates one found_by_gateway and two found_by_asset_link relations when two links find the same device', async () => {
     const [gateway = '', one = '', two = '', asset = ''] = await createMany(4)
     for (const assetLink of [one, two]) {
       await system.recordFound({ body: { data: { gateway, assetLink, assets: [asset], source: assetLink } } })
@@ -132,7 +132,7 @@ describe('system events', () => {
     )
   })
 
-  test('creates a relation that a user deleted again with the next event', async () => {
+  test('restores a relation at the next system event after a user deleted it', async () => {
     const [gateway = '', asset = ''] = await createMany(2)
     const body = { data: { gateway, assets: [asset], source: 's' } }
     await system.recordFound({ body })
@@ -165,7 +165,7 @@ describe('system events', () => {
     )
   })
 
-  test('stores the source of a link event next to relations from users', async () => {
+  test('stores the relation from a link event and the same relation from a user separately', async () => {
     const [gateway = '', assetLink = ''] = await createMany(2)
     await system.recordLinkInstalled({ body: { data: { assetLink, gateway, source: 'acme.cdm' } } })
     const entity = (id: string) => ({ type: 'asset' as const, id })
@@ -178,7 +178,7 @@ describe('system events', () => {
     )
   })
 
-  test('refuses an event about a missing asset with a pointer and writes nothing', async () => {
+  test('refuses a system event about a missing asset with a pointer, and writes nothing', async () => {
     const [gateway = '', asset = ''] = await createMany(2)
     const missing = v7()
     await assert.rejects(
@@ -201,7 +201,7 @@ describe('system events', () => {
     )
   })
 
-  test('records each event once in the audit trail with the system as principal', async () => {
+  test('records each system event once in the audit trail, with the system as principal', async () => {
     const [gateway = '', ...assets] = await createMany(4)
     await system.recordFound({ body: { data: { gateway, assets, source: 's' } } })
     await hub.settle()

@@ -116,7 +116,7 @@ const completeAsset = {
 }
 
 describe('the base schema', () => {
-  test('accepts an asset with all fields and one with only the required fields', async () => {
+  test('the base schema accepts an asset with all fields and one with only the required fields', async () => {
     assert.deepEqual(await faults(completeAsset), [])
     for (const type of assetTypes) assert.deepEqual(await faults(device({ functional_object_type: type })), [])
   })
@@ -125,7 +125,7 @@ describe('the base schema', () => {
     await checkSchema('ours', assetSchema)
   })
 
-  test('reports the pointer of an invalid field and the expected value', async () => {
+  test('reports the pointer and the expected value of an invalid field', async () => {
     const wrong = await faults(
       device({
         nmae: 'x',
@@ -162,7 +162,7 @@ describe('the base schema', () => {
     )
   })
 
-  test('uses the base schema without a URL and for each of its public URLs', async () => {
+  test('uses the base schema for an asset without a schema URL and for each public URL of the base schema', async () => {
     for (const url of [
       baseSchemaUrl,
       baseSchemaId,
@@ -210,7 +210,7 @@ describe('schema of a tenant', () => {
     )
   })
 
-  test('checks the fields of the base schema also with a tenant schema', async () => {
+  test('checks the fields of the base schema in addition to those of a tenant schema', async () => {
     const lax = { [own]: { $schema: draft } }
     const wrong = await faults(device({ functional_object_schema_url: own, name: 5, anything: 1 }), lax)
     assert.deepEqual(
@@ -227,7 +227,7 @@ describe('schema of a tenant', () => {
     assert.equal((await faults(device({ functional_object_schema_url: own, a: 2 }), older))[0]?.detail, 'must be 1')
   })
 
-  test('checks required fields of a tenant schema in the resulting asset, not in a partial update', async () => {
+  test('checks the required fields of a tenant schema in the resulting asset, not in a partial update', async () => {
     const { registry } = registryWith(drives)
     const sent = device({ functional_object_schema_url: own })
     assert.deepEqual(await registry.faultsOfWrite({ tenantId: 'ours' }, sent), [])
@@ -237,7 +237,7 @@ describe('schema of a tenant', () => {
     assert.deepEqual(await registry.faultsOf({ tenantId: 'ours' }, { ...stored, power_kw: 1 }), [])
   })
 
-  test('does not find a schema of another tenant, and never fetches one', async () => {
+  test('does not find a schema of another tenant, and never downloads a schema', async () => {
     const { registry } = registryWith(drives)
     const asset = device({ functional_object_schema_url: own })
     await registry.faultsOfWrite({ tenantId: 'ours' }, asset)
@@ -253,7 +253,7 @@ describe('schema of a tenant', () => {
     assert.deepEqual(loaded, [own])
   })
 
-  test('removes a tenant schema from the cache when many others are used', async () => {
+  test('evicts a tenant schema from the cache when many other schemas are used', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 70 }, (_, i) => [`https://example.com/${i}`, { $schema: draft }]),
     )
@@ -264,7 +264,7 @@ describe('schema of a tenant', () => {
     assert.equal(loaded.length, 71)
   })
 
-  test('does not block other requests while it validates with an expensive schema', async () => {
+  test('does not block other requests while an asset is validated with an expensive schema', async () => {
     const levels = Array.from({ length: 30 }, (_, i) => [
       `L${i}`,
       { allOf: [{ $ref: `#/$defs/L${i + 1}` }, { $ref: `#/$defs/L${i + 1}` }] },
@@ -313,7 +313,7 @@ describe('checkSchema', () => {
       schema: { $ref: `${baseSchemaUrl}#/$defs/Robot` },
       why: /which the base schema does not have/,
     },
-    'that refers to itself without end': { schema: { $ref: '#' }, why: /contains an infinite loop of references/ },
+    'with an infinite loop of references': { schema: { $ref: '#' }, why: /contains an infinite loop of references/ },
     'with $id below the top level': {
       schema: { $defs: { A: { $id: baseSchemaId } } },
       why: /\$id is only allowed at the top level/,
@@ -339,7 +339,7 @@ describe('checkSchema', () => {
     })
   }
 
-  test('accepts properties and examples that are named like keywords', async () => {
+  test('accepts properties and examples with the names of JSON Schema keywords', async () => {
     await checkSchema('ours', {
       properties: { $ref: { type: 'string' }, pattern: { type: 'string' } },
       examples: [{ $ref: 'x' }],
@@ -353,7 +353,7 @@ describe('checkSchema', () => {
   })
 })
 
-test('normaliseType accepts any case, with or without underscores', () => {
+test('normaliseType accepts asset types in any case, with or without underscores', () => {
   assert.equal(normaliseType('device'), 'Device')
   assert.equal(normaliseType('SOFTWARE_ARTIFACT'), 'SoftwareArtifact')
   assert.equal(normaliseType('softwareArtifact'), 'SoftwareArtifact')

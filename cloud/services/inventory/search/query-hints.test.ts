@@ -8,7 +8,7 @@ import { endRelations, putRelations } from '../relations/relation-store.ts'
 import { asset, createAssets, withTestAuthor } from '../testing.ts'
 import { QueryHints } from './query-hints.ts'
 
-test('counts a total once, and again after relations were created or ended', async () => {
+test('counts the total of a list once, and again after relations were created or ended', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const { tenantId } = hub.tenant
@@ -58,7 +58,7 @@ test('counts a total once, and again after relations were created or ended', asy
   assert.deepEqual(await totals(['feeds']), [3, 3])
 })
 
-test('caches totals of predicates only, and only for callers who can read all groups', async () => {
+test('caches totals only for filters by predicate alone, and only for callers who can read all groups', async () => {
   await using hub = await testHub()
   const { tenantId } = hub.tenant
   const everything: Rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }

@@ -31,7 +31,7 @@ test('collects all text of an asset in lower case, name and identifiers first', 
   ])
 })
 
-test('limits the search text to its column size without cutting a character', () => {
+test('truncates the search text to its column size without splitting a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), (piece) => {
       fc.pre(!piece.includes('\ufffd'))
@@ -44,7 +44,7 @@ test('limits the search text to its column size without cutting a character', ()
   )
 })
 
-test('builds a token from each word and the two words that follow it in the chunk', () => {
+test('builds a token from each word and the next two words of the same chunk', () => {
   assert.deepEqual(
     [...tokensIn('drive-12.b.c\n(02:1b)  für 泵站')],
     ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
@@ -53,7 +53,7 @@ test('builds a token from each word and the two words that follow it in the chun
   assert.deepEqual(queryTokens('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
-test('finds every part of a text that begins at a word, also in tokens of earlier versions', () => {
+test('finds every part of a text that starts at a word, in current tokens and in tokens of earlier versions', () => {
   const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(

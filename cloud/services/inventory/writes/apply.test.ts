@@ -37,7 +37,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await hub[Symbol.asyncDispose]()
   })
 
-  test('ends the relations of a deleted asset in portions, each once, in the name of the deleting principal', async () => {
+  test('ends each relation of a deleted asset once, in portions, with the deleting principal as author', async () => {
     const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = await hub.statements(() => apply())
@@ -49,7 +49,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assert.rejects(operator.inventory.readAsset({ params: { id } }), { code: 'not_found' })
   })
 
-  test('returns no modification time before the acceptance of a write, queued or finished', async () => {
+  test('never returns a modification time before the creation time in the status of a write', async () => {
     const assets = await createAssets(
       hub,
       Array.from({ length: 20 }, (_, index) => ({ name: `pump ${index}` })),
@@ -70,7 +70,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertOrdered('finished')
   })
 
-  test('needs no additional transaction when there are few relations', async () => {
+  test('deletes an asset with few relations without an additional transaction', async () => {
     const { id, relations } = await createRelated(relationsEnded - 1)
     await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
@@ -79,7 +79,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded(relations)
   })
 
-  test('continues an interrupted deletion, also when the asset got new relations meanwhile', async () => {
+  test('continues an interrupted deletion, even if the asset got new relations in the meantime', async () => {
     const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
@@ -93,7 +93,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded([...relations, added?.id ?? ''])
   })
 
-  test('repeats the work of a transaction whose connection ended', async () => {
+  test('repeats a transaction after its connection was lost', async () => {
     const { id, relations } = await createRelated(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
@@ -136,7 +136,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal((await ended(relations)).rows.length, 0)
   })
 
-  test('ends the relations of all assets of several deletions', async () => {
+  test('ends the relations of all assets when several deletions are queued', async () => {
     const hubs = [await createRelated(8), await createRelated(8), await createRelated(0), await createRelated(8)]
     const administrator = await hub.as('administrator')
     const statuses = []
@@ -154,7 +154,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
   })
 
-  test('moves all relations in one transaction for a merge, and moves them back for its undo', async () => {
+  test('moves all relations of a merge in one transaction, and moves them back when the merge is undone', async () => {
     const [{ id }, other] = [await createRelated(0), await createRelated(relationsMerged)]
     const status = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
@@ -168,7 +168,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal(meta.totalElements, other.relations.length)
   })
 
-  test('refuses a merge with too many relations and names the alternative', async () => {
+  test('refuses a merge with too many relations, and suggests the alternative', async () => {
     const [{ id }, other] = [await createRelated(2), await createRelated(relationsMerged + 1)]
     const refused = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
@@ -182,7 +182,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal((await stateOf(reversedMerge)).state, 'finished')
   })
 
-  test('reads only the common relations of the remaining asset for a merge and for its undo', async () => {
+  test('reads only the common relations of the remaining asset when a merge is applied or undone', async () => {
     const [crowded, other] = [await createRelated(relationsMerged + 5), await createRelated(0)]
     const place = node()
     await createRelations(hub, [
@@ -206,7 +206,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
   })
 
-  test('does not fail the next write when another process applied the failing write meanwhile', async () => {
+  test('does not fail the next write when another process has already applied the failing write', async () => {
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
     const statuses = [
       await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } }),
@@ -233,7 +233,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
   })
 
-  test('applies writes with a single connection, so that waiting requests cannot block the applier', async () => {
+  test('applies writes over a single connection, so that waiting requests cannot block the applier', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
     const { app: address, server } = hub.database
@@ -243,7 +243,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal((await stateOf(status)).state, 'finished')
   })
 
-  test('takes as many writes as fit into the byte limit, and a larger write alone', async () => {
+  test('applies as many writes together as fit the byte limit, and a larger write alone', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const describe = (length: number) =>
       accepted('setDescription', { params: { id }, body: { data: { description: 'x'.repeat(length) } } })
@@ -257,7 +257,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await apply()
   })
 
-  test('the applier of a tenant stops after its time with writes left in the queue, and wakes the next run', async () => {
+  test('stops the applier of a tenant at its time limit, and starts another run for the remaining writes', async () => {
     const administrator = await hub.as('administrator')
     const moves = () =>
       Array.from({ length: inventoryLimits.bulk }, () => ({ asset_id: crypto.randomUUID(), access_group: 'default' }))
@@ -281,7 +281,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual(await queued(), [])
   })
 
-  test('fails only the writes into an access group that was deleted meanwhile, with the reason', async () => {
+  test('fails only the writes into an access group that was deleted in the meantime, with the reason', async () => {
     const administrator = await hub.as('administrator')
     const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
@@ -353,7 +353,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
   }
 
-  test('decides the next batch while the previous batch is saved, on top of its changes', async () => {
+  test('computes the next batch from the changes of the previous batch while that batch is being saved', async () => {
     const statuses = await queueBatches('overlap')
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
     const locked = sent.flatMap((text, index) => (text.startsWith('select id, items, octet_length') ? [index] : []))

@@ -11,7 +11,7 @@ import { bulkLoad } from './bulk-load.ts'
 type Shown = Record<string, unknown> & { name: string }
 
 describe('assets of a simulated plant', () => {
-  test('generates assets that fit the schema and have unique identifiers', async () => {
+  test('generates simulated assets that match the schema and have unique identifiers', async () => {
     const registry = new SchemaRegistry({ load: async () => undefined })
     const keys = new Set<string>()
     let identifiers = 0
@@ -26,7 +26,7 @@ describe('assets of a simulated plant', () => {
     assert.equal(keys.size, identifiers)
   })
 
-  test('bulk-loads assets in the same shape as sent ones, and refuses to load them twice', async () => {
+  test('bulk-loads assets in the same form as the API stores them, and refuses to load them twice', async () => {
     await using hub = await testHub()
     const size = { assets: 30, seed: 11, relations: 0 }
     const sent = { ...size, seed: 12 }

@@ -55,7 +55,7 @@ describe('bulk writes report failures per item', () => {
 
   const summary = (results: readonly ItemResult[]) => results.map(({ code, outcome }) => code ?? outcome)
 
-  test('applies the valid items when others name a missing, hidden or read-only asset', async () => {
+  test('applies the valid items of a bulk write when others refer to a missing, hidden or read-only asset', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'item results' } } })
     const operations: [string, (ids: string[]) => object, (index: number) => string][] = [
       ['setManagementStates', (ids) => ids.map((id) => ({ asset_id: id, state_value: 'regarded' })), inItem],
@@ -86,7 +86,7 @@ describe('bulk writes report failures per item', () => {
     assert.equal(rest.length, 2)
   })
 
-  test('refuses a list with too many items without a check of each item', async () => {
+  test('refuses a bulk write with too many items without checking each item', async () => {
     const data = Array(inventoryLimits.bulk + 1).fill({ value: {} })
     const { status, body } = await caller.exchange(inventory, 'setPropertyValues', { body: { data } })
     const { code, errors } = body as ProblemDocument
@@ -97,7 +97,7 @@ describe('bulk writes report failures per item', () => {
     )
   })
 
-  test('returns the status failed when no item was applied', async () => {
+  test('returns the status failed when no item of a bulk write was applied', async () => {
     for (const [operation, data] of [
       ['deleteAssets', { ids: [v7(), hidden] }],
       ['setResponsibles', [{ asset_id: v7(), responsible: 'jane' }]],
@@ -106,7 +106,7 @@ describe('bulk writes report failures per item', () => {
       assert.equal((await send(operation, data)).state, 'failed', operation)
   })
 
-  test('reports an unknown access group, an unknown property and a wrong value as the result of their item', async () => {
+  test('reports an unknown access group, an unknown property or an invalid value in the result of its item', async () => {
     const { data: count } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'item count', data_type: 'number' } },
     })
@@ -169,7 +169,7 @@ describe('bulk writes report failures per item', () => {
     assert.equal(status, 400)
   })
 
-  test('stores short errors for assets that a schema with a long enumeration refuses', async () => {
+  test('stores a short error for each asset that a schema with a long enumeration refuses', async () => {
     const url = `https://plant.example/${v7()}`
     const allowed = Array.from({ length: 4_000 }, (_, index) => `value ${index}`)
     const schema = { properties: { modes: { items: { enum: allowed } } } }

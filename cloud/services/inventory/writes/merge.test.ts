@@ -58,7 +58,7 @@ describe('merge, undo and split', () => {
     return { document, identifiers: await identifiersOf(id), relations: await relationsOf(id) }
   }
 
-  test('moves the identifiers of the other asset and deletes it', async () => {
+  test('moves the identifiers of the other asset in a merge, and deletes the other asset', async () => {
     const id = await put({ name: 'pump' }, [tag('m1')])
     const other = await put({ name: 'twin', description: 'found apart' }, [tag('m2'), tag('m3')])
     const { state: final, result } = await merge(id, other)
@@ -74,7 +74,7 @@ describe('merge, undo and split', () => {
     )
   })
 
-  test('keeps the values of this asset, or of the other if it is preferred', async () => {
+  test('keeps the values of the remaining asset in a merge, or of the other asset if it is preferred', async () => {
     const [id, other, third] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'third' })]
     await merge(id, other)
     assert.equal((await read(id)).name, 'pump')
@@ -82,7 +82,7 @@ describe('merge, undo and split', () => {
     assert.equal((await read(id)).name, 'third')
   })
 
-  test('moves property values, which can be filtered by', async () => {
+  test('moves custom property values in a merge, so that filters find them', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({
       body: { data: { name: `cost ${counter}`, data_type: 'text' } },
     })
@@ -99,7 +99,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await owners(), [other])
   })
 
-  test('moves the relations of the other asset, unites equal ones and ends those between the two', async () => {
+  test('moves the relations of the other asset, combines equal ones, and ends those between the two assets', async () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
     const place = node()
     const [one, two, third] = [entity(id), entity(other), entity(rack)]
@@ -130,7 +130,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await history(other), [`deleted merge ${id}`, `created merge_undone ${id}`])
   })
 
-  test('undoes a chain of merges in reverse order only', async () => {
+  test('undoes a chain of merges only in reverse order', async () => {
     const ids = [await put({ name: 'a' }), await put({ name: 'b' }), await put({ name: 'c' })] as const
     const [a, b, c] = ids
     await postRelation(admin, {
@@ -148,7 +148,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await Promise.all(ids.map(allOf)), before)
   })
 
-  test('undoes a merge once, and lists it with the time of the undo', async () => {
+  test('undoes a merge only once, and lists the merge with the time of the undo', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const { mergeId } = (await merge(id, other)).result
     const listed = async () => (await operator.inventory.listMerges({ params: { id } })).data
@@ -165,7 +165,7 @@ describe('merge, undo and split', () => {
     assert.equal(nothing.status, 404)
   })
 
-  test('keeps changes from after the merge when it is undone', async () => {
+  test('keeps later changes of the asset when a merge is undone', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('later')]), await put({ name: 'twin', description: 'd' })]
     const { mergeId } = (await merge(id, other)).result
     await put({ name: 'renamed' }, [tag('later'), tag('later-still')])
@@ -176,7 +176,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual([(await read(other)).name, (await read(other)).description], ['twin', 'd'])
   })
 
-  test('does not restore a relation that ended after the merge', async () => {
+  test('does not restore a relation that ended after the merge when the merge is undone', async () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
     await postRelation(admin, { subject: entity(other), predicate: 'in', object: entity(rack) })
     await postRelation(admin, { subject: entity(other), predicate: 'near', object: entity(rack) })
@@ -189,7 +189,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await relationsOf(other), [`asset/${other} near asset/${rack} manual `])
   })
 
-  test('requires two different assets that exist and are writable', async () => {
+  test('refuses a merge unless both assets are different, exist and are writable', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'closed line' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
@@ -214,7 +214,7 @@ describe('merge, undo and split', () => {
     assert.equal((await read(hidden)).access_group, group.name)
   })
 
-  test('fails the merge without changes when the other asset was deleted meanwhile', async () => {
+  test('fails a merge without changes when the other asset was deleted in the meantime', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const before = await allOf(id)
     const [, late] = await Promise.all([
@@ -240,7 +240,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual([final, result.code], ['failed', 'precondition_failed'])
   })
 
-  test('applies writes before and after a merge in the order of acceptance', async () => {
+  test('applies a merge and the writes before and after it in the order in which they were accepted', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('o1')]), await put({ name: 'twin' }, [tag('o2')])]
     const write = (name: string) =>
       operator.inventory.createAsset({
@@ -265,7 +265,7 @@ describe('merge, undo and split', () => {
     )
   })
 
-  test('creates an asset from some identifiers with a split, and a merge reverses it', async () => {
+  test('creates an asset from some identifiers of another asset in a split, and reverses it with a merge', async () => {
     const id = await put({ name: 'mixed', description: 'both' }, [tag('s1'), tag('s2'), tag('s3')])
     const before = await allOf(id)
     const { state: final, result } = await split(id, [tag('s2'), tag('s3')], { name: 'second' })
@@ -290,7 +290,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await identifiersOf(id), ['w1', 'w2'])
   })
 
-  test('refuses to undo a merge whose identifiers belong to another asset now', async () => {
+  test('refuses to undo a merge when its identifiers now belong to another asset', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' }, [tag('left')])]
     const { mergeId } = (await merge(id, other)).result
     await split(id, [tag('left')])
@@ -298,7 +298,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual([final, result.code], ['failed', 'conflict'])
   })
 
-  test('refuses to undo a merge that would leave this asset without identifiers', async () => {
+  test('refuses to undo a merge when the remaining asset would have no identifiers', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('own')]), await put({ name: 'twin' }, [tag('theirs')])]
     const { mergeId } = (await merge(id, other)).result
     await split(id, [tag('own')])
@@ -313,7 +313,7 @@ describe('merge, undo and split', () => {
     assert.equal(stored.meta.totalElements, counted.meta.totalElements)
   })
 
-  test('restores any two assets after a merge and its undo', async () => {
+  test('restores any two assets completely when their merge is undone', async () => {
     const rack = await put({ name: 'rack' })
     const place = node()
     const text = fc.constantFrom('x', 'y', 'z')

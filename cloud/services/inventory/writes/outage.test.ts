@@ -105,7 +105,7 @@ describe('while the database cannot write', () => {
     await untilFinished([(await create('accepted-again')).data.statusId])
   })
 
-  test('publishes events after the database can write again', async () => {
+  test('publishes pending events after the database can write again', async () => {
     await inject('events UPDATE', '53100')
     const admin = await hub.as('administrator')
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall 1' } } })
@@ -124,7 +124,7 @@ describe('while the database cannot write', () => {
     while (!(await isPublished())) await hub.settle()
   })
 
-  test('a write that names no access group fails with a clear error while the tenant has no default group', async () => {
+  test('fails a write without an access group with a clear error while the tenant has no default group', async () => {
     const tenant = await hub.anotherTenant('without-default')
     const caller = await hub.as('administrator', { tenant })
     const rename = (from: string, to: string) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readServerSentEvents } from './server-sent-events.ts'
 
-test('reads messages that are split at any byte', async () => {
+test('parses server-sent events that are split at any byte', async () => {
   const text =
     ': hello\n\nid: 7\nevent: io.millwright.x\ndata: {"a":\ndata: 1}\n\nid: 8\n\nevent: end\r\ndata: ü\r\n\r\n'
   const bytes = new TextEncoder().encode(text)

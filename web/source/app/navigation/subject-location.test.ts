@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { locationOf } from './subject-location.ts'
 
-test('returns the route of a subject, and undefined for a subject without a page', () => {
+test('returns the route for the subject of an event, and undefined for a subject without a page', () => {
   assert.deepEqual(locationOf('asset/1'), { to: '/assets/1' })
   assert.deepEqual(locationOf('workflow/my.own'), { to: '/workflows', search: { name: 'my.own' } })
   assert.equal(locationOf('relation/1'), undefined)

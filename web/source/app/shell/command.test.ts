@@ -11,12 +11,12 @@ const commands = [
 
 const found = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
 
-test('sorts commands whose label starts with the search text first', () => {
+test('lists commands whose label starts with the search text first', () => {
   assert.deepEqual(found('ro'), ['Roles', 'Access'])
   assert.deepEqual(found('gateway'), ['Add a gateway', 'Discovery'])
 })
 
-test('requires every word to match, and returns all commands for an empty search', () => {
+test('finds commands that match every search word, and all commands for an empty search', () => {
   assert.deepEqual(found('access ROLES'), ['Access', 'Roles'])
   assert.deepEqual(found('roles gateway'), [])
   assert.equal(found(' ').length, commands.length)

@@ -35,7 +35,7 @@ describe('graph data', () => {
     assert.deepEqual([more.nodes.size, more.edges.size, labelOf(more.nodes.get('asset/a'))], [3, 1, 'Rack'])
   })
 
-  test('compares two points in time, and returns added, removed and changed entries', () => {
+  test('returns entries that were added, removed or changed between two points in time', () => {
     const later = graphOf({ nodes: [node('a', { name: 'Rack 2' }), node('c')], edges: [edge('2', 'c', 'a')] })
     const { data, changes } = compareGraphs(small, later)
     assert.deepEqual([...changes].toSorted(), [
@@ -50,7 +50,7 @@ describe('graph data', () => {
 })
 
 describe('graph legend', () => {
-  test('counts values, sorts them by frequency, and groups rare ones as other', () => {
+  test('the legend counts values, sorts them by frequency, and groups rare values as other', () => {
     const makers = Array.from({ length: 12 }, (_, at) => node(`m${at}`, { manufacturer: `maker ${at}` }))
     const data = graphOf({ nodes: [...makers, node('x', { manufacturer: 'maker 3' }), node('y')], edges: [] })
     const legend = legendOf(data, { by: 'manufacturer' })
@@ -72,14 +72,14 @@ describe('initial layout', () => {
   const keys = Array.from({ length: 300 }, (_, at) => `${at}`)
   const links = keys.slice(1).map((target) => ({ source: `${Math.floor(Number(target) / 3)}`, target }))
 
-  test('gives every node a different position, and keeps known positions', () => {
+  test('assigns a different position to every node, and keeps known positions', () => {
     const places = initialPositions(keys, links, new Map([['7', { x: 5, y: -5 }]]))
     assert.equal(places.size, keys.length)
     assert.equal(new Set([...places.values()].map(({ x, y }) => `${x}/${y}`)).size, keys.length)
     assert.deepEqual(places.get('7'), { x: 5, y: -5 })
   })
 
-  test('encodes nodes and relations as numbers, with the number of relations as mass', () => {
+  test('encodes nodes and relations for the layout as numbers, with the number of relations as mass', () => {
     const order = layoutRequestOf(
       [
         { key: 'a', x: 1, y: 2, size: 3 },

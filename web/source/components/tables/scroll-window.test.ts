@@ -13,13 +13,13 @@ import {
 const million: Extent = { count: 1_000_000, rowHeight: 36, viewportHeight: 720 }
 const few: Extent = { count: 40, rowHeight: 36, viewportHeight: 720 }
 
-test('scrolls a short list without an offset', () => {
+test('uses no scroll offset for a short list', () => {
   assert.equal(contentHeight(few), 1440)
   assert.deepEqual(positionAfterScroll(few, startPosition, 360), { scrollTop: 360, offset: 0 })
   assert.deepEqual(rowsAt(few, { scrollTop: 360, offset: 0 }, 0), { first: 10, last: 30 })
 })
 
-test('moves by exact wheel pixels at any depth, and reaches the last and the first row', () => {
+test('scrolls by the exact wheel distance at any position, and reaches the last and the first row', () => {
   let position = startPosition
   let seen = 0
   const room = contentHeight(million) - million.viewportHeight
@@ -42,7 +42,7 @@ test('moves by exact wheel pixels at any depth, and reaches the last and the fir
   assert.ok(position.scrollTop <= 1)
 })
 
-test('jumps to the same fraction of the list when the scroll bar is dragged', () => {
+test('shows the same fraction of the list as the scroll bar when it is dragged', () => {
   const room = contentHeight(million) - million.viewportHeight
   for (const share of [0, 0.25, 0.5, 0.9, 1]) {
     const position = positionAfterScroll(
@@ -55,7 +55,7 @@ test('jumps to the same fraction of the list when the scroll bar is dragged', ()
   }
 })
 
-test('makes any row visible from any position', () => {
+test('scrolls any row into view from any position', () => {
   let position = startPosition
   for (const index of [0, 19, 20, 500, 999_999, 999_000, 12, 500_000, 499_990, 0]) {
     position = positionFor(million, position, index)

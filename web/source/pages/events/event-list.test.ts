@@ -24,13 +24,13 @@ test('sorts events newest first without duplicates', () => {
   assert.deepEqual(positions(list.shown), [3, 2, 1])
 })
 
-test('holds back events during a pause', () => {
+test('hides new events while the event list is paused, and shows them when it resumes', () => {
   const paused = addEvents(addEvents(noEvents, [event(1)], { isPaused: false }), [event(2)], { isPaused: true })
   assert.deepEqual(positions(paused.shown), [1])
   assert.deepEqual(positions(resumeList(paused).shown), [2, 1])
 })
 
-test('drops the oldest events above the limit', () => {
+test('drops the oldest events when the list exceeds its limit', () => {
   const many = Array.from({ length: 3_000 }, (_, index) => event(index))
   const { shown } = addEvents(noEvents, many, { isPaused: false })
   assert.equal(shown.length, 2_000)

@@ -36,7 +36,7 @@ test('compares custom properties by key, not by index', () => {
   assert.deepEqual(differencesOf(before, after), [{ field: 'custom_properties/b', before: undefined, after: '2' }])
 })
 
-test('formats values as text', () => {
+test('formats changed values as text', () => {
   assert.deepEqual(
     [valueText(undefined), valueText(null), valueText('<b>'), valueText({ a: 1 })],
     ['–', '–', '<b>', '{"a":1}'],

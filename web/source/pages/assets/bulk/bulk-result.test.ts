@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeInBulk } from './bulk-result.ts'
 
-test('reports the assets that the server rejected, and changes the others', async () => {
+test('reports the assets that the server rejected in a bulk edit, and changes the others', async () => {
   const ids = Array.from({ length: 250 }, (_, at) => `asset-${at}`)
   const sizes: number[] = []
   const progress: number[] = []

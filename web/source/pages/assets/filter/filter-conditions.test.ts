@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { andFilters, type ConditionList, conditionsOf, filterOf, operators } from './filter-conditions.ts'
 
-test('parses the expression of a condition list to the same list', () => {
+test('parses the expression of a condition list back to the same list', () => {
   const paths = [
     'name',
     'management_state/state_value',
@@ -20,7 +20,7 @@ test('parses the expression of a condition list to the same list', () => {
   }
 })
 
-test('returns undefined for an expression that is not a plain list', () => {
+test('returns undefined for an expression that is not a plain list of conditions', () => {
   for (const text of [
     "name eq 'a' and (name eq 'b' or name eq 'c')",
     "name eq 'a' and name eq 'b' or name eq 'c'",
@@ -34,7 +34,7 @@ test('returns undefined for an expression that is not a plain list', () => {
     assert.equal(conditionsOf(text), undefined, text)
 })
 
-test('returns an empty list for an empty filter, and combines two filters with and', () => {
+test('returns an empty list for an empty filter, and combines two filters with "and"', () => {
   assert.deepEqual(conditionsOf('  '), { conditions: [], join: 'and' })
   assert.equal(andFilters('', "a eq 'b'"), "a eq 'b'")
   assert.equal(andFilters("a eq 'b' or c eq 'd'", "e eq 'f'"), "(a eq 'b' or c eq 'd') and (e eq 'f')")

@@ -4,7 +4,7 @@ import { identifierFields, identifierLine } from './identifier-names.ts'
 
 const mac = { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:00:01', identifier_uncertainty: 7 }
 
-test('writes an identifier and a nested identifier on one line', () => {
+test('formats an identifier and its nested identifier on one line', () => {
   assert.equal(identifierLine(mac, 'en'), 'MAC address 02:00:00:00:00:01')
   const module = { asset_identifier_type: 'ParentRelativeIdentifier', parent_identifier: mac, slot: 4, subslot: null }
   assert.equal(identifierLine(module, 'de'), 'Position in einem anderen Asset MAC-Adresse 02:00:00:00:00:01 4')

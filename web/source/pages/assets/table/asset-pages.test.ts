@@ -23,7 +23,7 @@ function platform() {
   return { pages, questions, until }
 }
 
-test('loads the next page by cursor and a distant page by offset, at the correct index', async () => {
+test('loads the next page by cursor and a distant page by offset, and places its rows at the correct index', async () => {
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   assert.equal(pages.total, total)
@@ -42,7 +42,7 @@ test('loads the next page by cursor and a distant page by offset, at the correct
   pages.stop()
 })
 
-test('keeps rows while it reloads them', async () => {
+test('keeps rows visible while they are reloaded', async () => {
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   const before = questions.length

@@ -17,7 +17,7 @@ const schema = {
 }
 const fields = fieldsOf(schema)
 
-test('creates fields in schema order and marks secret ones', () => {
+test('creates form fields in schema order, and marks secret fields', () => {
   assert.deepEqual(
     fields.map(({ label, kind, isSecret }) => [label, kind, isSecret]),
     [
@@ -39,7 +39,7 @@ test('reports missing values, invalid numbers and invalid JSON', () => {
   })
 })
 
-test('converts values to their types and keeps blanks of a password', () => {
+test('converts form values to their types, and keeps spaces in a password', () => {
   const typed = { username: 'a', password: ' b ', port: '22', options: '{"a":1}', check: 'false' }
   assert.deepEqual(valuesOf(fields, typed), {
     username: 'a',
@@ -65,6 +65,6 @@ test('creates an empty form from an invalid schema', () => {
   assert.deepEqual(fieldsOf({ properties: [] }), [])
 })
 
-test('splits ranges by line and comma', () => {
+test('splits address ranges at line breaks and commas', () => {
   assert.deepEqual(rangesIn(' 10.0.0.0/24\n\n10.0.1.5-10.0.1.9, ::1\n'), ['10.0.0.0/24', '10.0.1.5-10.0.1.9', '::1'])
 })

@@ -11,14 +11,14 @@ const parameter = (values: Partial<LinkParameter>): LinkParameter => ({
   ...values,
 })
 
-test('omits empty values, and requires mandatory ones without a default', () => {
+test('omits empty values, and requires mandatory values without a default', () => {
   assert.deepEqual(errorsOf([parameter({})], {}), {})
   assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'required' })
   assert.deepEqual(errorsOf([parameter({ mandatory: true, defaultValue: '10.0.0.0/8' })], {}), {})
   assert.deepEqual(parametersOf([parameter({})], { ip_range: '' }), [])
 })
 
-test('sends numbers and booleans in their types, and rejects invalid numbers and base64', () => {
+test('sends numbers and booleans in their own types, and rejects invalid numbers and invalid base64', () => {
   const count = parameter({ key: 'size', dataType: 'unsigned' })
   const flag = parameter({ key: 'reference', dataType: 'boolean' })
   assert.deepEqual(parametersOf([count, flag], { size: '12', reference: 'false' }), [
@@ -31,7 +31,7 @@ test('sends numbers and booleans in their types, and rejects invalid numbers and
   assert.deepEqual(errorsOf([mask], { mask: '/wA=' }), {})
 })
 
-test('restores the same parameters from form values', () => {
+test('restores the same scan parameters from their form values', () => {
   const values = fc.record({ text: fc.stringMatching(/^\S+$/), size: fc.integer(), flag: fc.boolean() })
   const parameters = [
     parameter({ key: 'text' }),

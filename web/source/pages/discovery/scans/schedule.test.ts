@@ -14,7 +14,7 @@ test('converts a schedule choice to a cron expression and back', () => {
   }
 })
 
-test('returns no cron expression for the choice "now" and for an incomplete expression', () => {
+test('returns no cron expression for the schedule choice "now" or for an incomplete expression', () => {
   assert.equal(cronOf(runNow), undefined)
   assert.equal(cronOf({ ...runNow, kind: 'cron', cron: '5 4' }), undefined)
   assert.ok(isCronLine(' 1 2  3 4 5 '))
