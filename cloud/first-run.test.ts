@@ -24,7 +24,7 @@ describe('tenant without users', () => {
     return (await requestToken(hub, form)).status === 200
   }
 
-  test('creates one administrator when two processes start at once, and writes the access to the file', async () => {
+  test('creates one administrator when two processes start at the same time, and writes its credentials to a file', async () => {
     await using hub = await testHub()
     await using sibling = await hub.sibling()
     const made = await Promise.all(
@@ -41,7 +41,7 @@ describe('tenant without users', () => {
     assert.equal(await ensureAdministrator(hub.context.database, hub.tenant, place()), undefined)
   })
 
-  test('creates an administrator at the next start when the first one ended before its commit', async () => {
+  test('creates the administrator at the next start when the first start was interrupted before its commit', async () => {
     await using hub = await testHub()
     const { database } = hub.context
     await rm(place().file, { force: true })
@@ -56,7 +56,7 @@ describe('tenant without users', () => {
     assert.deepEqual(await readdir(folder), ['first-run.json'])
   })
 
-  test('writes the access file at the next start when the first one ended between commit and file', async () => {
+  test('writes the credentials file at the next start when the first start was interrupted after its commit', async () => {
     await using hub = await testHub()
     const { database } = hub.context
     const made = await ensureAdministrator(database, hub.tenant, place())

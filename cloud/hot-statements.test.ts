@@ -31,7 +31,7 @@ const many = 20_000
 /** The maximum number of discarded rows. A plan that discards more rows does not use an index as intended. */
 const wasted = 500
 
-describe('uses an index for every hot statement', () => {
+describe('indexes of frequent statements', () => {
   let hub: TestHub
   let admin: TestCaller
   let ids: Awaited<ReturnType<typeof fill>>
@@ -46,101 +46,102 @@ describe('uses an index for every hot statement', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   const paths: Record<string, () => Promise<unknown>> = {
-    'looking up a principal and its rights': () =>
+    'reading the permissions of a principal': () =>
       hub.as('viewer').then((caller) => caller.authorization.readOwnRights({})),
     'reading one access group': () => admin.authorization.readAccessGroup({ params: { id: ids.group } }),
     'listing access groups by name': () => admin.authorization.listAccessGroups({ query: { name: 'group-7' } }),
     'reading one user': () => admin.identity.readUser({ params: { id: ids.user } }),
-    'reading what one set up': () => admin.identity.readPreferences({}),
+    'reading the preferences of a user': () => admin.identity.readPreferences({}),
     'finding a user by name': () => admin.identity.listUsers({ query: { name: 'user-7' } }),
     'reading one grant': () => admin.authorization.readGrant({ params: { id: ids.grant } }),
     'listing the grants of a principal': () => admin.authorization.listGrants({ query: { principal: ids.user } }),
-    'explaining a right': () =>
+    'checking a permission': () =>
       admin.authorization.check({ query: { permission: 'inventory_read_asset_data', principal: ids.user } }),
-    'issuing a token to a program': () =>
+    'issuing a token to a service account': () =>
       requestToken(hub, { grant_type: 'client_credentials', client_id: ids.clientId, client_secret: ids.clientSecret }),
     'reading one audit entry': () => admin.audit.readEntry({ params: { id: ids.entry } }),
     'creating an access group': () => admin.authorization.createAccessGroup({ body: { data: { name: v7() } } }),
-    'granting and revoking': async () => {
+    'creating and deleting a grant': async () => {
       const { data } = await admin.authorization.createGrant({
         body: { data: { principal: ids.user, role: 'operator', accessGroup: ids.group } },
       })
       await admin.authorization.deleteGrant({ params: { id: data.id } })
     },
-    'answering a repeated request': () =>
+    'repeating a request with an Idempotency-Key': () =>
       admin.authorization.createAccessGroup({
         body: { data: { name: 'again' } },
         headers: { 'idempotency-key': 'again' },
       }),
     'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
     'finding assets by name': () => admin.inventory.listAssets({ query: { filter: "name eq 'asset-7'" } }),
-    'finding assets by the beginning of their name': () =>
+    'finding assets by a prefix of their name': () =>
       admin.inventory.listAssets({ query: { filter: "startswith(name,'asset-77')", sort: 'name' } }),
     'finding assets by serial number': () =>
       admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
     'finding assets by identifier': () =>
       admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
-    'finding assets by address': () =>
+    'finding assets by IP address': () =>
       admin.inventory.listAssets({ query: { filter: "connection_points/any(c: c/ipv4_address eq '10.0.0.7')" } }),
-    'the assets of one gateway': () =>
+    'listing the assets that one gateway found': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
       }),
-    'the assets within two relations of one': () =>
+    'listing the assets within two relations of an asset': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `subject.id eq '${ids.otherAsset}' and predicate eq 'found_by_gateway'`, depth: 2 },
       }),
-    'finding assets by text': () => admin.inventory.listAssets({ query: { q: 's777' } }),
-    'finding assets by text that many have': () =>
+    'searching assets by text': () => admin.inventory.listAssets({ query: { q: 's777' } }),
+    'searching assets by text that many assets contain': () =>
       admin.inventory.listAssets({ query: { q: 'asset', count: false, limit: 10 } }),
-    'finding assets by a predicate that many have': () =>
+    'finding assets by a predicate that many relations have': () =>
       admin.inventory.listAssets({ query: { relationsFilter: `predicate eq 'found_by_gateway'`, count: false } }),
-    'finding assets of a type in a group': () =>
+    'finding assets of one type in an access group': () =>
       admin.inventory.listAssets({
         query: { filter: `functional_object_type eq 'Gateway' and access_group eq 'default'` },
       }),
-    'the total of a type': () =>
+    'counting the assets of one type': () =>
       admin.inventory.listAssets({ query: { filter: `functional_object_type eq 'Device'`, limit: 1 } }),
-    'counting assets by type': () => admin.inventory.readFacets({ query: { by: 'functional_object_type' } }),
-    'the assets of some groups': async () => {
+    'reading the number of assets per type': () =>
+      admin.inventory.readFacets({ query: { by: 'functional_object_type' } }),
+    'listing assets for a caller who can read one access group': async () => {
       const viewer = await hub.as('viewer', { accessGroupId: ids.group })
       await viewer.inventory.listAssets({ query: { limit: 10 } })
     },
     'listing relations': () => admin.inventory.listRelations({ query: { limit: 10 } }),
-    'listing the relations of a predicate': () =>
+    'listing relations by predicate': () =>
       admin.inventory.listRelations({ query: { limit: 10, filter: `predicate eq 'found_by_gateway'` } }),
-    'a page of relations by cursor': async () => {
+    'reading the next page of relations by cursor': async () => {
       const first = await admin.inventory.listRelations({ query: { limit: 50, count: false } })
       await admin.inventory.listRelations({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
     },
-    'a page of assets by cursor': async () => {
+    'reading the next page of assets by cursor': async () => {
       const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
     },
-    'a page of assets sorted by firmware version, by cursor': async () => {
+    'reading the next page of assets sorted by firmware version, by cursor': async () => {
       const query = { limit: 50, count: false, sort: '-firmware_version' } as const
       const first = await admin.inventory.listAssets({ query })
       await admin.inventory.listAssets({ query: { ...query, cursor: first.meta.nextCursor ?? '' } })
     },
-    'what hangs on an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
-    'what hung on an asset before': () =>
+    'reading the graph of an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
+    'reading the graph of an asset at a point in time': () =>
       admin.inventory.readGraph({ params: { id: ids.otherAsset }, query: { at: new Date().toISOString() } }),
-    'what came to hang on an asset since': () =>
+    'reading the difference between two graphs of an asset': () =>
       admin.inventory.readGraphDifference({
         params: { id: ids.otherAsset },
         query: { from: new Date().toISOString() },
       }),
-    'what became of the relations of an asset': async () => {
+    'reading the relation history of an asset': async () => {
       const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
       const viewer = await hub.as('viewer', { accessGroupId: data[0]?.id ?? '' })
       const params = { id: ids.otherAsset }
       for (const caller of [admin, viewer]) await caller.inventory.readRelationHistory({ params, query: { limit: 1 } })
     },
-    'forgetting the past': async () => {
+    'pruning the history': async () => {
       await admin.inventory.updateSettings({ body: { data: { historyDays: 13 } } })
       await hub.settle()
     },
-    'relating two assets': () =>
+    'creating a relation between two assets': () =>
       admin.inventory.createRelation({
         body: {
           data: {
@@ -150,13 +151,13 @@ describe('uses an index for every hot statement', () => {
           },
         },
       }),
-    'which assets of a gateway are at an address': () =>
+    'finding the assets of a gateway by address': () =>
       hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
         body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
       }),
-    'accepting and applying a write of an asset': () =>
+    'accepting and applying an asset write': () =>
       write('setResponsible', { params: { id: ids.asset }, body: { data: { responsible: 'jane' } } }),
-    'applying a device that a gateway found, and finding it again': async () => {
+    'creating the asset of a discovered device, and updating it when it is found again': async () => {
       const tenant = { tenantId: hub.tenant.tenantId, tenantName: '' }
       const gateway = { id: ids.gateway, kind: 'gateway', name: 'gateway' } as const
       const client = hub.context.peers(inventory, { ...systemCaller(tenant), principal: gateway })
@@ -167,23 +168,24 @@ describe('uses an index for every hot statement', () => {
     },
     'listing the identity conflicts of a gateway': () =>
       admin.inventory.listIdentityConflicts({ query: { gateway: ids.gateway } }),
-    'merging an asset into one with many relations, and undoing that': async () => {
+    'merging an asset into one with many relations, and undoing the merge': async () => {
       const id = ids.asset
       const { mergeId } = await write('mergeAsset', { params: { id }, body: { data: { other: ids.twinAsset } } })
       await write('undoMerge', { params: { id, mergeId } })
     },
     'deleting an asset with its relations': () => write('deleteAssets', { body: { data: { ids: [ids.goneAsset] } } }),
-    'an agent that polls for new jobs': () =>
+    'polling for new jobs of an agent': () =>
       admin.workflows.listJobs({ query: { clientId: 'client-7', state: 'CREATED', workflow: 'discovery', limit: 1 } }),
-    'the open jobs of a client': () =>
+    'listing the open jobs of a client': () =>
       admin.workflows.listJobs({ query: { clientId: 'client-7', group: 'OPEN', pagination: false } }),
-    'jobs by state': () => admin.workflows.listJobs({ query: { state: 'rare', limit: 20 } }),
-    'jobs by workflow and tag': () =>
+    'listing jobs by state': () => admin.workflows.listJobs({ query: { state: 'rare', limit: 20 } }),
+    'listing jobs by workflow and tag': () =>
       admin.workflows.listJobs({ query: { tag: 'tag-7,even', workflow: 'discovery', sort: 'desc' } }),
-    'the newest jobs of all types': () => admin.workflows.listJobs({ query: { sort: 'desc', pagination: false } }),
-    'failed jobs of a gateway since yesterday': () =>
+    'listing the newest jobs of all types': () =>
+      admin.workflows.listJobs({ query: { sort: 'desc', pagination: false } }),
+    'listing jobs that failed since yesterday': () =>
       admin.jobs.listJobs({ query: { phase: 'failed', since: new Date(Date.now() - 86_400_000).toISOString() } }),
-    'jobs, discoveries, gateways and history for a caller who reads some groups': async () => {
+    'listing jobs, discoveries, gateways and history for a caller who can read one access group': async () => {
       const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
       for (const accessGroupId of [ids.group, data[0]?.id ?? '']) {
         const reader = await givenCaller(hub, [
@@ -196,7 +198,7 @@ describe('uses an index for every hot statement', () => {
         await reader.exchange(inventory, 'readHistory', { params: { id: ids.asset } })
       }
     },
-    'one job with its history': () => admin.jobs.getJob({ params: { id: ids.job } }),
+    'reading one job with its history': () => admin.jobs.getJob({ params: { id: ids.job } }),
     'taking, renewing and ending a job': async () => {
       const engine = hub.context.peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
       const clientId = 'client-9'
@@ -209,13 +211,13 @@ describe('uses an index for every hot statement', () => {
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
-    'choosing credentials for addresses': () => {
+    'selecting credentials for addresses': () => {
       const devices = [{ address: '10.7.7.7', assetIds: [ids.asset] }, { address: '10.7.7.8' }]
       return platform(hub).selectCredentials({
         body: { data: { jobId: v7(), gatewayId: ids.gateway, product, devices } },
       })
     },
-    'remembering which credentials worked': () =>
+    'recording which credentials worked': () =>
       platform(hub).recordUse({
         body: {
           data: {
@@ -225,9 +227,9 @@ describe('uses an index for every hot statement', () => {
           },
         },
       }),
-    'the credentials of an address': () => admin.credentials.listInstances({ query: { address: '0.0.7.7' } }),
-    'credentials by name': () => admin.credentials.listInstances({ query: { name: 'instance-7' } }),
-    'one credential, its past and its uses': async () => {
+    'listing the credentials for an address': () => admin.credentials.listInstances({ query: { address: '0.0.7.7' } }),
+    'listing credentials by name': () => admin.credentials.listInstances({ query: { name: 'instance-7' } }),
+    'reading one credential, its versions and its uses': async () => {
       const params = { instanceId: ids.instance }
       await admin.credentials.getInstance({ params })
       await admin.credentials.listInstanceVersions({ params })
@@ -235,16 +237,17 @@ describe('uses an index for every hot statement', () => {
     },
     'changing a credential': () =>
       admin.credentials.updateInstance({ params: { instanceId: ids.instance }, body: { data: { name: v7() } } }),
-    'the credentials of an asset': () => admin.credentials.listAssetInstances({ params: { assetId: ids.asset } }),
-    'looking for credentials of assets that are gone': async () => {
+    'listing the credentials of an asset': () =>
+      admin.credentials.listAssetInstances({ params: { assetId: ids.asset } }),
+    'deleting the credentials of deleted assets': async () => {
       const at = new Date(Date.now() + 600_000)
       await hub.contextOf('credentials').tasks.runDue(hub.tenant.tenantId, { at })
     },
-    'background work: sealing, relaying, looking for what is due': () => hub.settle(),
+    'sealing audit entries, publishing events and finding due tasks': () => hub.settle(),
   }
 
   for (const [what, work] of Object.entries(paths)) {
-    test(what, async () => {
+    test(`uses an index for ${what}`, async () => {
       const sent = await hub.statements(work)
       assert.ok(sent.length > 0, 'nothing was looked at')
       for (const { text, values } of sent) {

@@ -10,7 +10,7 @@ import { prepareDatabase } from './prepare.ts'
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
 
 describe('database preparation', { skip }, () => {
-  test('prepares a database whose owner can create roles and nothing else, at every start', async () => {
+  test('prepares a database at every start when its owner has only the right to create roles', async () => {
     await using place = await ownDatabase('createrole')
     for (let start = 1; start <= 2; start++) {
       const { app, server } = await prepare(place.owner)
@@ -19,7 +19,7 @@ describe('database preparation', { skip }, () => {
     }
   })
 
-  test('accepts a URL, also one that names a socket folder', async () => {
+  test('accepts a database URL with a socket folder as host', async () => {
     await using place = await ownDatabase('createrole')
     const { host, user, database } = place.owner
     const { app } = await prepare({ url: `postgres://${user}@/${database}?host=${encodeURIComponent(host)}` })
@@ -28,7 +28,7 @@ describe('database preparation', { skip }, () => {
     await client.end()
   })
 
-  test('grants another application role the same rights', async () => {
+  test('grants the same rights to another application role', async () => {
     await using place = await ownDatabase('createrole')
     await prepare(place.owner)
     await using other = await place.role('login')
@@ -40,7 +40,7 @@ describe('database preparation', { skip }, () => {
     await client.end()
   })
 
-  test('refuses an application role that could read more than its tenant', async () => {
+  test('refuses an application role that can bypass the isolation of tenants', async () => {
     await using place = await ownDatabase('createrole')
     await prepare(place.owner)
     for (const [attributes, reason] of [

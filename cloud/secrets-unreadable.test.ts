@@ -68,7 +68,7 @@ describe('secret of a credential', () => {
     }
   }
 
-  test('delivers the secret to a gateway, so that the tests have a value to search for', async () => {
+  test('delivers the secret of a credential to a gateway', async () => {
     const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const { data } = await hub.context.peers(credentials, system).selectCredentials({
       body: {
@@ -84,13 +84,13 @@ describe('secret of a credential', () => {
   })
 
   for (const role of roles) {
-    test(`does not return the secret in any read response for ${role}`, async () => {
+    test(`does not return the secret of a credential in any read response to ${role}`, async () => {
       for (const row of reads) assertHidden(row, await send(row, { role }))
     })
   }
 
   for (const role of roles) {
-    test(`does not return the secret in refusals of any operation for ${role}, even if it was just sent`, async () => {
+    test(`does not return the secret in error responses to ${role}, even if the request contains it`, async () => {
       for (const row of operations.filter(({ operation }) => operation.body !== undefined)) {
         for (const body of refusable.filter((one) => !isAccepted(row.operation, one)))
           assertHidden(row, await send(row, { role, body }))
@@ -99,12 +99,12 @@ describe('secret of a credential', () => {
   }
 
   for (const role of roles) {
-    test(`does not return the secret in responses of changes by ${role}`, async () => {
+    test(`does not return the secret of a credential in responses to changes by ${role}`, async () => {
       for (const row of changes) assertHidden(row, await send(row, { role }))
     })
   }
 
-  test('does not send the secret in the stream of events', async () => {
+  test('does not send the secret of a credential in the event stream', async () => {
     await hub.settle()
     const base = await listening(hub)
     const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
@@ -117,14 +117,14 @@ describe('secret of a credential', () => {
     assertNone('the stream', told)
   })
 
-  test('does not show the secret in the API documents, the console or the metrics', async () => {
+  test('does not show the secret of a credential in the API documents, the console or the metrics', async () => {
     const paths = ['/openapi.json', '/', '/docs', '/metrics', '/healthz', '/version']
     const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
     for (const path of [...paths, ...prefixes]) assertNone(path, (await hub.request({ method: 'GET', path })).text)
   })
 
   for (const role of roles.toSorted((a, b) => Number(a === 'administrator') - Number(b === 'administrator'))) {
-    test(`does not return the secret in responses of deletions by ${role}`, async () => {
+    test(`does not return the secret of a credential in responses to deletions by ${role}`, async () => {
       for (const row of deletions) assertHidden(row, await send(row, { role }))
     })
   }

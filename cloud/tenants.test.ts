@@ -34,7 +34,7 @@ describe('tenant isolation', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  test('has rows in every table, so that the tests below have data', async () => {
+  test('has rows of a tenant in every table, as data for the isolation tests', async () => {
     const missing: string[] = []
     for (const table of await tenantTables()) if ((await rowsOf(table)).length === 0) missing.push(table)
     assert.deepEqual(missing, [])

@@ -58,14 +58,14 @@ describe('token of an external identity provider', () => {
     })
   }
 
-  test('gives an external token the roles that its claim is mapped to', async () => {
+  test('gives a token of an external provider the roles that its claim is mapped to', async () => {
     const answer = await rights({ groups: ['plant-admins', 'canteen'] })
     assert.equal(answer.status, 200)
     const { data } = answer.body as { data: { name: string; tenant: string; roles: string[] } }
     assert.deepEqual([data.name, data.tenant, data.roles], ['jane@company.example', hub.tenant.name, ['administrator']])
   })
 
-  test('gives an external token a role only in the mapped access groups', async () => {
+  test('gives a token of an external provider a role only in the access groups that its claim is mapped to', async () => {
     for (const groups of [['line-1'], ['line-1', 'line-2']]) {
       const answer = await rights({ email: 'olga@company.example', groups })
       const { data } = answer.body as {
@@ -76,7 +76,7 @@ describe('token of an external identity provider', () => {
     }
   })
 
-  test('removes an external role in an access group that the provider removed, and keeps another', async () => {
+  test('removes a role in one access group when the external provider removes that group from the claim', async () => {
     const mayWriteIn = async (groups: string[]) => {
       const answer = await rights({ email: 'omar@company.example', groups })
       const { data } = answer.body as { data: { permissions: { permission: string; accessGroups: string[] }[] } }
@@ -91,7 +91,7 @@ describe('token of an external identity provider', () => {
     )
   })
 
-  test('applies writes of an external token only where its roles apply, although more was granted before', async () => {
+  test('refuses a write in an access group that an earlier external token allowed and the current one does not', async () => {
     const admin = await hub.as('administrator')
     const sent = async (claims: string[] | undefined, asset: object) => {
       const token = await provider.sign({ email: 'otto@company.example', groups: claims })
@@ -112,7 +112,7 @@ describe('token of an external identity provider', () => {
     assert.deepEqual(await sent(['line-1'], pump({ name: 'mine again' })), ['finished', undefined])
   })
 
-  test('accepts an external token although another provider uses the same subject', async () => {
+  test('accepts an external token when a principal of another provider already has the same name', async () => {
     await hub.context.database.transaction(hub.tenant, async (tx) => {
       await changeAccess(tx)
       await insertPrincipal(tx, { kind: 'external', name: 'same@company.example' })
@@ -121,7 +121,7 @@ describe('token of an external identity provider', () => {
     assert.equal((answer.body as { data: { name: string } }).data.name, `same@company.example (${issuer})`)
   })
 
-  test('gives an external token only its current roles, although more was granted before', async () => {
+  test('returns 403 when the current external token lacks a role that an earlier token had', async () => {
     await rights({ groups: ['plant-admins'] })
     const token = await provider.sign({ email: 'jane@company.example', groups: [] })
     const answer = await hub.request({
@@ -132,7 +132,7 @@ describe('token of an external identity provider', () => {
     assert.equal(answer.status, 403)
   })
 
-  test('creates one principal for many concurrent requests', async () => {
+  test('creates one principal for concurrent first requests of an external user', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => rights({ email: 'race@company.example', groups: ['plant-admins'] })),
     )
@@ -140,14 +140,14 @@ describe('token of an external identity provider', () => {
     assert.deepEqual([answers.map(({ status }) => status).join(), ids.size], [Array(8).fill(200).join(), 1])
   })
 
-  test('records the first sign-in in the audit trail', async () => {
+  test('records the first sign-in of an external user in the audit trail', async () => {
     await rights({ email: 'new@company.example', groups: ['plant-admins'] })
     const admin = await hub.as('administrator')
     const { data } = await admin.audit.listEntries({ query: { action: 'identity.externalSignIn' } })
     assert.ok(data.some(({ principalName }) => principalName === 'new@company.example'))
   })
 
-  test('refuses an external token for another audience, when expired, or with another signing key', async () => {
+  test('refuses an external token that is expired, for another audience or signed with another key', async () => {
     assert.equal((await rights({ groups: ['plant-admins'] }, { audience: 'another' })).status, 401)
     assert.equal((await rights({ groups: ['plant-admins'] }, { expires: '-1h' })).status, 401)
     const stranger = await startProvider()
@@ -165,7 +165,7 @@ describe('token of an external identity provider', () => {
     )
   })
 
-  test('does not let an external token select another tenant by a claim', async () => {
+  test('does not let an external token select another tenant with a claim', async () => {
     const answer = await rights({ groups: ['plant-admins'], tenant: other.tenantId })
     assert.equal((answer.body as { data: { tenant: string } }).data.tenant, hub.tenant.name)
   })
@@ -188,7 +188,7 @@ describe('token of an external identity provider', () => {
   })
 })
 
-test('reports an invalid configuration of an issuer in one sentence', () => {
+test('reports an invalid configuration of an external issuer in one sentence', () => {
   assert.throws(() => checkExternalIssuers({}), /must be a JSON array/)
   assert.throws(() => checkExternalIssuers([{ issuer }]), /has no audience/)
   assert.throws(

@@ -6,8 +6,8 @@ import { enrolledGateway, proofFor } from '../platform/testing/gateway.ts'
 import { testHub } from '../platform/testing/hub.ts'
 import { RateLimit } from './rate-limit.ts'
 
-describe('the rate limit', () => {
-  test('allows a burst of one second, then a steady rate', () => {
+describe('rate limit', () => {
+  test('allows the requests of one second as a burst, then a steady rate', () => {
     let now = 0
     const limit = new RateLimit({ perSecond: 10, now: () => now })
     for (let i = 0; i < 10; i++) limit.take('jane')
@@ -17,14 +17,14 @@ describe('the rate limit', () => {
     assert.throws(() => limit.take('jane'), { code: 'too_many_requests' })
   })
 
-  test('counts each principal separately', () => {
+  test('limits the requests of each principal separately', () => {
     const limit = new RateLimit({ perSecond: 1, now: () => 0 })
     limit.take('jane')
     limit.take('john')
     assert.throws(() => limit.take('jane'))
   })
 
-  test('never allows more than burst and rate at any times', () => {
+  test('never allows more requests than the burst and the rate, for any arrival times', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -46,7 +46,7 @@ describe('the rate limit', () => {
     )
   })
 
-  test('returns 429 with headers that state when to retry', async () => {
+  test('returns 429 with Retry-After and the limit when a caller exceeds the rate limit', async () => {
     await using hub = await testHub({ rateLimit: 3 })
     const caller = await hub.as('viewer')
     const ask = () =>
@@ -65,7 +65,7 @@ describe('the rate limit', () => {
     assert.ok(answers.some(({ status }) => status === 200))
   })
 
-  test('stores no proof of a gateway for a refused request', async () => {
+  test('does not store the proof of possession of a request that exceeds the rate limit', async () => {
     await using hub = await testHub({ rateLimit: 3 })
     const { token, key } = await enrolledGateway(hub, await hub.as('administrator'))
     const request = { method: 'GET', path: '/gatekeeper/v1/jobs' }

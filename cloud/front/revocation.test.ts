@@ -8,7 +8,7 @@ const promisedMs = 1_000
  */
 const tries = 12
 
-test('revokes a token in every process within a second, and disables a principal at once', async () => {
+test('refuses a revoked token in every process within a second, and a disabled principal immediately', async () => {
   await using hub = await testHub()
   await using elsewhere = await hub.sibling()
   const admin = await hub.as('administrator')

@@ -38,25 +38,25 @@ describe('access token', () => {
     'without a tenant': () => signed({ tenant: undefined as never }),
     'of a tenant that does not exist': () => signed({ tenant: '01980000-0000-7000-8000-00000000ffff' }),
     'of a principal that does not exist': () => signed({ sub: '01980000-0000-7000-8000-00000000ffff' }),
-    'whose tenant is no id': () => signed({ tenant: "' or true --" }),
-    'whose principal is no id': () => signed({ sub: "' or true --" }),
+    'whose tenant is not a UUID': () => signed({ tenant: "' or true --" }),
+    'whose principal is not a UUID': () => signed({ sub: "' or true --" }),
     'without a signature (alg none)': () => new UnsecuredJWT(claims({})).encode(),
-    'signed with HMAC and our public key': hmacWithPublicKey,
-    'signed by a key that is not ours': () => signedByStranger('no-such-key'),
-    'that names our key but is signed by another': () => signedByStranger(),
-    'of another type, signed by our key': () => signed({}, { typ: 'JWT' }),
+    'signed with HMAC and the public key of the platform': hmacWithPublicKey,
+    'signed with an unknown key': () => signedByStranger('no-such-key'),
+    'with the key id of the platform but signed with another key': () => signedByStranger(),
+    'of another type, signed with the key of the platform': () => signed({}, { typ: 'JWT' }),
     'without a key id': () => signed({}, { kid: undefined }),
-    'that is cut off': async () => (await signed({})).slice(0, -20),
-    'without its last part': async () => (await signed({})).split('.').slice(0, 2).join('.'),
+    'that is truncated': async () => (await signed({})).slice(0, -20),
+    'without its signature part': async () => (await signed({})).split('.').slice(0, 2).join('.'),
     'whose claims were changed': changedClaims,
     'that is empty': () => '',
-    'that is no token at all': () => 'hello',
+    'that is not a JWT': () => 'hello',
     'of 100 kB': () => `${'a'.repeat(50_000)}.${'b'.repeat(50_000)}.c`,
-    'that is just too long': () => 'a'.repeat(limits.tokenBytes + 1),
+    'that is one byte longer than the limit': () => 'a'.repeat(limits.tokenBytes + 1),
   }
 
   for (const [what, make] of Object.entries(refusals)) {
-    test(`${what} is refused with 401`, async () => {
+    test(`returns 401 for a token ${what}`, async () => {
       const answer = await ask(await make())
       assert.equal(answer.status, 401)
       const problem = answer.body as ProblemDocument
@@ -66,7 +66,7 @@ describe('access token', () => {
     })
   }
 
-  test('returns 401 for a token under another scheme', async () => {
+  test('returns 401 for a token with an Authorization scheme other than Bearer', async () => {
     for (const scheme of ['Basic', 'Peer', 'peer', 'Token', '']) {
       const answer = await hub.request({
         method: 'GET',
@@ -77,7 +77,7 @@ describe('access token', () => {
     }
   })
 
-  test('returns 401 for any text as a token, never 5xx', async () => {
+  test('returns 401, never 5xx, for random text as a token', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ maxLength: 200, unit: fc.mapToConstant({ num: 94, build: (v) => String.fromCharCode(33 + v) }) }),
@@ -119,7 +119,7 @@ describe('access token', () => {
     await eventually(async () => (await ask(caller.token)).status === 200)
   })
 
-  test('gives a token only the permissions that both its roles and the current grants contain', async () => {
+  test('limits a token to the permissions that both its roles and the current grants contain', async () => {
     const both = await hub.as('administrator')
     const narrowed = await hub.tokenFor(both.principalId, { roles: ['viewer'] })
     const answer = await hub.request({

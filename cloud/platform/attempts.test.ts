@@ -10,7 +10,7 @@ function clock() {
 
 const jane = { subject: 'user jane@default', address: '10.0.0.1' }
 
-test('allows five wrong passwords, then doubles the wait for each further one, up to 15 minutes', () => {
+test('allows five wrong passwords, then doubles the wait after each further one, up to 15 minutes', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   const waits = Array.from({ length: 20 }, () => {
@@ -33,21 +33,21 @@ test('allows the next attempt exactly when the wait is over', () => {
   assert.equal(attempts.waitFor(jane), 0)
 })
 
-test('does not slow the same name from another address, or other names from the same address', () => {
+test('does not delay the same name from another address, or other names from the same address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 10; i++) attempts.failed(jane)
   assert.equal(attempts.waitFor({ ...jane, address: '10.0.0.2' }), 0)
   assert.equal(attempts.waitFor({ ...jane, subject: 'user joe@default' }), 0)
 })
 
-test('slows an address that tries many names', () => {
+test('delays an address that tries many names', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 60; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   assert.ok(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.1' }) > 0)
   assert.equal(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.2' }), 0)
 })
 
-test('forgets the failures of a name after a correct password, not those of the address', () => {
+test('resets the failures of a name after a correct password, but not the failures of the address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 49; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   attempts.failed(jane)
@@ -56,7 +56,7 @@ test('forgets the failures of a name after a correct password, not those of the 
   assert.equal(attempts.failed(jane).ofAddress, 51)
 })
 
-test('starts again after an hour without a failure', () => {
+test('resets the failures after an hour without a failure', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   for (let i = 0; i < 30; i++) attempts.failed(jane)
@@ -65,14 +65,14 @@ test('starts again after an hour without a failure', () => {
   assert.equal(attempts.failed(jane).ofSubject, 1)
 })
 
-test('limits its memory for any attempts', () => {
+test('limits the memory for failed attempts', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 30_000; i++)
     attempts.failed({ subject: `user n${i}`, address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` })
   assert.equal(attempts.remembered, 20_000)
 })
 
-test('never waits longer than 15 minutes or a negative time', () => {
+test('returns a wait between 0 and 15 minutes for any sequence of failures', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 200 }), (pauses) => {
       const time = clock()

@@ -17,37 +17,49 @@ describe('configuration', () => {
   })
 
   const mistakes: [string, Record<string, string>, RegExp][] = [
-    ['an unknown name', { MILLWRIGHT_PROT: '1' }, /Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/],
-    ['a port that is no number', { MILLWRIGHT_PORT: 'http' }, /MILLWRIGHT_PORT must be a whole number from 0 to 65535/],
+    [
+      'an unknown setting',
+      { MILLWRIGHT_PROT: '1' },
+      /Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/,
+    ],
+    [
+      'a port that is not a number',
+      { MILLWRIGHT_PORT: 'http' },
+      /MILLWRIGHT_PORT must be a whole number from 0 to 65535/,
+    ],
     ['a port that is too high', { MILLWRIGHT_PORT: '70000' }, /MILLWRIGHT_PORT/],
     ['a number with a fraction', { MILLWRIGHT_PORT: '80.5' }, /MILLWRIGHT_PORT/],
-    ['a choice that is none', { MILLWRIGHT_LOG_LEVEL: 'loud' }, /must be one of fatal, error, warn/],
+    ['an unknown log level', { MILLWRIGHT_LOG_LEVEL: 'loud' }, /must be one of fatal, error, warn/],
     [
-      'another kind of database',
+      'a database URL that is not for PostgreSQL',
       { DATABASE_URL: 'mysql://x' },
       /DATABASE_URL must be a URL that starts with postgres:\/\//,
     ],
     [
-      'an address without a host',
+      'a base URL without a valid host',
       { MILLWRIGHT_BASE_URL: 'http://%%' },
       /MILLWRIGHT_BASE_URL must be an address such as https:/,
     ],
-    ['an address with a path', { MILLWRIGHT_BASE_URL: 'https://plant.example/app' }, /without a path/],
+    ['a base URL with a path', { MILLWRIGHT_BASE_URL: 'https://plant.example/app' }, /without a path/],
     [
-      'an origin that is none',
+      'an origin without a scheme',
       { MILLWRIGHT_CORS_ORIGINS: 'https://a.example,b.example' },
       /MILLWRIGHT_CORS_ORIGINS .*"b\.example"/,
     ],
     [
-      'a proxy without an address',
+      'a trusted proxy that is not an address',
       { MILLWRIGHT_TRUSTED_PROXIES: 'nonsense' },
       /MILLWRIGHT_TRUSTED_PROXIES must be a list of values such as/,
     ],
-    ['a network that is too narrow', { MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.0/33' }, /MILLWRIGHT_TRUSTED_PROXIES/],
-    ['JSON that is none', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],
+    [
+      'a network with an invalid prefix length',
+      { MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.0/33' },
+      /MILLWRIGHT_TRUSTED_PROXIES/,
+    ],
+    ['invalid JSON', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],
   ]
   for (const [what, environment, sentence] of mistakes) {
-    test(`refuses ${what} in one sentence`, () => {
+    test(`reports ${what} in one sentence`, () => {
       assert.throws(
         () => readCloudConfiguration(environment),
         (error) => error instanceof StartError && sentence.test(error.message) && !error.message.includes('\n'),
@@ -66,14 +78,14 @@ describe('configuration', () => {
     assert.deepEqual(trustedProxies, ['10.0.0.5', '10.0.0.0/8', 'fd00::/8'])
   })
 
-  test('reports an invalid address without its password', () => {
+  test('omits the password from the error for an invalid base URL', () => {
     assert.throws(
       () => readCloudConfiguration({ MILLWRIGHT_BASE_URL: 'https://name:very-private@plant.example' }),
       (error) => error instanceof StartError && !error.message.includes('very-private'),
     )
   })
 
-  test('masks secrets when it is shown', () => {
+  test('masks secrets in the printed configuration', () => {
     const shown = describeConfiguration(cloudSettings, {
       DATABASE_URL: 'postgres://owner:very-private@db/millwright',
       MILLWRIGHT_MASTER_KEY: 'very-private',

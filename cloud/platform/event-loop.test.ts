@@ -8,12 +8,12 @@ function occupy(ms: number): void {
   while (performance.now() < end);
 }
 
-test('does not wait while the turn is not used up', () => {
+test('does not yield before the time slice of the event-loop turn is used up', () => {
   const yieldTurn = createYield()
   assert.equal(yieldTurn(), undefined)
 })
 
-test('runs one slice in each turn of the event loop, independent of the amount of sliced work', async () => {
+test('runs one time slice per event-loop turn, regardless of the number of concurrent tasks', async () => {
   const slicesInTurn = new Map<number, number>()
   let turn = 0
   let isOver = false

@@ -21,11 +21,11 @@ describe('peer tokens', () => {
     request: { id: 'a-request-of-jane', address: '192.0.2.7' },
   }
 
-  test('returns the caller of a peer token unchanged', async () => {
+  test('returns the unchanged caller when it verifies a peer token', async () => {
     assert.deepEqual(await tokens.verify(await tokens.sign(caller)), { ...caller, byPeer: true })
   })
 
-  test('refuses a peer token from another installation, with another type or expired', async () => {
+  test('refuses a peer token that is expired, of another type or from another installation', async () => {
     const stranger = peerTokens(createSecrets(Buffer.alloc(32, 7)))
     await assert.rejects(tokens.verify(await stranger.sign(caller)))
     const { key } = secrets.keyFor('peer calls')
@@ -40,8 +40,8 @@ describe('peer tokens', () => {
 })
 
 for (const arrangement of ['one process', 'split'] as const) {
-  describe(`peers in ${arrangement}`, () => {
-    test('calls a peer with the rights of the caller, in any process', async () => {
+  describe(`calls between services (${arrangement})`, () => {
+    test('calls another service with the rights of the caller, in the same or another process', async () => {
       await using hub = await testHub({ arrangement })
       const admin = await callerOf(hub, 'administrator')
       const made = await hub.context
@@ -61,7 +61,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       await assert.rejects(hub.context.peers(authorization, admin).readGrant(missing), { code: 'not_found' })
     })
 
-    test('records the true address of forwarded requests in the audit trail, which no client can forge', async () => {
+    test('records the client address of a forwarded request in the audit trail, and ignores forged headers', async () => {
       await using hub = await testHub({ arrangement })
       const admin = await hub.as('administrator')
       const invented = { 'x-millwright-client': '6.6.6.6', 'x-millwright-client-proof': 'none' }
@@ -82,7 +82,7 @@ for (const arrangement of ['one process', 'split'] as const) {
   })
 }
 
-test('returns 503 with advice for a service that is not configured', async () => {
+test('returns 503 with the setting to change for a service that is not configured', async () => {
   await using hub = await testHub()
   const nowhere = { ...authorization, name: 'nowhere' }
   await assert.rejects(hub.context.peers(nowhere, systemCaller()).listRoles({}), {

@@ -46,7 +46,7 @@ test('exports requests as child spans of the caller when an exporter is configur
   await new Promise((done) => collector.close(done))
 })
 
-test('does not trace without configuration', async () => {
+test('does not trace requests when no exporter is configured', async () => {
   assert.equal(await startTracing({}), undefined)
 })
 

@@ -15,22 +15,22 @@ function errorsOf(schema: object, value: unknown): string[] {
 const text = { type: 'string', maxLength: 3 }
 const nothing = { type: 'null' }
 
-test('merges the types of all branches when the value has none of them', () => {
+test('reports the types of all union branches in one error when the value has none of them', () => {
   assert.deepEqual(errorsOf({ anyOf: [text, nothing] }, 5), [' type: must be string or null'])
   assert.deepEqual(errorsOf({ anyOf: [{ type: 'integer' }, nothing] }, 1.5), [' type: must be integer or null'])
 })
 
-test('reports only the branch that has the type of the value', () => {
+test('reports only the errors of the union branch that has the type of the value', () => {
   assert.deepEqual(errorsOf({ anyOf: [nothing, text] }, 'long text'), [
     ' maxLength: must NOT have more than 3 characters',
   ])
 })
 
-test('merges constants into one enumeration', () => {
+test('reports the constants of all union branches as one enumeration', () => {
   assert.deepEqual(errorsOf({ anyOf: [{ const: 'a' }, { const: 'b' }] }, 'c'), [' enum: must be one of a, b'])
 })
 
-test('reports the branch that the fields of an object belong to, in each entry of a list', () => {
+test('reports the errors of the union branch that matches the fields of each list entry', () => {
   const branch = (kind: string, properties: object) => ({
     type: 'object',
     properties: { kind: { const: kind }, ...properties },
@@ -49,7 +49,7 @@ test('reports the branch that the fields of an object belong to, in each entry o
   assert.deepEqual(errorsOf(schema, value), ['/0/size type: must be integer', '/1/name type: must be string'])
 })
 
-test('resolves a union inside a union', () => {
+test('reports the errors of a union inside a union', () => {
   const inner = { type: 'object', properties: { at: { anyOf: [text, nothing] } }, required: ['at'] }
   const schema = { anyOf: [{ type: 'object', properties: { data: inner }, required: ['data'] }, inner] }
   assert.deepEqual(errorsOf(schema, { data: { at: 5 } }), ['/data/at type: must be string or null'])
@@ -57,7 +57,7 @@ test('resolves a union inside a union', () => {
   assert.deepEqual(errorsOf(schema, {}), ['/data missing: is missing; send it or at'])
 })
 
-test('keeps the error of a oneOf whose branches match at the same time', () => {
+test('reports a oneOf error when several branches match', () => {
   const schema = {
     type: 'object',
     properties: { a: { oneOf: [{ type: 'number' }, { minimum: 1 }, nothing] }, b: text },
@@ -68,7 +68,7 @@ test('keeps the error of a oneOf whose branches match at the same time', () => {
   ])
 })
 
-test('reports the errors of branches behind a reference', () => {
+test('reports the errors of union branches behind a reference', () => {
   const schema = { $defs: { short: text }, anyOf: [{ $ref: '#/$defs/short' }, nothing] }
   assert.ok(errorsOf(schema, 'long text').includes(' maxLength: must NOT have more than 3 characters'))
 })
@@ -92,7 +92,7 @@ test('reports the errors of a long list of unions in linear time', () => {
   assert.ok(reported.milliseconds < 1_000, `${reported.milliseconds} ms for the reported errors`)
 })
 
-test('cuts the details and the total length of the errors', () => {
+test('truncates the details and the total length of validation errors', () => {
   const values = Array.from({ length: 4_000 }, (_, index) => `value ${index}`)
   const long = 'x'.repeat(5_000)
   const [ofEnum = '', ofConst = '', ofObject = '', ofName = ''] = [

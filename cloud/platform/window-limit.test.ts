@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WindowLimit } from './window-limit.ts'
 
-test('allows the limit per key, and again in the next window', () => {
+test('allows a limited number of calls per key in each time window', () => {
   let now = 0
   const limit = new WindowLimit({ most: 2, windowMs: 1000, now: () => now })
   const take = (...keys: string[]) => keys.map((key) => limit.take(key))
@@ -13,7 +13,7 @@ test('allows the limit per key, and again in the next window', () => {
   assert.deepEqual(take('a', 'a', 'a'), [true, true, false])
 })
 
-test('forgets the least recently used key above the limit of keys', () => {
+test('forgets the least recently used key when the number of keys exceeds its limit', () => {
   const limit = new WindowLimit({ most: 1, windowMs: 1000, keys: 2, now: () => 0 })
   for (const key of ['a', 'b', 'a', 'c']) limit.take(key)
   assert.equal(limit.take('a'), false)

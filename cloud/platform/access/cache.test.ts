@@ -17,7 +17,7 @@ function countStatements(database: Database): { lookups: number } {
   return counted
 }
 
-test('returns a cached entry without a statement', limits, async () => {
+test('returns cached permissions of a principal without a database statement', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -34,7 +34,7 @@ test('returns a cached entry without a statement', limits, async () => {
   )
 })
 
-test('runs one statement for concurrent lookups of the same principal', limits, async () => {
+test('runs one database statement for concurrent lookups of the same principal', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -46,7 +46,7 @@ test('runs one statement for concurrent lookups of the same principal', limits, 
   assert.equal(counted.lookups, 1)
 })
 
-test('shows a change to its own process at the next lookup', limits, async () => {
+test('returns changed permissions at the next lookup in the process that changed them', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -57,7 +57,7 @@ test('shows a change to its own process at the next lookup', limits, async () =>
   assert.equal((await access.of(site.tenant.id, user.id))?.held.length, 0)
 })
 
-test('shows a change to another process after one poll, without a notification', limits, async () => {
+test('returns changed permissions in another process after one poll, without a notification', limits, async () => {
   await using site = await testSite()
   const [here, there] = [site.process(), site.process()]
   const user = await givenUser(here.database, site.scope, 'viewer')
@@ -70,7 +70,7 @@ test('shows a change to another process after one poll, without a notification',
   assert.equal((await there.access.of(site.tenant.id, user.id))?.held.length, 0)
 })
 
-test('polls on a timer', limits, async () => {
+test('polls for changed permissions on a timer', limits, async () => {
   await using site = await testSite()
   const [here, there] = [site.process(), site.process({ pollMs: 50 })]
   const user = await givenUser(here.database, site.scope, 'viewer')
@@ -81,30 +81,34 @@ test('polls on a timer', limits, async () => {
   await until(async () => (await there.access.of(site.tenant.id, user.id))?.held.length === 0)
 })
 
-test('shows a change to another process by notification, also after its connection was lost', limits, async () => {
-  await using site = await testSite()
-  const [here, there] = [site.process(), site.process({ listen: true })]
-  const counted = countStatements(there.database)
-  const isHeard = async () => {
-    const user = await givenUser(here.database, site.scope, 'viewer')
-    await there.access.of(site.tenant.id, user.id)
-    const before = counted.lookups
-    await there.access.of(site.tenant.id, user.id)
-    assert.equal(counted.lookups, before)
-    await revoke(here.database, site.scope, user.grantId)
-    await site.owner.query('select')
-    return (await there.access.of(site.tenant.id, user.id))?.held.length === 0
-  }
-  const cut = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+test(
+  'returns changed permissions in another process after a notification, even if its connection was lost before',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const [here, there] = [site.process(), site.process({ listen: true })]
+    const counted = countStatements(there.database)
+    const isHeard = async () => {
+      const user = await givenUser(here.database, site.scope, 'viewer')
+      await there.access.of(site.tenant.id, user.id)
+      const before = counted.lookups
+      await there.access.of(site.tenant.id, user.id)
+      assert.equal(counted.lookups, before)
+      await revoke(here.database, site.scope, user.grantId)
+      await site.owner.query('select')
+      return (await there.access.of(site.tenant.id, user.id))?.held.length === 0
+    }
+    const cut = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
                where query = 'listen access' and datname = current_database() and usename <> current_user`
 
-  // The listener needs some time to connect. If a change takes effect without a poll, the listener is connected.
-  await until(isHeard)
-  assert.notEqual((await site.owner.query(cut)).rows.length, 0)
-  await until(isHeard)
-})
+    // The listener needs some time to connect. If a change takes effect without a poll, the listener is connected.
+    await until(isHeard)
+    assert.notEqual((await site.owner.query(cut)).rows.length, 0)
+    await until(isHeard)
+  },
+)
 
-test('keeps entries that were read after a change when its notification arrives late', limits, async () => {
+test('keeps cached permissions that were read after a change when the notification arrives late', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process({ listen: true })
   const other = site.process({ listen: true })
@@ -120,7 +124,7 @@ test('keeps entries that were read after a change when its notification arrives 
   assert.equal(await access.of(site.tenant.id, user.id), fresh)
 })
 
-test('does not use cached entries when polls have failed for five seconds', limits, async (t) => {
+test('does not use cached permissions when polls have failed for five seconds', limits, async (t) => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -140,7 +144,7 @@ test('does not use cached entries when polls have failed for five seconds', limi
   assert.equal(counted.lookups, 2)
 })
 
-test('refuses access from old cache entries while the database is unreachable', limits, async (t) => {
+test('refuses access instead of using old cached permissions while the database is unreachable', limits, async (t) => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -152,7 +156,7 @@ test('refuses access from old cache entries while the database is unreachable', 
   await assert.rejects(access.of(site.tenant.id, user.id), { code: 'unavailable' })
 })
 
-test('limits the number of entries and keeps the recently used ones', limits, async () => {
+test('limits the number of cached principals and keeps the recently used ones', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process({ entryLimit: 2 })
   const users = [
@@ -174,7 +178,7 @@ test('limits the number of entries and keeps the recently used ones', limits, as
   assert.equal(counted.lookups, 1)
 })
 
-test('shows all processes the same access after concurrent changes', limits, async () => {
+test('returns the same permissions in all processes after concurrent changes', limits, async () => {
   await using site = await testSite()
   const processes = [site.process({ pollMs: 20 }), site.process({ pollMs: 20, listen: true }), site.process()]
   const { database } = processes[0] as (typeof processes)[number]
@@ -203,7 +207,7 @@ test('shows all processes the same access after concurrent changes', limits, asy
   }
 })
 
-test('shows a changed role to all its holders', limits, async () => {
+test('returns the changed permissions of a role for all its holders', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   await database.transaction(site.scope, (tx) =>
@@ -221,7 +225,7 @@ test('shows a changed role to all its holders', limits, async () => {
 })
 
 test(
-  'limits a token to the roles it names that are still held, and to nothing when the principal is disabled',
+  'limits a token to those of its roles that are still granted, and to nothing for a disabled principal',
   limits,
   async () => {
     await using site = await testSite()
@@ -250,7 +254,7 @@ test(
   },
 )
 
-test('finds no principal of another tenant and none that does not exist', limits, async () => {
+test('returns no permissions for a principal that does not exist or belongs to another tenant', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -259,7 +263,7 @@ test('finds no principal of another tenant and none that does not exist', limits
   assert.equal(await access.of(site.tenant.id, v7()), undefined)
 })
 
-test('shows a suspended tenant to every process, by notification or by polling', limits, async () => {
+test('returns a suspended tenant as suspended in every process, by notification or by polling', limits, async () => {
   await using site = await testSite()
   const [polling, listening] = [site.process({ pollMs: 20 }), site.process({ listen: true })]
   for (const { access } of [polling, listening]) {

@@ -12,25 +12,29 @@ function holding(role: keyof typeof builtInRoles, accessGroupId: string | null =
   return { rights: rightsOf([{ accessGroupId, permissions: builtInRoles[role].permissions }]) }
 }
 
-test('refuses to act on a principal with more permissions, also while that principal is disabled', limits, async () => {
-  await using site = await testSite()
-  const { database } = site.process()
-  const { id } = await givenUser(database, site.scope, 'supervisor')
-  const outranks = (caller: { rights: Rights }) =>
-    database.read(site.scope, (handle) => requireOutranks(handle, caller, id))
+test(
+  'does not let a caller change a principal with more permissions, even if that principal is disabled',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const { database } = site.process()
+    const { id } = await givenUser(database, site.scope, 'supervisor')
+    const outranks = (caller: { rights: Rights }) =>
+      database.read(site.scope, (handle) => requireOutranks(handle, caller, id))
 
-  await outranks(holding('administrator'))
-  await outranks(holding('supervisor'))
-  await assert.rejects(outranks(holding('operator')), { code: 'would_escalate', message: /remote_access_connect/ })
-  await database.transaction(site.scope, async (tx) => {
-    await changeAccess(tx)
-    await updatePrincipal(tx, id, { disabled: true })
-  })
-  await assert.rejects(outranks(holding('operator')), { code: 'would_escalate' })
-})
+    await outranks(holding('administrator'))
+    await outranks(holding('supervisor'))
+    await assert.rejects(outranks(holding('operator')), { code: 'would_escalate', message: /remote_access_connect/ })
+    await database.transaction(site.scope, async (tx) => {
+      await changeAccess(tx)
+      await updatePrincipal(tx, id, { disabled: true })
+    })
+    await assert.rejects(outranks(holding('operator')), { code: 'would_escalate' })
+  },
+)
 
 test(
-  'lets a caller act on permissions in a group if it holds them in that group or in the whole tenant',
+  'lets a caller change a principal whose role in a group the caller also holds in that group or tenant-wide',
   limits,
   async () => {
     await using site = await testSite()

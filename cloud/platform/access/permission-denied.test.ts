@@ -7,7 +7,7 @@ import { testSite } from './testing.ts'
 
 const permission = 'inventory_write_asset_data'
 
-test('names the missing permission and the access group in one form', () => {
+test('returns a permission error with the missing permission and the access group', () => {
   const { message } = permissionDenied({ permission: 'glb_audit_read' })
   assert.equal(message, 'Permission denied: requires `glb_audit_read`')
   const inGroup = permissionDenied({ permission, accessGroup: 'Hall 3', pointer: '/data/ids/0' })
@@ -15,7 +15,9 @@ test('names the missing permission and the access group in one form', () => {
   assert.deepEqual(inGroup.errors, [{ pointer: '/data/ids/0', code: 'forbidden', detail: inGroup.message }])
 })
 
-test('omits the name of an access group that the caller cannot see', { timeout: 300_000 }, async () => {
+test('omits the access group from a permission error when the caller cannot see the group', {
+  timeout: 300_000,
+}, async () => {
   await using site = await testSite()
   const { database } = site.process()
   const messages = await database.transaction(site.scope, async (tx) => {

@@ -27,7 +27,7 @@ function holds(held: readonly HeldRole[], permission: Permission, group: string 
   )
 }
 
-test('computes the same rights as the held roles define, for every permission and access group', () => {
+test('computes the same rights as the reference implementation, for every permission and access group', () => {
   fc.assert(
     fc.property(heldRoles, (held) => {
       const holder = { rights: rightsOf(held) }
@@ -44,7 +44,7 @@ test('computes the same rights as the held roles define, for every permission an
   )
 })
 
-test('returns a reason for every held permission and for no other', () => {
+test('returns a reason for every held permission, and none for other permissions', () => {
   fc.assert(
     fc.property(heldRoles, fc.constantFrom(...permissionNames), place, (held, permission, group) => {
       const reasons = reasonsFor(held, permission, group)
@@ -54,7 +54,7 @@ test('returns a reason for every held permission and for no other', () => {
   )
 })
 
-test('reports no lacking permission exactly when all requested ones are held in their scopes', () => {
+test('returns exactly the requested permissions that the held roles lack', () => {
   fc.assert(
     fc.property(heldRoles, heldRoles, (held, wanted) => {
       const missing = lacking(rightsOf(held), rightsOf(wanted))
@@ -66,7 +66,7 @@ test('reports no lacking permission exactly when all requested ones are held in 
   )
 })
 
-test('never grants more than the holder and the granter have', () => {
+test('never lets a grant give its receiver a permission that the granter lacks', () => {
   fc.assert(
     fc.property(heldRoles, heldRoles, heldRole, (granter, receiver, grant) => {
       try {
@@ -84,7 +84,7 @@ test('never grants more than the holder and the granter have', () => {
   )
 })
 
-test('allows a grant in a group to a caller that holds its permissions in the whole tenant', () => {
+test('lets a caller grant permissions in an access group when the caller holds them in the whole tenant', () => {
   const reader = rightsOf([{ accessGroupId: null, permissions: ['inventory_read_asset_data'] }])
   const role = ['inventory_read_asset_data', 'glb_audit_read']
   requireCovers({ rights: reader }, role, 'line-1')
@@ -94,7 +94,7 @@ test('allows a grant in a group to a caller that holds its permissions in the wh
   })
 })
 
-test('limits the administrator of one access group to that group', () => {
+test('limits an administrator of one access group to that group', () => {
   const holder = {
     rights: rightsOf([{ accessGroupId: 'line-1', permissions: permissionNames }]),
   }
@@ -108,15 +108,15 @@ function visibleWith(role: keyof typeof builtInRoles | 'auditor', accessGroupId:
   return visibleGroups(rightsOf([{ accessGroupId, permissions }]))
 }
 
-test('shows an access group to a role in that group', () => {
+test('makes an access group visible to a principal with a role in that group', () => {
   assert.deepEqual(visibleWith('viewer', 'line-1'), new Set(['line-1']))
 })
 
-test('shows every group to a role in the whole tenant with an access-group permission', () => {
+test('makes every access group visible to a principal with a role in the whole tenant', () => {
   assert.equal(visibleWith('viewer', null), 'all')
 })
 
-test('shows no group to a role without access-group permissions', () => {
+test('makes no access group visible to a principal whose role has only tenant-wide permissions', () => {
   assert.deepEqual(visibleWith('auditor', null), new Set())
   assert.deepEqual(visibleWith('auditor', 'line-1'), new Set())
 })

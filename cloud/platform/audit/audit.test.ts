@@ -43,7 +43,7 @@ test('records principal, action and address, and seals the entry soon after its 
   assert.equal(head?.sequence, 3)
 })
 
-test('records nothing of a rolled back transaction, and records a refusal outside of it', async () => {
+test('records no entry of a rolled back transaction, and records a refusal outside the transaction', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   await assert.rejects(
@@ -61,7 +61,7 @@ test('records nothing of a rolled back transaction, and records a refusal outsid
   assert.deepEqual(rows, [{ outcome: 'denied' }])
 })
 
-test('stores names and details with unstorable characters replaced', async () => {
+test('replaces unstorable characters in names and details of audit entries', async () => {
   await using hub = await testHub()
   const hostile = 'a\0b\ud800c\\u0000'
   const who = { principal: { id: null, kind: 'user', name: hostile.repeat(200) }, request: actor.request } as const
@@ -82,7 +82,7 @@ test('stores names and details with unstorable characters replaced', async () =>
   assert.equal((rows[0]?.detail as Record<string, unknown> | undefined)?.[kept], kept)
 })
 
-test('creates one chain without gaps with two hundred writers and two sealers', async () => {
+test('seals the entries of two hundred concurrent writers into one chain without gaps, with two sealers', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const processes = [hub, sibling]
@@ -98,7 +98,7 @@ test('creates one chain without gaps with two hundred writers and two sealers', 
   assert.deepEqual({ intact, checked, firstFault }, { intact: true, checked: 200, firstFault: null })
 })
 
-test('seals the entries of a process that died before it sealed them', async () => {
+test('seals the entries of a process that ended before it sealed them', async () => {
   await using hub = await testHub()
   await hub.settle()
   // No worker receives the signals of commits of this `Database`.
@@ -110,7 +110,7 @@ test('seals the entries of a process that died before it sealed them', async () 
   assert.deepEqual(await verify(hub).then(({ intact, checked }) => ({ intact, checked })), { intact: true, checked: 1 })
 })
 
-test('seals more entries than one batch in order', async () => {
+test('seals the entries of several batches in order', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 1_203 })
   assert.equal((await verify(hub)).checked, 1_203)
@@ -149,7 +149,7 @@ test('does not allow the application to change, delete or reseal an entry', asyn
   assert.equal((await verify(hub)).intact, true)
 })
 
-test('does not show or seal entries of another tenant', async () => {
+test('does not return or seal audit entries of another tenant', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
@@ -233,31 +233,31 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
     (owner, id) => owner.query(`delete from audit_entries where ${entry} 3`, [id]),
   ],
   [
-    'the first entries deleted',
+    'deletion of the first entries',
     1,
     /Entries 1 to 2 were deleted/,
     (owner, id) => owner.query('delete from audit_entries where tenant_id = $1 and sequence < 3', [id]),
   ],
   [
-    'the last entries deleted',
+    'deletion of the last entries',
     4,
     /Entries 4 to 5 were deleted/,
     (owner, id) => owner.query('delete from audit_entries where tenant_id = $1 and sequence > 3', [id]),
   ],
   [
-    'all entries deleted',
+    'deletion of all entries',
     1,
     /Entries 1 to 5 were deleted/,
     (owner, id) => owner.query('delete from audit_entries where tenant_id = $1', [id]),
   ],
   [
-    'the head deleted',
+    'deletion of the head',
     1,
     /beyond the head/,
     (owner, id) => owner.query('delete from audit_heads where tenant_id = $1', [id]),
   ],
   [
-    'a head that was moved back',
+    'a head that was set to an earlier entry',
     4,
     /not genuine/,
     async (owner, id) => {
@@ -279,7 +279,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
       ),
   ],
   [
-    'two entries that changed places',
+    'two swapped entries',
     2,
     /changed/,
     async (owner, id) => {
@@ -289,7 +289,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
     },
   ],
   [
-    'a chain rewritten with its head',
+    'a chain that was rewritten together with its head',
     5,
     /not genuine/,
     async (owner, id) => {
@@ -310,10 +310,10 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   ],
 ]
 
-test('detects every change by an attacker with access to the whole database', async (context) => {
+test('detects manipulations by an attacker with access to the whole database', async (context) => {
   await using hub = await testHub()
   for (const [what, sequence, detail, tamper] of tamperings) {
-    await context.test(what, async () => {
+    await context.test(`detects ${what}`, async () => {
       const tenant = await hub.anotherTenant()
       await writeMany(hub, { tenant, count: 5 })
       await hub.asOwner(async (owner) => tamper(owner, tenant.tenantId))
@@ -325,7 +325,7 @@ test('detects every change by an attacker with access to the whole database', as
   }
 })
 
-test('does not extend a chain whose head is not genuine', async () => {
+test('does not add entries to a chain whose head was forged', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
   await hub.asOwner((owner) => rewriteChainOf(owner, hub.tenant.tenantId))

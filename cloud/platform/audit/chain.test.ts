@@ -45,7 +45,7 @@ function shuffled(value: unknown): unknown {
   )
 }
 
-test('prints equal values as the same canonical JSON and different values differently', () => {
+test('prints equal values as the same canonical JSON, and different values as different JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
       assert.equal(canonical(a), canonical(shuffled(a)))
@@ -60,7 +60,7 @@ function sorted(value: unknown): unknown {
   return JSON.parse(canonical(value))
 }
 
-test('verifies a chain, also when it was extended in several steps', async () => {
+test('verifies a chain that was extended in one or several steps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(content, { minLength: 2, maxLength: 12 }), fc.nat(), async (contents, cut) => {
       const whole = extend(emptyHead, contents)
@@ -82,7 +82,7 @@ test('verifies a chain, also when it was extended in several steps', async () =>
   )
 })
 
-test('detects any change of any field at the changed entry', async () => {
+test('reports the changed entry when any field of a chain changes', async () => {
   const fields = ['tenant', 'id', 'time', 'action', 'outcome', 'principal', 'principalName', 'principalKind'] as const
   const more = ['target', 'requestId', 'address', 'detail', 'hash'] as const
   await fc.assert(
@@ -114,7 +114,7 @@ test('detects deleted, duplicated and swapped entries', async () => {
   )
 })
 
-test('detects a chain that was rewritten from an entry, because its end does not match the head', () => {
+test('detects a chain that was rewritten from one entry to its end, because it does not match the head', () => {
   fc.assert(
     fc.property(chain, fc.nat(), (links, place) => {
       const index = place % links.length
@@ -127,7 +127,7 @@ test('detects a chain that was rewritten from an entry, because its end does not
   )
 })
 
-test('verifies each entry of a filtered export and reports it as incomplete', async () => {
+test('verifies each entry of a filtered export, and reports the export as incomplete', async () => {
   await fc.assert(
     fc.asyncProperty(chain, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), async (links, kept) => {
       const some = links.filter((_, index) => kept[index])

@@ -14,7 +14,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 const written = async (entries: readonly Entry[]) => Buffer.concat(await Array.fromAsync(writeArchive(given(entries))))
 
-test('reads entries as they were written, from chunks of any size', async () => {
+test('reads the entries of an archive unchanged from chunks of any size', async () => {
   const content = fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes))
   const entry = fc.record({ name: fc.stringMatching(/^[a-z_]{1,40}\/\d{7}\.copy$/), content })
   await fc.assert(

@@ -116,7 +116,7 @@ async function changed(bytes: Buffer, change: (entry: Entry) => Entry | undefine
 const dropsNothing = 'events/0002-fast-writes'
 
 describe('backup and restore', () => {
-  test('restores every row of every table, policies and grants of the application', async () => {
+  test('restores every row of every table, and the policies and grants of the application role', async () => {
     await hub.settle()
     const bytes = await backedUp()
     const address = await emptyDatabase()
@@ -134,7 +134,7 @@ describe('backup and restore', () => {
     await assert.rejects(restore(bytes, address), /The database is not empty \(\w+ has rows\)/)
   })
 
-  test('contains a single point in time while other processes write', async () => {
+  test('backs up a single point in time while other processes write', async () => {
     let goesOn = true
     const writing = (async () => {
       for (let from = 1_000; goesOn; from += 20) await createAssets(from, 20)
@@ -158,7 +158,7 @@ describe('backup and restore', () => {
     })
   })
 
-  test('refuses a changed, truncated or newer backup and restores nothing', async () => {
+  test('restores nothing from a backup that is changed, truncated or of a newer version', async () => {
     const bytes = await backedUp()
     const address = await emptyDatabase()
     const tampered = await changed(bytes, (entry) =>
@@ -182,7 +182,7 @@ describe('backup and restore', () => {
     assert.ok(Number((await contentOf(address)).assets?.split(' ')[0]) >= 300)
   })
 
-  test('migrates a backup of an older version', async () => {
+  test('migrates the data of a backup of an older version at restore', async () => {
     const bytes = await backedUp()
     const older = await changed(bytes, (entry) => {
       if (entry.name !== 'head.json') return entry

@@ -48,7 +48,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       return new Database({ address: hub.database.app, server, connections, waitMs })
     }
 
-    test('returns each tenant its own rows on any connection', async () => {
+    test('returns only the rows of the requested tenant on any connection', async () => {
       await add(a, 'only in a')
       await add(b, 'only in b')
       const looks = Array.from({ length: 60 }, (_, i) => {
@@ -65,7 +65,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await Promise.all(looks)
     })
 
-    test('binds the tenant in the database, also inside transactions', async () => {
+    test('sets the tenant of the connection inside a transaction', async () => {
       for (const tenant of [a, b, a]) {
         const seen = await database.transaction(tenant, (tx) => tx.row(bound))
         assert.deepEqual(seen, { tenant: tenant.tenantId, asked: tenant.tenantId })
@@ -80,7 +80,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       for (const row of seen) assert.equal(row?.tenant, row?.asked)
     })
 
-    test('rolls back and notifies no listener when the work throws', async () => {
+    test('rolls back a transaction and notifies no listener when its callback throws', async () => {
       const told: unknown[] = []
       database.onCommit((commit) => told.push(commit))
       const failed = database.transaction(a, async (tx) => {
@@ -93,7 +93,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.deepEqual(told, [])
     })
 
-    test('does not commit when the work ignored a failed statement', async () => {
+    test('does not commit a transaction whose callback ignored a failed statement', async () => {
       const failed = database.transaction(a, async (tx) => {
         await tx.run(insertGroup, v7(), 'half')
         await tx.run(broken).catch(() => {})
@@ -124,7 +124,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.ok(runs > 2)
     })
 
-    test('fails with `overloaded` after repeated lost races', async () => {
+    test('fails with `overloaded` when a transaction repeatedly ends in a deadlock', async () => {
       let runs = 0
       const losing = database.transaction(a, async () => {
         runs++
@@ -205,7 +205,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await mine.close()
     })
 
-    test('closes after all connections are returned', async () => {
+    test('waits at close until all connections are returned', async () => {
       const mine = open(binding, 2)
       const work = mine.transaction(a, (tx) => tx.row(bound))
       await Promise.all([work, mine.close()])
@@ -275,7 +275,7 @@ test('reports a server that does not respond as unavailable and closes the conne
   assert.equal(database.inUse, 0)
 })
 
-test('refuses a handle that is used after its work has ended', async () => {
+test('refuses a statement on a transaction handle after its callback has ended', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   let stray: (() => Promise<unknown>) | undefined
@@ -285,7 +285,7 @@ test('refuses a handle that is used after its work has ended', async () => {
   await assert.rejects(async () => stray?.(), /after the end of its transaction/)
 })
 
-test('closes despite a connection that was not returned, shows it in `inUse`, and closes it when it is returned', async () => {
+test('closes despite a connection that is still in use, and closes that connection when it is returned', async () => {
   await using hub = await testHub()
   const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -297,7 +297,7 @@ test('closes despite a connection that was not returned, shows it in `inUse`, an
   assert.equal(database.inUse, 0)
 })
 
-test('shares connections between lookups, keeps tenants apart, and fails each lookup separately', async () => {
+test('shares connections between lookups without mixing tenants, and fails each lookup separately', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -323,7 +323,7 @@ test('shares connections between lookups, keeps tenants apart, and fails each lo
   await database.close()
 })
 
-test('returns the same result with and without a description of the columns', async () => {
+test('returns the same result when a statement runs with or without a description of its columns', async () => {
   await using hub = await testHub()
   const server = { ...hub.database.server, binding: 'session' } as const
   const database = new Database({ address: hub.database.app, server, connections: 1 })
@@ -350,7 +350,7 @@ test('returns the same result with and without a description of the columns', as
   await database.close()
 })
 
-test('leaves enclosing transactions for other tenants when one tenant has many', async () => {
+test('reserves enclosing transactions for other tenants when one tenant requests many', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await using database = new Database({ address: hub.database.app, server: hub.database.server, connections: 8 })

@@ -22,7 +22,7 @@ describe('migrations', options, () => {
     assert.deepEqual((await Promise.all(runs)).flat(), ['extra/0001-a'])
   })
 
-  test('protects every table that has a tenant with a policy', async () => {
+  test('protects every table with a tenant column by a row-level security policy', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({
       '0001-a.sql':

@@ -54,7 +54,7 @@ test('serves the next waiting request as soon as a lost connection can be replac
   await pool.close()
 })
 
-test('fails all waiting requests at once when the database is unreachable', async () => {
+test('fails all waiting requests immediately when the database is unreachable', async () => {
   const pool = poolThatOpens([true, false, false, false])
   const first = await pool.acquire(undefined)
   const waiting = Array.from({ length: 3 }, async () => pool.acquire(undefined))
@@ -67,7 +67,7 @@ test('fails all waiting requests at once when the database is unreachable', asyn
   await pool.close()
 })
 
-test('gives the capacity of a failed attempt to open a connection to a waiting request', async () => {
+test('opens a connection for a waiting request after another attempt to open a connection failed', async () => {
   const opening = Promise.withResolvers<Connection>()
   let turn = 0
   const pool = new Pool({ open: async () => (turn++ === 0 ? opening.promise : connection()), size: 1, waitMs: 60_000 })
@@ -79,7 +79,7 @@ test('gives the capacity of a failed attempt to open a connection to a waiting r
   await pool.close()
 })
 
-test('waits for connections in use at close, and refuses waiting and new requests', async () => {
+test('waits at close for connections in use, and refuses waiting and new requests', async () => {
   const pool = poolThatOpens([true])
   const used = await pool.acquire(undefined)
   const waiting = Promise.resolve(pool.acquire(undefined))
@@ -102,7 +102,7 @@ function isCorked({ client }: Connection): boolean {
   return client.connection.stream.writableCorked > 0
 }
 
-test('gives lookups of one turn of the event loop the same connection and sends them in one write', async () => {
+test('sends the lookups of one tenant in one event-loop turn on the same connection in one write', async () => {
   const pool = await poolWith(3)
   const lookup = async (tenantId: string) => pool.acquire(tenantId, { lookup: true })
   const [first, second, other, last] = [await lookup('a'), await lookup('a'), await lookup('b'), await lookup('a')]
@@ -120,7 +120,7 @@ test('gives lookups of one turn of the event loop the same connection and sends 
   assert.equal(pool.inUse, 1)
 })
 
-test('sends a full batch of lookups at once, and gives the next lookup another connection', async () => {
+test('sends a full batch of lookups immediately, and uses another connection for the next lookup', async () => {
   const pool = await poolWith(2)
   const lookups = Array.from({ length: lookupsPerBatch + 1 }, () => pool.acquire('a', { lookup: true }) as Connection)
   const [first, last] = [lookups[0] as Connection, lookups.at(-1) as Connection]
@@ -132,7 +132,7 @@ test('sends a full batch of lookups at once, and gives the next lookup another c
   assert.ok(!isCorked(last))
 })
 
-test('does not add requests to a returned connection, and lets only lookups join', async () => {
+test('does not share a returned connection, and shares a connection only between lookups', async () => {
   const pool = await poolWith(2)
   const [first, read] = [await pool.acquire('a', { lookup: true }), await pool.acquire('a')]
   assert.notEqual(read, first)
@@ -144,7 +144,7 @@ test('does not add requests to a returned connection, and lets only lookups join
   assert.equal(await next, read)
 })
 
-test('serves waiting tenants in turn, independent of the number of their requests', async () => {
+test('serves waiting tenants in turn, regardless of the number of their requests', async () => {
   const pool = await poolWith(1)
   const busy = await pool.acquire('a')
   busy.tenantId = 'a'
@@ -161,7 +161,7 @@ test('serves waiting tenants in turn, independent of the number of their request
   assert.equal(served.slice(0, 6).join(''), 'abcaba', served.join(''))
 })
 
-test('lends one tenant three quarters of the connections, and the rest to other tenants', async () => {
+test('limits one tenant to three quarters of the connections, and reserves the rest for other tenants', async () => {
   const pool = poolThatOpens([], 8)
   const flood = Array.from({ length: 20 }, async () => pool.acquire('a'))
   const held = await Promise.all(flood.slice(0, 6))

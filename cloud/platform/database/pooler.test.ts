@@ -23,7 +23,7 @@ const bound = statement<{ tenant: string; asked: string }>(
 )
 const groups = statement<{ name: string }>('select name from access_groups where tenant_id = $1')
 
-test('binds tenants per transaction behind a transaction pooler, which is detected automatically', {
+test('detects a transaction pooler and sets the tenant in each transaction', {
   skip,
 }, async () => {
   await using hub = await testHub()
@@ -43,7 +43,7 @@ test('binds tenants per transaction behind a transaction pooler, which is detect
   await database.close()
 })
 
-test('detects a direct connection to the server', async () => {
+test('detects a direct connection to the database server', async () => {
   await using hub = await testHub()
   const seen = await inspectServer(hub.database.app, 'auto')
   assert.equal(seen.binding, seen.citus || seen.pooled ? 'transaction' : 'session')

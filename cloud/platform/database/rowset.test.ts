@@ -86,7 +86,7 @@ describe('rows as parameters', () => {
     )
   })
 
-  test('replaces a lone surrogate and a NUL', async () => {
+  test('replaces lone surrogates and NUL characters in stored rows', async () => {
     const { rows } = await client.query('select unnest($1::text[]) as text', [arrayOf('text', ['a\0b', 'c\ud800'])])
     assert.deepEqual(
       rows.map(({ text }) => text),
@@ -94,7 +94,7 @@ describe('rows as parameters', () => {
     )
   })
 
-  test('stores lexemes so that a search finds them, in any order and script', async () => {
+  test('stores lexemes that a full-text search finds, in any order and script', async () => {
     const lexemes = { prefix: 'x', lexemes: ['b', "o'hara", 'a\\b', '泵', '', '\u{1f600}', 'ä'] }
     const { rows } = await client.query(
       `select array_to_tsvector(array['xb', 'xo''hara', 'xa\\b', 'x泵', 'x', 'x\u{1f600}', 'xä']) = v as equal,
@@ -107,7 +107,7 @@ describe('rows as parameters', () => {
     assert.equal((await client.query('select ($1::tsvector[])[1]::text as words', [none])).rows[0].words, '')
   })
 
-  test('refuses a value that is not a UUID, without an effect on later statements', async () => {
+  test('refuses a value that is not a UUID, and runs later statements normally', async () => {
     assert.throws(() => arrayOf('uuid', ['01890000-0000-7000-8000-00000000000g']), /is not a UUID/)
     assert.throws(() => arrayOf('uuid', ['short']), /is not a UUID/)
     const id = '01890000-0000-7000-8000-00000000000f'
@@ -115,7 +115,7 @@ describe('rows as parameters', () => {
     assert.deepEqual(rows[0].ids, [id, null, id])
   })
 
-  test('stores many and long rows', async () => {
+  test('stores many rows and long rows', async () => {
     const long = 'ä'.repeat(700_000)
     const { rows } = await client.query('select sum(length(t)) as length from unnest($1::text[]) as t', [
       arrayOf('text', [long, 'x', long]),

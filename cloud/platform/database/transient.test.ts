@@ -59,7 +59,7 @@ describe('errors of the database', () => {
     }
   })
 
-  test('treats an error as transient when its message reports an outage of the operating system', async () => {
+  test('treats an error as an outage when its message reports a full disk or a read-only file system', async () => {
     await using database = open()
     for (const message of ['could not extend file: No space left on device', 'write failed: Disk quota exceeded'])
       assert.equal(outageOf(await raise(database, 'XX000', message)), 'out of disk space')
@@ -77,7 +77,7 @@ describe('errors of the database', () => {
     assert.equal(await database.outage(60_000), undefined)
   })
 
-  test('does not treat an error of the statement as transient', async () => {
+  test('does not treat an error in the statement itself as transient', async () => {
     await using database = open()
     for (const code of faults) {
       const error = await raise(database, code)
@@ -86,7 +86,7 @@ describe('errors of the database', () => {
     assert.equal(await database.outage(60_000), undefined)
   })
 
-  test('reports the first error of a transaction, not a consequence that was noticed earlier', async () => {
+  test('reports the first error of a transaction, not an error that followed from it', async () => {
     await using database = open()
     const error = await thrownBy(
       database.transaction(hub.tenant, async (tx) => {
@@ -102,7 +102,7 @@ describe('errors of the database', () => {
     assert.equal(outageOf(swallowed), 'out of disk space')
   })
 
-  test('reports that the database is not ready while it is read-only, until writing works again', async () => {
+  test('reports an outage while the database is read-only, and none when writes succeed again', async () => {
     const name = (hub.database.app as { database: string }).database
     const setReadOnly = (value: string) =>
       hub.asOwner(async (owner) => {
@@ -120,7 +120,7 @@ describe('errors of the database', () => {
     assert.equal(await later.outage(60_000), undefined)
   })
 
-  test('reports a server that does not respond within the limit, with one connection', async () => {
+  test('reports a server that does not respond in time, and uses at most one connection for the check', async () => {
     await using database = open(3)
     await database.reference((handle) => handle.run(statement('select 1')))
     const blocker = await openClient(hub.database.owner)

@@ -22,7 +22,7 @@ function coalescerWith(limits: Omit<ConstructorParameters<typeof WriteCoalescer<
   return { coalescer, batches, items }
 }
 
-test('commits a single write at once, and groups the writes that arrive meanwhile into the next batch', async () => {
+test('commits a single write immediately, and groups the writes that arrive meanwhile into the next batch', async () => {
   const { coalescer, batches, items } = coalescerWith({ maxItems: 3, maxBatches: 1, maxWaiting: 10 })
   const answers = Promise.all([1, 2, 3, 4, 5].map((item) => coalescer.submit('a', item)))
   assert.deepEqual(items(), [[1]])
@@ -34,7 +34,7 @@ test('commits a single write at once, and groups the writes that arrive meanwhil
   assert.deepEqual(await answers, [10, 20, 30, 40, 50])
 })
 
-test('limits the weight of a batch, and commits an item above the limit alone', async () => {
+test('limits the weight of a batch, and commits a write above the limit alone', async () => {
   const { coalescer, batches, items } = coalescerWith({
     maxItems: 10,
     maxBatches: 1,
@@ -61,7 +61,7 @@ test('does not group writes of different tenants', () => {
   )
 })
 
-test('rejects a write with overloaded when too many wait', async () => {
+test('rejects a write with `overloaded` when too many writes wait', async () => {
   const { coalescer, batches } = coalescerWith({ maxItems: 1, maxBatches: 1, maxWaiting: 2 })
   const answers = [1, 2, 3].map((item) => coalescer.submit('a', item))
   await assert.rejects(coalescer.submit('a', 4), (error) => error instanceof Problem && error.code === 'overloaded')
@@ -92,7 +92,7 @@ test('rejects only the unsettled writes of a failed batch, and runs the next bat
   assert.equal(await coalescer.submit('a', 4), 'first')
 })
 
-test('commits each write once, in order of submission, within the limits of batch size and concurrency', () =>
+test('commits each write once and in order, within the limits of batch size and concurrency', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.constant('submit' as const), fc.nat(5)), { maxLength: 60 }),

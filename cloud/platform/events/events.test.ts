@@ -50,7 +50,7 @@ test('does not publish an event of a rolled back transaction', async () => {
   )
 })
 
-test('shows a reader by position every event, although a transaction commits late', async () => {
+test('returns every event to a reader that continues by position, even if a transaction commits late', async () => {
   await using hub = await testHub()
   const early = await open(hub, 'began first, committed last')
   const late = await open(hub, 'began last, committed first')
@@ -69,7 +69,7 @@ test('shows a reader by position every event, although a transaction commits lat
   )
 })
 
-test('orders events of two hosts by their transactions, although one clock is an hour fast', async () => {
+test('orders events of two hosts by their transactions, even if one clock is an hour fast', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const fast = (subject: string) =>
@@ -91,7 +91,7 @@ test('orders events of two hosts by their transactions, although one clock is an
   )
 })
 
-test('delivers each event once and gives positions without gaps for any order of begin and commit', async () => {
+test('publishes each event once with positions without gaps, for any order of begin and commit', async () => {
   await using hub = await testHub()
   // One tenant gets six of the eight connections, and reading needs some of them.
   const most = 4
@@ -130,7 +130,7 @@ test('delivers each event once and gives positions without gaps for any order of
   )
 })
 
-test('gives every event one position in the order of its transaction, with many writers and two relays', async () => {
+test('assigns each event one position in transaction order, with many writers and two relays', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const processes = [hub, sibling]
@@ -154,7 +154,7 @@ test('gives every event one position in the order of its transaction, with many 
   }
 })
 
-test('publishes the events of a process that died', async () => {
+test('publishes the events of a process that ended before it published them', async () => {
   await using hub = await testHub()
   await hub.settle()
   const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
@@ -195,7 +195,7 @@ test('deletes events after thirty days and never reuses their positions', async 
   assert.equal((await read(hub, 3))[0]?.position, 4)
 })
 
-test('gives events of emitLast a position at commit, after all events committed before', async () => {
+test('assigns events of emitLast a position at commit, after all events that were committed before', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const last = (subjects: string[]) =>
@@ -228,7 +228,7 @@ test('gives events of emitLast a position at commit, after all events committed 
   )
 })
 
-test('makes events of emitLast wait when many events wait before them', async () => {
+test('assigns events of emitLast a position after many events that still wait for theirs', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const said = Array.from({ length: 700 }, (_, index) => ({ type: 'test', subject: `${index}`, data: {} }))
@@ -243,7 +243,7 @@ test('makes events of emitLast wait when many events wait before them', async ()
   assert.equal(events.at(-1)?.subject, 'last')
 })
 
-test('stores events with unstorable characters replaced', async () => {
+test('replaces unstorable characters in stored events', async () => {
   await using hub = await testHub()
   await hub.context.database.transaction(hub.tenant, (tx) =>
     emit(tx, { type: 'test', subject: 'a\0', data: { id: v7(), text: '\0\ud800' } }),

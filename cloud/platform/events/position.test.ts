@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Problem } from '@millwright/api/problem.ts'
 import { requireAvailable, startOf } from './position.ts'
 
-test('uses the header before the query, and requires a position', () => {
+test('prefers the position in the header to the query, and refuses an invalid header', () => {
   assert.equal(startOf('7', 3), 7)
   assert.equal(startOf('', 3), 3)
   assert.equal(startOf(undefined, undefined), undefined)
@@ -15,7 +15,7 @@ test('uses the header before the query, and requires a position', () => {
     )
 })
 
-test('refuses a position when later events were deleted or when it does not exist yet', () => {
+test('refuses a position after which events were deleted, and a position that does not exist yet', () => {
   const codeOf = (after: number, extent: { oldest: number | null; newest: number }) => {
     try {
       return requireAvailable(after, extent)

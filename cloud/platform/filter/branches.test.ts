@@ -28,7 +28,7 @@ describe('branches of a filter', () => {
     [`x/any(i: i/subject.id eq 'a')`, { '': `x/any(i: i/subject/id eq 'a')` }],
   ]
   for (const [text, expected] of cases) {
-    test(`splits ${text} into branches`, () => {
+    test(`splits the filter ${text} into branches`, () => {
       const found = branchesOf(parseFilter(text), sides)
       assert.deepEqual(
         Object.fromEntries(found.map(({ anchors, expression }) => [[...anchors].join(' '), printFilter(expression)])),
@@ -83,7 +83,7 @@ describe('branches of a filter', () => {
       branch.some((part) => part.kind === 'comparison' && part.operator === 'eq' && part.property.name === name),
     )
 
-  test('returns the same branches as multiplying out, for any filter and any row', () => {
+  test('returns the same branches as a full expansion of the filter, for any filter and row', () => {
     const rows = Array.from({ length: 81 }, (_, n) => ({
       a: n % 3,
       b: Math.floor(n / 3) % 3,
@@ -111,7 +111,7 @@ describe('branches of a filter', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('finds or refuses a large number of branches in a short time', () => {
+  test('splits or refuses a filter with many alternatives in a short time', () => {
     const pair = (n: number) => `(subject.id eq '${n}' or object.id eq '${n}')`
     const wide = Array.from({ length: 10 }, (_, n) => pair(n)).join(' and ')
     assert.equal(branchesOf(parseFilter(wide), sides).length, 3)
@@ -142,6 +142,7 @@ describe('narrow filters', () => {
     [`(predicate eq 'p' or object.type eq 'node') and subject.id eq 'a'`, true],
   ]
   for (const [text, expected] of cases) {
-    test(`${text}: ${expected}`, () => assert.equal(isNarrow(parseFilter(text), narrowing), expected))
+    test(`classifies the filter ${text} as ${expected ? 'narrow' : 'not narrow'}`, () =>
+      assert.equal(isNarrow(parseFilter(text), narrowing), expected))
   }
 })

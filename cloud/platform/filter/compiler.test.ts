@@ -21,7 +21,7 @@ describe('compiled filters', () => {
     })
   })
 
-  test('keeps columns plain and orders by code point, independent of the language of the database', () => {
+  test('compares text by code point, regardless of the collation of the database, without wrapping the column', () => {
     assert.equal(compiled(`name ge 'x'`).sql, 't.name >= $2::text collate "C"')
     assert.deepEqual(compiled(`startswith(name, 'x%')`), {
       sql: '(t.name >= $2::text collate "C" and t.name < $3::text collate "C")',
@@ -34,7 +34,7 @@ describe('compiled filters', () => {
     assert.equal(compiled(`maker.name eq 'x'`).sql, `(t.document->>'maker') = $2::text`)
   })
 
-  test('compiles a condition on array elements to existing rows', () => {
+  test('compiles a condition on array elements to an EXISTS subquery', () => {
     assert.deepEqual(compiled(`parts/any(p: p/label eq 'x' or p.weight eq 1)`), {
       sql: `exists (select from parts p where (p.tenant_id = $1 and p.thing_id = t.id) and (p.label = $2::text or p.weight = $3::numeric))`,
       values: ['x', '1'],
@@ -42,7 +42,7 @@ describe('compiled filters', () => {
     assert.equal(compiled('not parts/any()').sql.startsWith('not (exists (select from parts p'), true)
   })
 
-  test('uses an index for elements with known values, with the same result', () => {
+  test('adds an indexed condition when a filter compares an array element for equality', () => {
     const label = {
       kind: 'text' as const,
       column: 'e.label',
@@ -72,7 +72,7 @@ describe('compiled filters', () => {
     assert.doesNotMatch(sqlOf(`parts/any(p: p/label eq 'x')`, true).sql, /found/)
   })
 
-  test('normalizes whole values like the stored ones', () => {
+  test('normalizes compared values like the stored values, but not searched parts of a value', () => {
     const capital = (literal: string) => literal.slice(0, 1).toUpperCase() + literal.slice(1)
     const table = propertyTable({ type: { kind: 'text', column: 'type', normalise: capital } })
     const valuesOf = (text: string) => compileFilter(parseFilter(text), table).values
@@ -81,7 +81,7 @@ describe('compiled filters', () => {
     assert.deepEqual(valuesOf(`contains(type, 'device')`), ['%device%'])
   })
 
-  test('accepts times with any offset and whole days', () => {
+  test('accepts times with any UTC offset, and dates without a time', () => {
     const valuesOf = (literal: string) => compiled(`made ge '${literal}'`).values[0]
     assert.equal(valuesOf('2026-03-01T01:30:00.5+02:00'), '2026-02-28T23:30:00.500Z')
     assert.equal(valuesOf('2026-03-01t01:30z'), '2026-03-01T01:30:00.000Z')
@@ -109,7 +109,7 @@ describe('compiled filters', () => {
     [`parts/any(p: p eq 'x')`, /^Column 14: expected a property of the element: label, weight$/],
   ]
   for (const [text, detail] of refused) {
-    test(`refuses ${text}`, () =>
+    test(`refuses the filter ${text}`, () =>
       assert.throws(() => compiled(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
@@ -127,7 +127,7 @@ describe('compiled filters', () => {
   })
 })
 
-test('computes the end of a prefix as the next text that does not start with it', () => {
+test('computes the end of a prefix range as the next text that does not start with the prefix', () => {
   assert.equal(afterPrefix('ab'), 'ac')
   assert.equal(afterPrefix('a\u{10ffff}'), 'b')
   assert.equal(afterPrefix('\ud7ff'), '\ue000')
@@ -143,7 +143,7 @@ describe('compiled filters on the database', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  test('returns the matching rows for any data and filter', async () => {
+  test('returns exactly the matching rows for any data and filter', async () => {
     await hub.asOwner(async (owner) => {
       const { tenantId } = hub.tenant
       await owner.query(tables)
@@ -178,7 +178,7 @@ describe('compiled filters on the database', () => {
     })
   })
 
-  test('uses the index of a plain column under row-level security', async () => {
+  test('uses the index of a filtered column under row-level security', async () => {
     const groups = propertyTable({
       name: { kind: 'text', column: 'g.name', nullable: false },
       id: { kind: 'uuid', column: 'g.id', nullable: false },

@@ -34,7 +34,7 @@ describe('filter parser', () => {
     [`a eq 'nul \0 and \ud800'`, `a eq 'nul \ufffd and \ufffd'`],
   ]
   for (const [text, meaning] of same) {
-    test(`parses ${JSON.stringify(text)} as ${meaning}`, () => assert.equal(printed(text), meaning))
+    test(`parses the filter ${JSON.stringify(text)} as ${meaning}`, () => assert.equal(printed(text), meaning))
   }
 
   const wrong: [string, string][] = [
@@ -113,11 +113,11 @@ describe('filter parser', () => {
     [`a eq 1 ) '`, 'Column 8: expected "and", "or" or the end of the filter, found ")"'],
   ]
   for (const [text, detail] of wrong) {
-    test(`refuses ${JSON.stringify(text)} with the column and the expected token`, () =>
+    test(`reports the column and the expected token for the filter ${JSON.stringify(text)}`, () =>
       assert.throws(() => parseFilter(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
-  test('reports the limits when they are exceeded', () => {
+  test('reports the limit that a filter exceeds', () => {
     const conditions = (count: number) => Array(count).fill('a eq 1').join(' and ')
     const nested = (depth: number) => `${'('.repeat(depth)}a eq 1${')'.repeat(depth)}`
     parseFilter(conditions(filterLimits.terms))

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { parseSort } from './filter.ts'
 import { extraKey, items } from './testing.ts'
 
-describe('sort', () => {
-  test('accepts a list of properties, descending with a minus', () => {
+describe('sort expressions', () => {
+  test('accepts a list of sort properties, with a minus sign for descending order', () => {
     assert.deepEqual(parseSort('name, -made', items), [
       { property: 'name', column: 't.name', kind: 'text', nullable: true, descending: false },
       { property: 'made', column: 't.made', kind: 'time', nullable: true, descending: true },
@@ -18,7 +18,7 @@ describe('sort', () => {
     )
   })
 
-  test('sorts by a value in another row', () => {
+  test('sorts by a value in another table', () => {
     assert.deepEqual(
       parseSort(`extras/${extraKey}`, items).map(({ column }) => column),
       [`(select e.value from extras e where e.tenant_id = $1 and e.thing_id = t.id and e.key = '${extraKey}')`],
@@ -42,7 +42,7 @@ describe('sort', () => {
     ['name,'.repeat(5000), 'invalid_query', /At most 8/],
   ]
   for (const [text, code, message] of wrong) {
-    test(`refuses ${JSON.stringify(text.slice(0, 30))}`, () =>
+    test(`refuses the sort expression ${JSON.stringify(text.slice(0, 30))}`, () =>
       assert.throws(() => parseSort(text, items), { name: 'Problem', code, message }))
   }
 })

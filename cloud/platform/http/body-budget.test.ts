@@ -26,7 +26,7 @@ function exchange(bytes: number, tenantId: string) {
   }
 }
 
-test('returns the budget of a large body that is not sent in time, and keeps that of a received body', async (t) => {
+test('releases the memory budget of a large body that is not sent in time, but not of a received body', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const budget = new BodyBudget()
   const large = { ...operation, bodyBytes: limits.bodiesInFlightPerTenant }
@@ -43,7 +43,7 @@ test('returns the budget of a large body that is not sent in time, and keeps tha
   assert.equal(next.reply.destroyed, false)
 })
 
-test('does not count the body of a public operation', () => {
+test('limits the body of a public operation to a size that needs no memory budget', () => {
   assert.equal(bodyBytesOf({ ...operation, access: 'public' }), limits.largeBodyBytes)
   assert.equal(bodyBytesOf(operation), limits.bodyBytes)
 })

@@ -80,7 +80,7 @@ const oddHeaders: Record<string, string | string[]>[] = [
 ]
 
 for (const arrangement of ['one process', 'split'] as const satisfies Arrangement[]) {
-  describe(`requests that no contract describes (${arrangement})`, () => {
+  describe(`malformed and unexpected requests (${arrangement})`, () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 8 })
     let hub: TestHub
     let port: number
@@ -127,7 +127,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       return token === undefined ? {} : { authorization: `Bearer ${token}` }
     }
 
-    test('returns 405 for a method that a path does not have, with exactly the methods of the path in Allow', async () => {
+    test('returns 405 for an unsupported method, with exactly the supported methods of the path in Allow', async () => {
       // CONNECT requests a tunnel, so Node closes the connection. HEAD is answered on every path with GET.
       const unrouted = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method))
       const tested = places.filter((_, index) => arrangement === 'one process' || index % 8 === 0)
@@ -170,7 +170,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       )
     })
 
-    test('returns no 5xx for odd headers, content types and bodies at every operation', async () => {
+    test('returns no 5xx for unusual headers, content types and bodies at every operation', async () => {
       const quick = places.filter(({ lasts }) => !lasts)
       const runs = Number(process.env.MILLWRIGHT_FUZZ ?? (arrangement === 'split' ? 40 : 120))
       const request = fc.record({
@@ -198,7 +198,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
       )
     })
 
-    test('returns no 5xx for requests that only raw bytes can express', async () => {
+    test('returns no 5xx for malformed requests that are sent as raw bytes', async () => {
       const raw = [
         'GET http://other.example/healthz HTTP/1.1\r\nhost: x',
         'OPTIONS * HTTP/1.1\r\nhost: x',
@@ -236,7 +236,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
   })
 }
 
-test('limits unknown paths, unknown methods and requests without a valid token by address', async () => {
+test('applies the rate limit per address to unknown paths, unknown methods and unauthenticated requests', async () => {
   await using hub = await testHub({ rateLimit: 3 })
   const requests = [
     { method: 'QUERY', path: '/inventory/v2/assets' },

@@ -42,7 +42,7 @@ describe('HTTP front', () => {
     assert.equal(traceId, answer.headers.get('x-request-id'))
   })
 
-  test('keeps a valid request id of the client', async () => {
+  test('returns the request id of the client if it is valid', async () => {
     const kept = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'my-request-0001' } })
     assert.equal(kept.headers.get('x-request-id'), 'my-request-0001')
     const replaced = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'no\tgood' } })
@@ -59,7 +59,7 @@ describe('HTTP front', () => {
     assert.deepEqual(answer.headers.get('allow')?.split(', ').toSorted(), ['GET', 'POST'])
   })
 
-  test('serves all paths below /v1 too', async () => {
+  test('serves all paths also with the prefix /v1', async () => {
     const answer = await hub.request({ method: 'GET', path: '/v1/authorization/v1/rights', headers: signed() })
     assert.equal(answer.status, 200)
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -128,7 +128,7 @@ describe('HTTP front', () => {
     )
   })
 
-  test('reports the limit of a body and its media type', async () => {
+  test('returns 413 with the limit for a large body, and 415 for an unsupported media type', async () => {
     const body = JSON.stringify({ data: { name: 'x'.repeat(limits.bodyBytes) } })
     const large = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
     assert.equal(large.status, 413)
@@ -143,7 +143,7 @@ describe('HTTP front', () => {
     )
   })
 
-  test('reports the limit of a URL', async () => {
+  test('returns 414 with the limit for a long URL', async () => {
     const path = `/authorization/v1/roles?x=${'a'.repeat(limits.urlBytes)}`
     const answer = await hub.request({ method: 'GET', path, headers: signed() })
     assert.equal(answer.status, 414)
@@ -185,7 +185,7 @@ describe('HTTP front', () => {
     }
   })
 
-  test('allows browser calls from the configured origins only', async () => {
+  test('allows cross-origin requests only from the configured origins', async () => {
     const preflight = (origin: string) =>
       hub.request({
         method: 'OPTIONS',
@@ -226,7 +226,7 @@ describe('HTTP front', () => {
     assert.equal(problem(late.body).code, 'precondition_failed')
   })
 
-  test('returns 304 only if the whole body is unchanged, and compares only the version for writes', async () => {
+  test('returns 304 only if the whole body is unchanged, and compares only the version for If-Match', async () => {
     const { data: program } = await admin.identity.createServerUser({ body: { data: { name: 'former' } } })
     const grant = { principal: program.id, role: 'viewer' }
     const { data: given } = await admin.authorization.createGrant({ body: { data: grant } })
@@ -243,7 +243,7 @@ describe('HTTP front', () => {
       assert.throws(() => requireMatch(other, 3), { code: 'precondition_failed' })
   })
 
-  test('serves /metrics to this machine or with its token', async () => {
+  test('serves /metrics to loopback addresses, and to other addresses with the metrics token', async () => {
     const from = (address: string, headers = {}) =>
       hub.request({ method: 'GET', path: '/metrics', from: address, headers })
     assert.match((await from('127.0.0.1')).text, /millwright_http_request_duration_seconds/)
@@ -253,7 +253,7 @@ describe('HTTP front', () => {
     assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
   })
 
-  test('requires the token for /metrics on this machine too when a base URL or a trusted proxy is set', async () => {
+  test('requires the metrics token from loopback addresses when a base URL or a trusted proxy is set', async () => {
     await using behindProxy = await hub.sibling({ metricsToken: 'metrics-token', metricsFromLoopback: false })
     const status = async (headers: Record<string, string> = {}) =>
       (await behindProxy.request({ method: 'GET', path: '/metrics', from: '127.0.0.1', headers })).status
@@ -297,7 +297,7 @@ describe('HTTP front', () => {
     assert.deepEqual(documented.toSorted(), operations.toSorted())
   })
 
-  test('describes the ETag of reads and the JSON list of version 1 in the OpenAPI documents', async () => {
+  test('describes the ETag header of reads and the JSON list of API version 1 in the OpenAPI documents', async () => {
     const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
     const { paths } = body as { paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }> }
     const asset = paths['/inventory/v2/assets/{id}']?.get
@@ -309,12 +309,12 @@ describe('HTTP front', () => {
     })
   })
 
-  test('lists every code on the page of problems', async () => {
+  test('lists every problem code on the page of problem codes', async () => {
     const { text } = await hub.request({ method: 'GET', path: '/docs/problems' })
     for (const code of Object.keys(problemCodes)) assert.match(text, new RegExp(`id="${code}"`))
   })
 
-  test('returns no 5xx for any path, method and query', async () => {
+  test('returns no 5xx for random paths, methods and queries', async () => {
     const method = fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')
     const segment = fc.oneof(
       fc.constantFrom('iam', 'v1', 'authorization', 'users', 'roles', 'oauth', 'token', 'audit', 'entries'),

@@ -26,62 +26,63 @@ function printed(accounts: ReturnType<typeof candidates>): string[] {
 
 const cases: { title: string; known: Parameters<typeof candidates>[0]; expected: string[] }[] = [
   {
-    title: 'an ordinary user runs it itself',
+    title: 'an ordinary user starts it',
     known: { self: alice, home: alice, data: undefined, users: everybody },
     expected: ['alice 1000', 'alice 1000 as 70'],
   },
   {
-    title: 'a user without a name can borrow one',
+    title: 'a user without a name starts it',
     known: { self: unnamed, home: unnamed, data: undefined, users: [root, nobodyUser] },
     expected: ['user 4711 4711', 'user 4711 4711 as 65534'],
   },
   {
-    title: "root runs a new home as the home's owner",
+    title: 'root starts it with a new home of another user',
     known: { self: root, home: alice, data: undefined, users: everybody },
     expected: ['alice 1000', 'alice 1000 as 70', 'root 0 as 70'],
   },
   {
-    title: "root runs its own new home as the system's user for PostgreSQL",
+    title: 'root starts it with its own new home and the user postgres exists',
     known: { self: root, home: root, data: undefined, users: everybody },
     expected: ['postgres 70', 'root 0 as 70'],
   },
   {
-    title: 'else as nobody',
+    title: 'root starts it with its own new home and only the user nobody exists',
     known: { self: root, home: root, data: undefined, users: [root, alice, nobodyUser] },
     expected: ['nobody 65534', 'root 0 as 65534'],
   },
   {
-    title: 'else only in a namespace',
+    title: 'root starts it with its own new home and neither postgres nor nobody exists',
     known: { self: root, home: root, data: undefined, users: [root, alice] },
     expected: ['root 0 as 1000'],
   },
   {
-    title: 'even on a system that knows no users',
+    title: 'root starts it on a system without a list of users',
     known: { self: root, home: root, data: undefined, users: [] },
     expected: ['root 0 as 65534'],
   },
   {
-    title: 'data decides by its owner, whoever owns the home',
+    title: 'root starts it with existing data of another user',
     known: { self: root, home: root, data: alice, users: everybody },
     expected: ['alice 1000', 'alice 1000 as 70'],
   },
   {
-    title: "data of root's was made in a namespace",
+    title: 'root starts it with existing data that root owns',
     known: { self: root, home: alice, data: root, users: everybody },
     expected: ['root 0 as 70'],
   },
 ]
 
 for (const { title, known, expected } of cases) {
-  test(`selects the accounts for the server: ${title}`, () => assert.deepEqual(printed(candidates(known)), expected))
+  test(`selects the accounts for the server when ${title}`, () =>
+    assert.deepEqual(printed(candidates(known)), expected))
 }
 
-test('parses users from lines with a numeric id', () => {
+test('parses only the lines of a passwd file that have a numeric id', () => {
   const passwd = 'root:x:0:0:root:/root:/bin/sh\n\n# comment\n+::::::\npostgres:x:70:71::/var:/bin/sh\n'
   assert.deepEqual(parseUsers(passwd), [root, postgres])
 })
 
-test('checks folders from the root down', () => {
+test('returns a folder and its parents from the root down', () => {
   assert.deepEqual(withParents('/a/b c'), ['/', '/a', '/a/b c'])
 })
 
@@ -96,7 +97,7 @@ test('runs the server as the ordinary user that starts it', { skip }, async () =
   assert.match(second.message, /is in use by process/)
 })
 
-test('runs the home of another user as that user when started by root, and does not change its owner', {
+test('runs the server as the owner of the home when root starts it, and does not change the owner', {
   skip,
 }, async () => {
   using folder = temporaryFolder(nobody)
@@ -124,7 +125,7 @@ test('uses a user namespace for a home below a folder that only root can enter',
   }
 })
 
-test('names the folder that the server cannot enter', { skip }, () => {
+test('reports the folder that the server user cannot enter', { skip }, () => {
   using folder = temporaryFolder()
   const closed = path.join(folder.path, 'closed')
   const inner = path.join(closed, 'inner')
@@ -140,7 +141,7 @@ test('names the folder that the server cannot enter', { skip }, () => {
   assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')
 })
 
-test('refuses data of another user to an ordinary user', { skip }, async () => {
+test('refuses to start with data of another user when an ordinary user starts the server', { skip }, async () => {
   using folder = temporaryFolder(nobody)
   const server = await startPostgres({ home: folder.path, settings })
   await server.stop()

@@ -41,7 +41,7 @@ test('refuses data of another PostgreSQL version', async () => {
   )
 })
 
-test('does not change a folder with files that are not a database', async () => {
+test('refuses a data folder with other files, and does not change it', async () => {
   const home = homeWith('strange', { 'letter.txt': 'dear reader' })
   assert.match(await sentence(startPostgres({ home })), /contains files but no PostgreSQL data/)
   assert.match(await sentence(startPostgres({ home })), /contains files/, 'the home is free again')
@@ -53,7 +53,7 @@ test('refuses a home that is a file', async () => {
   assert.match(await sentence(startPostgres({ home })), /^The home .*file cannot be used: /)
 })
 
-test('reports broken data and unknown settings with the message of the server', async () => {
+test('reports damaged data and unknown settings with the message of the server', async () => {
   const home = homeWith('broken', { PG_VERSION: '18\n' })
   chmodSync(path.join(home, 'postgres', 'data'), 0o700)
   assert.match(

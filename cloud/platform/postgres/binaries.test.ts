@@ -15,7 +15,7 @@ function packageWithoutLinks(root: string, { hasLibraries }: { hasLibraries: boo
   return { ...findBinaries(), libraries }
 }
 
-test('creates the library links that the install script did not create', () => {
+test('creates the library links that the install script of the package did not create', () => {
   using folder = temporaryFolder()
   const binaries = packageWithoutLinks(folder.path, { hasLibraries: true })
   for (const round of ['made', 'found']) {
@@ -24,7 +24,7 @@ test('creates the library links that the install script did not create', () => {
   }
 })
 
-test('creates links next to the data when the package is read-only', () => {
+test('creates the library links next to the data when the package is read-only', () => {
   using folder = temporaryFolder()
   const binaries = packageWithoutLinks(folder.path, { hasLibraries: false })
   const spare = path.join(folder.path, 'spare')

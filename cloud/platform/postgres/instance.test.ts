@@ -11,25 +11,26 @@ import { temporaryFolder } from './testing.ts'
 const holder = { pid: 7, started: 'boot/100', since: 'then' }
 
 for (const { title, now, expected } of [
-  { title: 'the same process', now: { alive: true, started: 'boot/100' }, expected: true },
-  { title: 'a dead process', now: { alive: false, started: 'boot/100' }, expected: false },
-  { title: 'a later process with the same number', now: { alive: true, started: 'boot/200' }, expected: false },
+  { title: 'the same process runs', now: { alive: true, started: 'boot/100' }, expected: true },
+  { title: 'the process is dead', now: { alive: false, started: 'boot/100' }, expected: false },
+  { title: 'a later process has the same id', now: { alive: true, started: 'boot/200' }, expected: false },
   {
-    title: 'the same ticks after another start of the machine',
+    title: 'a process has the same start ticks after a reboot',
     now: { alive: true, started: 'next/100' },
     expected: false,
   },
-  { title: 'a process that the system says nothing about', now: { alive: true, started: undefined }, expected: true },
+  { title: 'the start time of the process is unknown', now: { alive: true, started: undefined }, expected: true },
 ]) {
-  test(`${title} ${expected ? 'holds' : 'does not hold'} the home`, () => assert.equal(isHeld(holder, now), expected))
+  test(`treats the lock of a home as ${expected ? 'held' : 'free'} when ${title}`, () =>
+    assert.equal(isHeld(holder, now), expected))
 }
 
-test('finds no holder in an invalid lock', () => {
+test('finds no holder in an invalid lock file', () => {
   for (const text of [undefined, '', '{', '{"pid":0}', '{"pid":"1"}', '[]']) assert.equal(parseHolder(text), undefined)
   assert.deepEqual(parseHolder(JSON.stringify(holder)), holder)
 })
 
-test('takes a lock once, takes over the lock of a dead process, and releases it', async () => {
+test('locks a home once, takes over the lock of a dead process, and releases the lock', async () => {
   using folder = temporaryFolder()
   const lock = path.join(folder.path, 'lock')
   const dead = spawn('/bin/true')
@@ -42,13 +43,13 @@ test('takes a lock once, takes over the lock of a dead process, and releases it'
   assert.deepEqual(readdirSync(folder.path), [])
 })
 
-test('reports a lock that cannot be written', () => {
+test('reports a lock file that cannot be written', () => {
   using folder = temporaryFolder()
   mkdirSync(path.join(folder.path, 'there'))
   assert.throws(() => lockHome(folder.path, path.join(folder.path, 'missing', 'lock')), /cannot be written: ENOENT/)
 })
 
-test('parses the state of a process with any name', () => {
+test('parses the state of a process whose name contains spaces or parentheses', () => {
   const rest = 'S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20'
   for (const name of ['node', 'a b', ') Z 1', '((']) {
     assert.deepEqual(parseStat(`12 (${name}) ${rest}`), { state: 'S', startTicks: '4242' })
@@ -68,11 +69,11 @@ for (const { command, expected } of [
   { command: 'tail -f /home/a b/data/postgres.log', expected: false },
   { command: '', expected: false },
 ]) {
-  test(`"${command}" is ${expected ? 'the' : 'no'} server of the folder`, () =>
+  test(`${expected ? 'recognizes' : 'does not recognize'} "${command}" as the server of the folder`, () =>
     assert.equal(isServerOf(command, '/home/a b/data'), expected))
 }
 
-test('parses the address and state of the server from its own file', () => {
+test('parses the address and state of the server from its postmaster file', () => {
   const lines = ['42', '/home/data', '1700000000', '5432', '/tmp/millwright-1', '', '  123  4', 'ready   ', '']
   const expected = { pid: 42, port: 5432, socketFolder: '/tmp/millwright-1', isReady: true }
   assert.deepEqual(parsePostmaster(lines.join('\n')), expected)

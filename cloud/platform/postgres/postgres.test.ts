@@ -22,7 +22,7 @@ after(() => folder[Symbol.dispose]())
 const home = path.join(folder.path, 'a home, with "spaces"')
 const data = path.join(home, 'postgres', 'data')
 
-test('creates a database with the same collation, encoding and language on every system at the first start', async () => {
+test('creates a database with the same collation, encoding and locale on every system at the first start', async () => {
   const server = await startPostgres({ home, settings })
   const [database] = await query(
     server.connection,
@@ -76,7 +76,7 @@ test('logs no value of a row, a parameter or a statement when a statement fails'
   assert.doesNotMatch(log, /hidden/)
 })
 
-test('ends running queries quickly at stop', async () => {
+test('ends running queries quickly when the server is stopped', async () => {
   const server = await startPostgres({ home, settings })
   const client = new pg.Client(server.connection)
   client.on('error', () => {})
@@ -93,7 +93,7 @@ test('ends running queries quickly at stop', async () => {
   assert.equal(existsSync(path.join(home, 'postgres', 'lock')), false)
 })
 
-test('runs one server per home, which other processes find', async () => {
+test('runs one server per home, and lets other processes attach to it', async () => {
   assert.equal(attachPostgres({ home }), undefined)
   const server = await startPostgres({ home, settings })
   const second = await refusal({ home })
@@ -109,7 +109,7 @@ test('runs one server per home, which other processes find', async () => {
   assert.equal(attachPostgres({ home }), undefined)
 })
 
-test('runs two homes at the same time', async () => {
+test('runs the servers of two homes at the same time', async () => {
   const other = path.join(folder.path, 'other')
   const servers = await Promise.all([startPostgres({ home, settings }), startPostgres({ home: other, settings })])
   const answers = await Promise.all(servers.map(({ connection }) => query(connection, `show data_directory`)))
@@ -132,7 +132,7 @@ test('does not use a temporary folder whose path is too long for a socket', asyn
   }
 })
 
-test('ends the server when its owner is killed, and keeps committed data', async () => {
+test('stops the server when its owner process is killed, and keeps committed data', async () => {
   const owner = await ownerProcess({ home })
   await query(owner.connection, `insert into kept values ('committed')`)
   const { pid } = readPostmaster(data) ?? assert.fail('no server')
@@ -144,7 +144,7 @@ test('ends the server when its owner is killed, and keeps committed data', async
   await server.stop()
 })
 
-test('waits for a server that is ending when its owner was just killed', async () => {
+test('waits until the old server has stopped when its owner process was just killed', async () => {
   const owner = await ownerProcess({ home })
   owner.child.kill('SIGKILL')
   await until(() => !identify(owner.child.pid ?? 0).alive)
@@ -154,7 +154,7 @@ test('waits for a server that is ending when its owner was just killed', async (
   await server.stop()
 })
 
-test('ends a server that runs without an owner', async () => {
+test('stops a server that runs without its owner process', async () => {
   const { uid, gid } = statSync(data)
   using sockets = temporaryFolder({ uid, gid })
   const command = serverArguments({ dataFolder: data, socketFolder: sockets.path, settings })
@@ -195,7 +195,7 @@ test('restarts a server whose main process is killed while queries run, repeated
   assert.equal((await server.exited).expected, true)
 })
 
-test('retries a server that cannot be restarted, and can be stopped meanwhile', async () => {
+test('repeats failed restarts of the server, and can be stopped meanwhile', async () => {
   const warnings: string[] = []
   const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
   const kill = () => process.kill(readPostmaster(data)?.pid ?? assert.fail('no server'), 'SIGKILL')
@@ -214,7 +214,7 @@ test('retries a server that cannot be restarted, and can be stopped meanwhile', 
   renameSync(`${control}.away`, control)
 })
 
-test('ignores process ids that other programs have now', async () => {
+test('ignores stored process ids that now belong to other programs', async () => {
   const lock = { pid: process.pid, started: 'another time', since: 'long ago' }
   writeFileSync(path.join(home, 'postgres', 'lock'), JSON.stringify(lock))
   writeFileSync(path.join(data, 'postmaster.pid'), `${process.pid}\n${data}\n1\n5432\n/tmp\n\n0 0\nready   \n`)
@@ -224,7 +224,7 @@ test('ignores process ids that other programs have now', async () => {
   await server.stop()
 })
 
-test('removes the remains of a first start that was killed', async () => {
+test('removes the incomplete data of a first start that was killed', async () => {
   const fresh = path.join(folder.path, 'fresh')
   const unfinished = path.join(fresh, 'postgres', 'data.unfinished-abc')
   mkdirSync(unfinished, { recursive: true })

@@ -32,20 +32,20 @@ describe('POST with an Idempotency-Key', () => {
     assert.deepEqual([second.status, second.body], [first.status, first.body])
   })
 
-  test('refuses another body with the same key', async () => {
+  test('refuses another body with the same Idempotency-Key', async () => {
     await create('one thing', 'b')
     const other = await create('another thing', 'b')
     assert.equal(other.status, 409)
     assert.equal((other.body as ProblemDocument).code, 'idempotency_key_reused')
   })
 
-  test('keeps callers and tenants separate', async () => {
+  test('does not share an Idempotency-Key between callers', async () => {
     const colleague = await hub.as('administrator')
     await create('of one', 'c')
     assert.equal((await create('of another', 'c', colleague)).status, 201)
   })
 
-  test('refuses a body that is nested too deeply to be compared', async () => {
+  test('refuses a body with an Idempotency-Key that is nested too deeply to be compared', async () => {
     const depth = 50_000
     const answer = await hub.request({
       method: 'POST',
@@ -60,7 +60,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [400, 'invalid_body'])
   })
 
-  test('does not return a secret twice', async () => {
+  test('does not return a secret again when a request is repeated with its Idempotency-Key', async () => {
     const send = () =>
       admin.exchange(identity, 'createServerUser', {
         body: { data: { name: 'robot' } },
@@ -76,7 +76,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.deepEqual(kept.rows, [{ body: null }])
   })
 
-  test('runs a request with the same key again after a failure', async () => {
+  test('runs a request with the same Idempotency-Key again after a failure', async () => {
     await create('taken', 'e')
     assert.equal((await create('taken', 'f')).status, 409)
     const { data } = await admin.authorization.listAccessGroups({ query: { name: 'taken' } })
@@ -84,7 +84,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.equal((await create('taken', 'f')).status, 201)
   })
 
-  test('runs concurrent requests with the same key once', async () => {
+  test('runs concurrent requests with the same Idempotency-Key once', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create('race', 'g')))
     for (const { status, body } of answers) {
       assert.ok(
@@ -99,7 +99,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.equal(after.status, 201)
   })
 
-  test('holds no transaction while it may wait for the validation worker', async () => {
+  test('holds no transaction while a request with an Idempotency-Key waits for the validation worker', async () => {
     const manager = await hub.as('credential_manager')
     const schema = { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } }
     const url = 'https://example.com/schemas/keyed'
@@ -134,7 +134,7 @@ describe('POST with an Idempotency-Key', () => {
     await leases(manager, credentials, 'createInstance', { body: { data: instance } })
   })
 
-  test('forgets the key after a day', async () => {
+  test('forgets an Idempotency-Key after a day', async () => {
     await create('yesterday', 'h')
     await hub.asOwner((owner) =>
       owner.query(
@@ -145,7 +145,7 @@ describe('POST with an Idempotency-Key', () => {
     assert.equal((await create('today', 'h')).status, 201)
   })
 
-  test('refuses an invalid key', async () => {
+  test('refuses an invalid Idempotency-Key', async () => {
     assert.equal(((await create('x', 'k'.repeat(256))).body as ProblemDocument).code, 'invalid_header')
   })
 })

@@ -77,7 +77,7 @@ describe('interrupted key rotation', { skip }, () => {
   }
 
   for (const kind of ['master', 'data'] as const) {
-    test(`leaves a working platform after each step, and the next rotation finishes it (${kind})`, async () => {
+    test(`reads all values after a ${kind} key rotation is interrupted at any step, and completes the next rotation`, async () => {
       let steps = 0
       while (!(await rotate(kind, ++steps))) await requireWorking()
       await requireWorking()
@@ -94,7 +94,7 @@ describe('interrupted key rotation', { skip }, () => {
 })
 
 describe('installation without platform keys', { skip }, () => {
-  test('keeps its signing keys and its audit chain, and refuses another master key', async () => {
+  test('opens signing keys and audit heads of the master key without platform keys, and refuses another master key', async () => {
     await using hub = await testHub({ own: true, arrangement: 'one process' })
     const derive = (purpose: string) =>
       Buffer.from(hkdfSync('sha256', Buffer.from(testMasterKey, 'base64'), 'millwright', purpose, 32))

@@ -26,7 +26,7 @@ describe('master keys', () => {
     file = join(home, `master-${number++}.key`)
   }
 
-  test('creates the first key once when several processes start, readable for its owner only', async () => {
+  test('creates one master key file, readable only by its owner, when several processes start', async () => {
     fresh()
     const all = await Promise.all(Array.from({ length: 8 }, () => open()))
     const ids = await Promise.all(all.map(async (keys) => (await keys.first()).id))
@@ -35,14 +35,14 @@ describe('master keys', () => {
     assert.deepEqual(await readdir(home), ['master-0.key'])
   })
 
-  test('uses keys of the environment first and creates no file', async () => {
+  test('uses the master keys of the environment first and creates no key file', async () => {
     fresh()
     const keys = await open([aKey()])
     assert.deepEqual([keys.place, (await keys.first()).id], ['environment', keys.newest])
     await assert.rejects(stat(file))
   })
 
-  test('refuses to start with a malformed key', async () => {
+  test('refuses to start with a malformed master key', async () => {
     fresh()
     await assert.rejects(open(['short']), /MILLWRIGHT_MASTER_KEY is not 32 bytes/)
     for (const [text, says] of [
@@ -55,7 +55,7 @@ describe('master keys', () => {
     }
   })
 
-  test('adds a new key before the others in the file', async () => {
+  test('adds a new master key before the other keys in the file', async () => {
     fresh()
     const keys = await open()
     const first = await keys.first()
@@ -71,7 +71,7 @@ describe('master keys', () => {
     assert.equal((await readFile(file, 'utf8')).split('\n').length, 2)
   })
 
-  test('finds a key that was added to the file after the start', async () => {
+  test('finds a master key that was added to the file after the start', async () => {
     fresh()
     const running = await open()
     await running.first()
@@ -93,13 +93,13 @@ describe('master keys', () => {
     await assert.rejects(keys.find('0123456789abcdef', nobodyKnows), /does not match this database/)
   })
 
-  test('requires another key in the environment before a rotation', async () => {
+  test('requires a second master key in the environment before a rotation', async () => {
     fresh()
     const keys = await open([aKey()])
     await assert.rejects(keys.next(keys.newest), /MILLWRIGHT_MASTER_KEY_PREVIOUS/)
   })
 
-  test('reports a file that cannot be written', {
+  test('reports a master key file that cannot be written', {
     skip: process.getuid?.() === 0 && 'root may write anywhere',
   }, async () => {
     fresh()

@@ -19,8 +19,8 @@ import { keyIdOf, Safe } from './safe.ts'
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'others use the same keys'
 const columns = [notes, sealedSigningKeys]
 
-describe('a master key from the environment', { skip }, () => {
-  test('replaces a master key of the environment without interrupting processes that have both keys', async () => {
+describe('master key from the environment', { skip }, () => {
+  test('rotates a master key from the environment without interrupting processes that have both keys', async () => {
     await using hub = await testHub({ own: true, arrangement: 'one process' })
     await hub.asOwner((owner) => makeNotes(owner, 'millwright_test_app'))
     const id = await writeNote(hub.context, hub.tenant, 'from before')
@@ -52,7 +52,7 @@ describe('a master key from the environment', { skip }, () => {
 })
 
 for (const arrangement of ['one process', 'split'] as const) {
-  describe(`rotating keys in ${arrangement}`, { skip }, () => {
+  describe(`key rotation (${arrangement})`, { skip }, () => {
     let file: Awaited<ReturnType<typeof keyFile>>
     let hub: TestHub
 
@@ -73,7 +73,7 @@ for (const arrangement of ['one process', 'split'] as const) {
         work(owner, await MasterKeys.open({ file: file.path, given: [], transit: undefined })),
       )
 
-    test('fails no request that seals, opens, signs, authenticates or calls another process during a rotation', async () => {
+    test('completes requests that seal, open, sign, authenticate or call another process during a key rotation', async () => {
       const admin = await hub.as('administrator')
       const contexts = hub.clouds.map(({ context }) => context)
       const ids = await Promise.all(
@@ -129,7 +129,7 @@ for (const arrangement of ['one process', 'split'] as const) {
       }
     })
 
-    test('opens everything with the new key alone after a restart', async () => {
+    test('opens all sealed values with only the new master key after a restart', async () => {
       const id = await writeNote(hub.context, hub.tenant, 'for later')
       const { to } = await asOperator((owner, masterKeys) => rotateMasterKey(owner, { masterKeys }))
       await asOperator(async (_, masterKeys) => {

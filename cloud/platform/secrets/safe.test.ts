@@ -19,7 +19,7 @@ describe('Safe', () => {
   const seal = (plain: string, belongsTo: string) =>
     hub.context.database.transaction(hub.tenant, (tx) => hub.context.safe.seal(tx, plain, belongsTo))
 
-  test('opens a value only for its tenant and its purpose', async () => {
+  test('opens a sealed value only for its tenant and its purpose', async () => {
     const { safe } = hub.context
     const other = await hub.anotherTenant()
     const sealed = await seal('the secret', 'row/1')
@@ -39,7 +39,7 @@ describe('Safe', () => {
     await assert.rejects(safe.open(hub.tenant, Buffer.from('not sealed at all'), 'row/1'))
   })
 
-  test('creates the first key of a tenant once when many processes need it', async () => {
+  test('creates one data key for a tenant when several processes seal its first values', async () => {
     const tenant = await hub.anotherTenant()
     await using second = await hub.sibling()
     const processes = [hub.context, second.context]
@@ -58,7 +58,7 @@ describe('Safe', () => {
     }
   })
 
-  test('never uses a key whose transaction was rolled back', async () => {
+  test('never uses a data key whose transaction was rolled back', async () => {
     const tenant = await hub.anotherTenant()
     const { database, safe } = hub.context
     let lost: Buffer = Buffer.alloc(0)
@@ -74,7 +74,7 @@ describe('Safe', () => {
     assert.equal((await other.context.safe.open(tenant, sealed, 'row')).toString(), 'y')
   })
 
-  test('seals with one statement and opens without one, once the key is cached', async () => {
+  test('seals with one statement and opens without a statement when the data key is cached', async () => {
     const sealed = await seal('warm', 'row')
     const { database, safe } = hub.context
     // Only statements that concern keys count, because background tasks send other statements.
@@ -85,7 +85,7 @@ describe('Safe', () => {
     assert.equal(await count(() => safe.open(hub.tenant, sealed, 'row')), 0)
   })
 
-  test('does not let the application change a key, or delete one that is in use', async () => {
+  test('does not let the application change a data key, or delete one that is in use', async () => {
     await seal('x', 'row')
     const refused = async (text: string) => {
       const work = hub.context.database.transaction(hub.tenant, (tx) => tx.run(statement(text)))

@@ -8,7 +8,7 @@ import { createSecrets, Secrets } from './secrets.ts'
 describe('values sealed by the platform', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('opens a sealed value to the original one, and seals it differently each time', async () => {
+  test('returns the original value of a sealed value, and seals the same value differently each time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array(), fc.string(), async (plain, belongsTo) => {
         const sealed = secrets.seal(plain, belongsTo)
@@ -40,7 +40,7 @@ describe('platform keys', () => {
     assert.deepEqual(secrets.mac('one', 'x'), secrets.mac('one', 'x'))
   })
 
-  test('verifies a code, or a long enough prefix of it', () => {
+  test('verifies a message authentication code, or a long enough prefix of it', () => {
     const mac = secrets.mac('one', 'x')
     assert.ok(secrets.isMac('one', 'x', mac))
     assert.ok(secrets.isMac('one', 'x', mac.subarray(0, 16)))
@@ -50,7 +50,7 @@ describe('platform keys', () => {
     assert.ok(!secrets.isMac('one', 'x', Buffer.concat([mac, Buffer.of(0)])))
   })
 
-  test('seals with a new key at once, authenticates after its activation, and accepts codes of the old key', async () => {
+  test('seals with a new key immediately, creates codes with it after its activation, and accepts old codes', async () => {
     const [first, second] = [newKey(), newKey()]
     const at = (ms: number) => new Date(Date.now() + ms)
     const before = new Secrets([{ version: 1, activeFrom: at(-1000), key: first }])
@@ -71,7 +71,7 @@ describe('platform keys', () => {
     await assert.rejects(before.open(during.seal('s', 'b'), 'b'), /Platform key 2 does not exist/)
   })
 
-  test('does not print keys with the object that holds them', () => {
+  test('does not print key material when the object that holds the keys is inspected', () => {
     const key = randomBytes(32)
     const { inspect } = process.getBuiltinModule('node:util')
     const printed = inspect(createSecrets(key), { depth: 10, showHidden: true })

@@ -52,7 +52,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     return readNote({ database: hub.context.database, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
   }
 
-  test('moves the master key from a file to Vault, and later processes need no key file', async () => {
+  test('moves the master key from a file to Vault, and starts later processes without the key file', async () => {
     const id = await writeNote(hub.context, hub.tenant, 'from before')
     const both = await withVault({}, file.path)
     const { from, to } = await hub.asOwner((owner) => rotateMasterKey(owner, { masterKeys: both }))
@@ -68,7 +68,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     assert.match(kept.rows[0]?.text, /^vault:v1:/)
   })
 
-  test('rewraps the same root key after a rotation on the server', async () => {
+  test('rewraps the same root key after the transit key is rotated in Vault', async () => {
     const id = await writeNote(
       { ...hub.context, safe: new Safe({ ...hub.context, masterKeys: await opened() }) },
       hub.tenant,
@@ -82,13 +82,13 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     assert.equal(await noteAsSeenWith(await withVault(), id), 'x')
   })
 
-  test('replaces the root key by a new one', async () => {
+  test('replaces the root key that Vault wraps with a new one', async () => {
     const before = (await opened()).ids
     const { from, to } = await hub.asOwner(async (owner) => rotateMasterKey(owner, { masterKeys: await withVault() }))
     assert.deepEqual([from, (await opened()).ids], [before, [to]])
   })
 
-  test('creates the first root key of a new installation once and leaves no file', async () => {
+  test('creates one root key when several processes of a new installation start, without a key file', async () => {
     await using fresh = await testHub({ own: true, arrangement: 'one process' })
     await fresh.asOwner((owner) =>
       owner.query('delete from platform_secrets; delete from platform_keys; delete from master_keys'),
@@ -101,7 +101,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     assert.ok(vault.asked.every((line) => line.startsWith('POST /v1/transit/')))
   })
 
-  test('reads the token from a file for each request', async () => {
+  test('reads the Vault token from a file for each request', async () => {
     const tokenFile = join(file.folder, 'token')
     const masterKeys = await withVault({ token: undefined, tokenFile })
     const start = () => hub.asOwner((owner) => openSecrets(owner, masterKeys))
@@ -110,7 +110,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     await start()
   })
 
-  test('reports each error in one sentence without the token', async () => {
+  test('reports each Vault error in one sentence without the token', async () => {
     const start = async (change: Partial<TransitSettings>) =>
       hub.asOwner(async (owner) => openSecrets(owner, await withVault(change)))
     const cases: [Partial<TransitSettings>, RegExp][] = [
@@ -132,7 +132,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     vault.state.isSealed = false
   })
 
-  test('refuses to send keys without TLS, except on this machine', () => {
+  test('refuses to send keys to Vault without TLS, except to a loopback address', () => {
     for (const address of ['http://vault.example', 'http://127.0.0.1.example', 'http://10.0.0.1:8200']) {
       assert.throws(() => new Transit({ ...settings, address }), /must begin with https/)
     }

@@ -6,7 +6,7 @@ import { nextRun, nextRuns, requireRun } from './schedule.ts'
 
 const berlin = 'Europe/Berlin'
 
-test('runs a schedule at its local time in summer and in winter', () => {
+test('runs a schedule at its local time before and after a daylight saving change', () => {
   const timing = { cron: '30 2 * * *', timezone: berlin }
   assert.deepEqual(
     nextRuns(timing, new Date('2026-03-27T12:00:00.000Z'), 3).map((run) => run.toISOString()),
@@ -20,7 +20,7 @@ test('runs a schedule at its local time in summer and in winter', () => {
   )
 })
 
-test('returns a next run that is later, and the same run when called with a time just before it', () => {
+test('returns a next run after the given time, and the same run for a time just before that run', () => {
   const patterns = ['* * * * *', '*/7 3-5 * * *', '0 0 1 * *', '15 12 * * MON-FRI', '0 6 L * *', '@weekly']
   const moments = fc.date({ min: new Date('2024-01-01'), max: new Date('2034-01-01'), noInvalidDate: true })
   fc.assert(
@@ -52,7 +52,7 @@ const refusals: [cron: string, timezone: string, code: string, words: RegExp][] 
 ]
 
 for (const [cron, timezone, code, words] of refusals) {
-  test(`refuses "${cron.slice(0, 20)}" in ${timezone} and names the reason`, () => {
+  test(`refuses the schedule "${cron.slice(0, 20)}" in ${timezone} with the reason`, () => {
     assert.throws(
       () => requireRun({ cron, timezone }, new Date()),
       (problem) => problem instanceof Problem && problem.errors?.[0]?.code === code && words.test(problem.message),

@@ -69,7 +69,7 @@ test('runs a task after its transaction is committed, and never after a rollback
   assert.deepEqual(seen, [{ name: 'pump' }])
 })
 
-test('brings a waiting task forward and replaces its payload when it is enqueued again', async () => {
+test('moves a waiting task to the earlier time and replaces its payload when the task is enqueued again', async () => {
   await using hub = await testHub()
   const seen: unknown[] = []
   const tasks = tasksOf(hub, { scan: { run: async (task) => void seen.push([task.key, task.payload]) } })
@@ -106,7 +106,7 @@ test('keeps the last of several tasks with the same key, and all tasks without a
   assert.deepEqual(seen.toSorted(), [2, 3, 3])
 })
 
-test('runs a task that was enqueued while the same task ran after that run has ended', async () => {
+test('runs a task again after its current run when the task is enqueued during that run', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const runs: string[] = []
@@ -165,7 +165,7 @@ test('retries a failed task with growing pauses, then stores it as failed with i
   assert.deepEqual(attempts, [1, 2, 3, 1])
 })
 
-test('does not count an attempt that failed because of the state of the database server', async () => {
+test('does not count an attempt that fails because of an outage of the database server', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const attempts: number[] = []
@@ -355,7 +355,7 @@ test('runs the task of a dead worker again, up to the limit of attempts', async 
   )
 })
 
-test('gives every tenant its periodic tasks, and runs once for many signals', async () => {
+test('runs a periodic task for every tenant, and once for several signals', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const runs: string[] = []
@@ -374,7 +374,7 @@ test('gives every tenant its periodic tasks, and runs once for many signals', as
   assert.equal(await tasks.runDue(other.tenantId, { at: later(1.1 * minuteMs) }), 1, 'and every so often')
 })
 
-test('waits for the minimum pause of a periodic task, even if the tenant has other work', async () => {
+test('waits for the minimum pause of a periodic task, even if the tenant has other due tasks', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const done: string[] = []
@@ -400,7 +400,7 @@ test('waits for the minimum pause of a periodic task, even if the tenant has oth
   assert.equal(done.at(-1), 'tidy')
 })
 
-test('runs once after the pause for all signals during the pause', async () => {
+test('runs a periodic task once after its pause for all signals during the pause', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   let dirt = 0
@@ -424,7 +424,7 @@ test('runs once after the pause for all signals during the pause', async () => {
   assert.ok(seen.length < 10, `${seen.length} runs`)
 })
 
-test('retries a periodic task without limit, and a wake runs it before its next attempt is due', async () => {
+test('retries a periodic task without limit, and runs it early when it is woken', async () => {
   await using hub = await testHub()
   let fail = true
   const tasks = tasksOf(hub, {
@@ -444,7 +444,7 @@ test('retries a periodic task without limit, and a wake runs it before its next 
   assert.deepEqual({ ...tasks.stats(), checks: 0 }, { ...tasks.stats(), checks: 0, retried: 1, done: 1, failed: 0 })
 })
 
-test('runs a schedule once per time with several processes, and once for all missed times', async () => {
+test('runs a schedule once per due time with several processes, and once for all missed times', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const { tenantId } = hub.tenant
@@ -519,7 +519,7 @@ test('runs committed tasks after start, and finishes running tasks at stop', asy
   assert.equal(tasks.stats().running, 0)
 })
 
-test('aborts a run that does not end within the grace period, without counting the attempt', async () => {
+test('aborts a task run that does not end within the grace period, without counting the attempt', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const begun = Promise.withResolvers<void>()
@@ -544,7 +544,7 @@ test('aborts a run that does not end within the grace period, without counting t
   assert.deepEqual(attempts, [1, 1])
 })
 
-test('pauses between attempts while the database is unreachable, and stops without delay', async () => {
+test('pauses between polls for tasks while the database is unreachable, and stops without delay', async () => {
   const address = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nowhere' }
   const server = { binding: 'session', pooled: false, citus: false, version: 18 } as const
   const database = new Database({ address, server, connections: 2 })
@@ -560,7 +560,7 @@ test('pauses between attempts while the database is unreachable, and stops witho
   await database.close()
 })
 
-test('throws for a kind that is defined twice and for a wake of a kind that is not periodic', async () => {
+test('throws when a task kind is defined twice, or when a task that is not periodic is woken', async () => {
   await using hub = await testHub()
   const tasks = tasksOf(hub, { scan: { run: async () => {} } })
   assert.throws(() => tasks.define({ scan: { run: async () => {} } }), /defined twice/)

@@ -26,7 +26,7 @@ async function anotherTenant(site: Site) {
   return { ...tenant, scope: { tenantId: tenant.id } }
 }
 
-test('creates a tenant that is active, with both applications and the access group default', limits, async () => {
+test('creates an active tenant with both applications and the access group `default`', limits, async () => {
   await using site = await testSite()
   const { database } = site.process()
 
@@ -42,7 +42,7 @@ test('creates a tenant that is active, with both applications and the access gro
   assert.match(listed?.createdTimestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-test('requires unique and plain names of tenants', limits, async () => {
+test('refuses a duplicate or malformed tenant name', limits, async () => {
   await using site = await testSite()
 
   await assert.rejects(createTenant(site.owner, { name: site.tenant.name }), { code: 'already_exists' })
@@ -67,7 +67,7 @@ test('creates a tenant once when two callers create it at the same time', limits
   )
 })
 
-test('provisions and withdraws applications idempotently', limits, async () => {
+test('provisions and withdraws applications of a tenant idempotently', limits, async () => {
   await using site = await testSite()
   const applications = async () => (await findTenant(site.owner, site.tenant.name))?.applications
 
@@ -80,7 +80,7 @@ test('provisions and withdraws applications idempotently', limits, async () => {
   await assert.rejects(provisionApplication(site.owner, uniqueName(), 'ui'), { code: 'not_found' })
 })
 
-test('deletes a suspended tenant with all its data, and no other tenant', limits, async () => {
+test('deletes a suspended tenant with all its data, and no data of other tenants', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const neighbour = await anotherTenant(site)
@@ -111,23 +111,27 @@ test('activates a resumed tenant', limits, async () => {
   assert.equal((await findTenant(site.owner, site.tenant.name))?.state, 'active')
 })
 
-test('finds the owner of a key, and does not let a tenant take or remove the key of another', limits, async () => {
-  await using site = await testSite()
-  const { database, access } = site.process()
-  const neighbour = await anotherTenant(site)
-  const [key, principalId] = [v7(), v7()]
-  const entry = { kind: 'client' as const, key, principalId }
+test(
+  'finds the tenant of a directory key, and does not let another tenant take or remove the key',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const { database, access } = site.process()
+    const neighbour = await anotherTenant(site)
+    const [key, principalId] = [v7(), v7()]
+    const entry = { kind: 'client' as const, key, principalId }
 
-  assert.equal(await database.transaction(site.scope, (tx) => putDirectoryEntry(tx, entry)), true)
-  assert.equal(await database.transaction(neighbour.scope, (tx) => putDirectoryEntry(tx, entry)), false)
-  await database.transaction(neighbour.scope, (tx) => removeDirectoryEntry(tx, entry))
-  await database.transaction(neighbour.scope, (tx) => removeDirectoryEntries(tx, principalId))
+    assert.equal(await database.transaction(site.scope, (tx) => putDirectoryEntry(tx, entry)), true)
+    assert.equal(await database.transaction(neighbour.scope, (tx) => putDirectoryEntry(tx, entry)), false)
+    await database.transaction(neighbour.scope, (tx) => removeDirectoryEntry(tx, entry))
+    await database.transaction(neighbour.scope, (tx) => removeDirectoryEntries(tx, principalId))
 
-  assert.deepEqual(await access.tenants.lookUp('client', key), { tenantId: site.tenant.id, principalId })
-  assert.equal(await access.tenants.lookUp('gateway', key), undefined)
-  await database.transaction(site.scope, (tx) => removeDirectoryEntries(tx, principalId))
-  assert.equal(await access.tenants.lookUp('client', key), undefined)
-})
+    assert.deepEqual(await access.tenants.lookUp('client', key), { tenantId: site.tenant.id, principalId })
+    assert.equal(await access.tenants.lookUp('gateway', key), undefined)
+    await database.transaction(site.scope, (tx) => removeDirectoryEntries(tx, principalId))
+    assert.equal(await access.tenants.lookUp('client', key), undefined)
+  },
+)
 
 test('finds a tenant by id and by name', limits, async () => {
   await using site = await testSite()

@@ -14,7 +14,7 @@ const forms: Record<string, (name: string) => string> = {
 }
 
 for (const [form, write] of Object.entries(forms)) {
-  test(`counts the schema that the compiler uses for a reference written as a ${form}`, () => {
+  test(`counts the definition that the compiler uses for a reference that is written as a ${form}`, () => {
     // Each definition allows one value and has its own number of subschemas.
     const definitions = names.map((name, index) => [
       name,

@@ -109,7 +109,7 @@ test('applies single and combined filters to the list and the count', async () =
   )
 })
 
-test('returns the same pages by offset and by cursor, independent of new entries', async () => {
+test('returns the same pages by offset and by cursor, even if new entries are added', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -188,7 +188,7 @@ test('exports matching entries oldest first, each verifiable on its own', async 
   assert.deepEqual({ intact, complete }, { intact: true, complete: false })
 })
 
-test('exports more than a page completely, in a fixed number of small statements', async () => {
+test('exports the entries of several pages completely, with one statement per page', async () => {
   await using hub = await testHub()
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     for (let i = 0; i < 2_100; i++) await record(tx, ada, { action: 'test.bulk', detail: { i } })
@@ -204,7 +204,7 @@ test('exports more than a page completely, in a fixed number of small statements
   assert.equal(sent.filter(({ text }) => text.includes('previousHash')).length, 3)
 })
 
-test('requires the permission to read the audit trail, and returns only entries of the tenant', async () => {
+test("requires the permission to read the audit trail, and returns only entries of the caller's tenant", async () => {
   await using hub = await testHub()
   await fill(hub)
   const viewer = await hub.as('viewer')

@@ -15,7 +15,7 @@ async function createGroups(admin: Caller, ...names: string[]): Promise<string[]
   return ids
 }
 
-test('lists access groups by name, including the built-in one', async () => {
+test('lists access groups sorted by name, including the built-in group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await createGroups(admin, 'line-2', 'Line-3', 'line-1')
@@ -66,7 +66,7 @@ test('refuses a duplicate name of an access group, also when renaming', async ()
   )
 })
 
-test('refuses to rename or delete the access group default', async () => {
+test('refuses to rename or delete the access group `default`', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
@@ -94,7 +94,7 @@ test('refuses to delete an access group with grants', async () => {
   await admin.authorization.deleteAccessGroup({ params: { id } })
 })
 
-test('lists only groups with own permissions for a caller without glb_access_manage', async () => {
+test('lists only groups in which the caller has permissions when the caller lacks glb_access_manage', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [first = '', second = ''] = await createGroups(admin, 'line-1', 'line-2')

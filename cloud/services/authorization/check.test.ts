@@ -23,7 +23,7 @@ const jane: PermissionQuery = {
   accessGroup: '1',
 }
 
-test('lists every role that grants a permission', () => {
+test('lists every granted role that contains a permission', () => {
   const verdict = evaluate(
     { ...jane, held: [held('operator', '1'), held('viewer', null), held('supervisor', '2')] },
     names,
@@ -39,7 +39,7 @@ test('lists every role that grants a permission', () => {
   ])
 })
 
-test('lists the roles that would grant a missing permission', () => {
+test('lists the roles that contain a missing permission', () => {
   const verdict = evaluate({ ...jane, held: [] }, names)
 
   assert.equal(verdict.allowed, false)
@@ -49,7 +49,7 @@ test('lists the roles that would grant a missing permission', () => {
   )
 })
 
-test('explains that a role is granted in another access group only', () => {
+test('explains that a role was granted only in another access group', () => {
   assert.match(
     evaluate({ ...jane, held: [held('viewer', '2')] }, names).explanation,
     /in the access group line-1: the role viewer was granted in the access group line-2 only$/,
@@ -60,7 +60,7 @@ test('explains that a role is granted in another access group only', () => {
   )
 })
 
-test('denies everything to a disabled user, independent of grants', () => {
+test('denies every permission to a disabled user, regardless of grants', () => {
   const verdict = evaluate({ ...jane, disabled: true, held: [held('administrator', null)] }, names)
 
   assert.deepEqual([verdict.allowed, verdict.because], [false, []])

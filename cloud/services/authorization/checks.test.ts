@@ -30,7 +30,7 @@ async function disable(hub: Hub, id: string): Promise<void> {
   })
 }
 
-test('returns whether a permission is held, because of which grants, with an explanation', async () => {
+test('returns whether a principal holds a permission, with the grants and an explanation', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const jane = await createUser(hub, 'jane')
@@ -62,7 +62,7 @@ test('returns whether a permission is held, because of which grants, with an exp
   assert.match(disabled.data.explanation, /jane is disabled/)
 })
 
-test('lets every caller check its own permissions, and only callers with glb_access_manage those of others', async () => {
+test('lets every caller check its own permissions, and those of others only with glb_access_manage', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -83,7 +83,7 @@ test('lets every caller check its own permissions, and only callers with glb_acc
   })
 })
 
-test('checks current grants, not the token', async () => {
+test('checks the current grants of the caller, not the roles in the token', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const viewer = await hub.as('viewer')
@@ -99,7 +99,7 @@ test('checks current grants, not the token', async () => {
   )
 })
 
-test('lists the own permissions for every caller', async () => {
+test('lists the permissions of the caller, with their access groups', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -115,7 +115,7 @@ test('lists the own permissions for every caller', async () => {
   )
 })
 
-test('lists the current holders of a permission in a group, with the reasons', async () => {
+test('lists the current holders of a permission in an access group, with the roles that grant it', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [here, there] = [await createGroup(admin, 'line-1'), await createGroup(admin, 'line-2')]
@@ -140,7 +140,7 @@ test('lists the current holders of a permission in a group, with the reasons', a
   assert.deepEqual(await holders({}), expected)
 })
 
-test('does not list holders in a group as holders of a global permission', async () => {
+test('does not list principals with a role in one access group as holders of a tenant-wide permission', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -164,7 +164,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   give: fc.boolean(),
 })
 
-test('returns permissions that match the list of grants after any sequence of grants and revocations', async () => {
+test('returns permissions that match the existing grants after any sequence of grants and revocations', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const groups = [await createGroup(admin, 'line-1'), await createGroup(admin, 'line-2')]

@@ -65,7 +65,7 @@ test('refuses a grant with an unknown principal, role or access group', async ()
   await assert.rejects(admin.authorization.deleteGrant({ params: { id: v7() } }), { code: 'not_found' })
 })
 
-test('lists grants newest first, by principal, role and access group in any combination', async () => {
+test('lists grants newest first, filtered by any combination of principal, role and access group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const accessGroup = await createGroup(admin, 'line-1')
@@ -116,7 +116,7 @@ test('refuses to revoke the last administrator, even if disabled or non-user pri
   assert.equal((await grantsOf(admin, admin.principalId)).length, 1)
 })
 
-test('returns 409 when the grant of the role gateway to a gateway is deleted', async () => {
+test('returns 409 when a caller deletes the grant of the role `gateway` to a gateway', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const [gateway, machine] = await hub.context.database.transaction(hub.tenant, async (tx) => {

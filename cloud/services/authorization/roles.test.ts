@@ -7,7 +7,7 @@ import { testHub } from '../../platform/testing/hub.ts'
 
 const auditor = { name: 'auditor', title: 'Reads the audit trail', permissions: ['glb_audit_read' as const] }
 
-test('lists built-in roles first, and pages over built-in and own roles', async () => {
+test('lists built-in roles before custom roles, also across pages', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   for (const name of ['zoo', 'aaa']) await admin.authorization.createRole({ body: { data: { name, permissions: [] } } })
@@ -135,7 +135,7 @@ test('removes a permission from all holders when it is removed from the role', a
   await assert.rejects(caller.authorization.listRoles({}), { code: 'forbidden' })
 })
 
-test('shows only permissions that an operation requires, and accepts roles that contain others', async () => {
+test('lists only permissions that an operation requires, and accepts roles that contain other permissions', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const required = new Set<string>(

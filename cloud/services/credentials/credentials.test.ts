@@ -44,7 +44,7 @@ describe('credentials', () => {
   const happened = (subject: string) => eventsOf(hub, admin, subject)
 
   describe('credential schemas', () => {
-    test('returns the id of an uploaded schema in Location', async () => {
+    test('returns the id of an uploaded credential schema in Location', async () => {
       const made = await upload('2.0.0')
       assert.equal(made.status, 201)
       const location = made.headers.get('location') ?? ''
@@ -55,7 +55,7 @@ describe('credentials', () => {
       assert.deepEqual(await happened(`credential-schema/${data.id}`), ['credentials.schema.created'])
     })
 
-    test('returns the existing schema when the same identifier and version are uploaded again', async () => {
+    test('returns the existing credential schema when the same identifier and version are uploaded again', async () => {
       const [first, again] = [
         await upload('2.0.1'),
         await upload('2.0.1', { body: { data: { uri: 'urn:x', schema: {} } } }),
@@ -65,13 +65,13 @@ describe('credentials', () => {
       assert.equal((again.body as { data: { uri: string } }).data.uri, uri)
     })
 
-    test('creates one schema for two concurrent uploads', async () => {
+    test('creates one credential schema for two concurrent uploads', async () => {
       const answers = await Promise.all([upload('2.0.2'), upload('2.0.2'), upload('2.0.2')])
       assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 201])
       assert.equal(new Set(answers.map(({ headers }) => headers.get('location'))).size, 1)
     })
 
-    test('requires the permission write_template to upload a schema', async () => {
+    test('requires the permission write_template to upload a credential schema', async () => {
       const just = async (permission: 'write_template' | 'glb_credential_write') => {
         const name = `only-${permission.replaceAll('_', '-')}`
         await admin.authorization.createRole({ body: { data: { name, permissions: [permission] } } })
@@ -83,20 +83,20 @@ describe('credentials', () => {
     })
 
     const hostile: [string, Record<string, unknown>][] = [
-      ['refers to the network', { $ref: 'https://evil.example/schema.json' }],
-      ['backtracks', { properties: { a: { pattern: '(a+)+\\1$' } } }],
+      ['refers to a schema on the network', { $ref: 'https://evil.example/schema.json' }],
+      ['has a back reference in a pattern', { properties: { a: { pattern: '(a+)+\\1$' } } }],
       ['refers to itself without end', { allOf: [{ $ref: '#' }] }],
       ['is not a schema', { type: 'nonsense' }],
-      ['is of an unknown draft', { $schema: 'http://example.com/schema' }],
+      ['uses an unknown draft', { $schema: 'http://example.com/schema' }],
     ]
     for (const [what, wrong] of hostile) {
-      test(`refuses a schema that ${what}`, async () => {
+      test(`refuses a credential schema that ${what}`, async () => {
         const answer = await upload('6.6.6', { body: { data: { uri, schema: wrong } } })
         assert.deepEqual(codeOf(answer), [400, 'invalid_schema'])
       })
     }
 
-    test('lists all versions of a schema', async () => {
+    test('lists all versions of a credential schema', async () => {
       const { data, meta } = await manager.credentials.listSchemas({
         query: { resourceIdentifier: product.identifier, limit: 2 },
       })
@@ -112,7 +112,7 @@ describe('credentials', () => {
       )
     })
 
-    test('changes and deletes a schema only while it has no instances', async () => {
+    test('changes and deletes a credential schema only while it has no instances', async () => {
       const made = (await upload('3.0.0')).body as { data: { id: string } }
       const params = { schemaId: made.data.id }
       const stale = { params, headers: { 'if-match': '"7"' }, body: { data: { uri: 'urn:other' } } }
@@ -132,7 +132,7 @@ describe('credentials', () => {
   })
 
   describe('credential instances', () => {
-    test('returns the id of an instance that is created from a schema in Location', async () => {
+    test('returns the id of a new credential instance in Location', async () => {
       const made = await call('createInstance', { body: { data: newInstance(schemaId) } })
       assert.equal(made.status, 201)
       const instanceId = made.headers.get('location')?.split('/').at(-1) ?? ''
@@ -142,14 +142,14 @@ describe('credentials', () => {
       assert.deepEqual(await happened(`credential-instance/${instanceId}`), ['credentials.instance.created'])
     })
 
-    test('never returns secrets of an instance, at any depth', async () => {
+    test('never returns the secrets of a credential instance, at any depth', async () => {
       const values = { username: 'u', password, snmp: { port: 161, community: password } }
       const { id } = await createTestInstance(manager, schemaId, { values })
       const { data } = await manager.credentials.getInstance({ params: { instanceId: id } })
       assert.deepEqual(data.values, { username: 'u', password: '***', snmp: { port: 161, community: '***' } })
     })
 
-    test('stores the values of an instance encrypted', async () => {
+    test('stores the secrets of a credential instance encrypted', async () => {
       const { id } = await createTestInstance(manager, schemaId)
       const text = await hub.asOwner(async (owner) => {
         const { rows } = await owner.query(
@@ -165,11 +165,11 @@ describe('credentials', () => {
       ['a value of another type', { username: 7, password }, '/data/values/username'],
       ['a missing secret', { username: 'u' }, '/data/values/password'],
       ['an unknown field', { username: 'u', password, other: password }, '/data/values/other'],
-      ['a secret that breaks a rule', { username: 'u', password: 'abc' }, '/data/values/password'],
-      ['the placeholder instead of the secret', { username: 'u', password: '***' }, '/data/values/password'],
+      ['a secret that violates the schema', { username: 'u', password: 'abc' }, '/data/values/password'],
+      ['the placeholder instead of a secret', { username: 'u', password: '***' }, '/data/values/password'],
     ]
     for (const [what, values, pointer] of wrong) {
-      test(`refuses an instance with ${what}, and reports the field without its value`, async () => {
+      test(`refuses a credential instance with ${what}, and reports the field without its value`, async () => {
         const answer = await call('createInstance', { body: { data: newInstance(schemaId, { values }) } })
         assert.deepEqual(codeOf(answer), [400, 'invalid_values'])
         const { errors } = answer.body as { errors: { pointer: string }[] }
@@ -181,7 +181,7 @@ describe('credentials', () => {
       })
     }
 
-    test('refuses an instance without ranges, with invalid ranges or for a missing schema', async () => {
+    test('refuses a credential instance for a missing schema, without address ranges or with invalid ranges', async () => {
       const instance = newInstance(schemaId)
       const bodies = [
         { ...instance, metadata: {} },
@@ -198,7 +198,7 @@ describe('credentials', () => {
       ])
     })
 
-    test('preserves a secret that is absent or sent as ***, and changes the fields that are sent', async () => {
+    test('preserves a credential secret that is absent or sent as ***, and changes the sent fields', async () => {
       const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       const change = (data: object) => call('updateInstance', { params, body: { data } })
@@ -220,7 +220,7 @@ describe('credentials', () => {
       assert.ok(history.data.every(({ changedBy }) => changedBy.startsWith('credential_manager')))
     })
 
-    test('refuses a change that makes the values invalid or nested too deep', async () => {
+    test('refuses a change that makes credential values invalid or nested too deep', async () => {
       const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       for (const values of [{ password: null }, { snmp: { community: '***' } }]) {
@@ -237,7 +237,7 @@ describe('credentials', () => {
       assert.equal((await manager.credentials.getInstance({ params })).data.version, 1)
     })
 
-    test('changes an instance only when If-Match has its current version', async () => {
+    test('changes a credential instance only when If-Match has its current version', async () => {
       const { id } = await createTestInstance(manager, schemaId)
       const params = { instanceId: id }
       const read = await call('getInstance', { params })
@@ -254,7 +254,7 @@ describe('credentials', () => {
       assert.equal(same.status, 304)
     })
 
-    test('lists instances by schema, product, purpose, name and address', async () => {
+    test('filters the list of credential instances by schema, product, purpose, name and address', async () => {
       const other = await uploadTestSchema(manager, { identifier: 'other.link', version: '1' })
       const names = ['both', 'scan', 'watch'] as const
       const purposes = { both: {}, scan: { purpose: 'discovery' }, watch: { purpose: 'monitoring' } } as const
@@ -281,7 +281,7 @@ describe('credentials', () => {
       assert.deepEqual(codeOf(await call('listInstances', { query: { address: 'hall' } })), [400, 'invalid_range'])
     })
 
-    test('creates one instance per Idempotency-Key', async () => {
+    test('creates one credential instance per Idempotency-Key', async () => {
       const request = { body: { data: newInstance(schemaId, { name: 'once' }) }, headers: { 'idempotency-key': 'one' } }
       const [first, again] = [await call('createInstance', request), await call('createInstance', request)]
       assert.equal(again.headers.get('location'), first.headers.get('location'))
@@ -293,7 +293,7 @@ describe('credentials', () => {
     const instance = async (name: string) =>
       (await manager.credentials.createInstancesTemplate({ body: { data: { name } } })).data
 
-    test('creates a template with its id in Location, and changes, lists and deletes it', async () => {
+    test('creates, changes, lists and deletes an instances template, with its id in Location', async () => {
       const made = await call('createInstancesTemplate', {
         body: { data: { name: 'pumps', description: 'all of them' } },
       })
@@ -309,7 +309,7 @@ describe('credentials', () => {
       assert.equal((await call('getInstancesTemplate', { params })).status, 404)
     })
 
-    test('maps an instance to a template once, and lists the mapped instances', async () => {
+    test('maps a credential instance to a template once, and lists the mapped instances', async () => {
       const { id: instancesTemplateId } = await instance('drives')
       const { id: instanceId } = await createTestInstance(manager, schemaId)
       const params = { instancesTemplateId, instanceId }
@@ -331,7 +331,7 @@ describe('credentials', () => {
       ])
     })
 
-    test('maps an instance to a template or returns 404 when the template is deleted concurrently', async () => {
+    test('maps a credential instance to a template, or returns 404 when the template is deleted concurrently', async () => {
       const { id: instanceId } = await createTestInstance(manager, schemaId)
       for (let round = 0; round < 5; round++) {
         const { id: instancesTemplateId } = await instance('short-lived')
@@ -344,7 +344,7 @@ describe('credentials', () => {
       }
     })
 
-    test('makes a mapped instance usable for monitoring and leaves its other purposes', async () => {
+    test('makes a credential instance usable for monitoring when it is mapped, and keeps its other purpose', async () => {
       const { id: instancesTemplateId } = await instance('valves')
       for (const [before, is] of [
         ['discovery', undefined],
@@ -364,7 +364,7 @@ describe('credentials', () => {
       call('assignInstance', { params: { assetId, instanceId } }, caller)
     const of = async (assetId: string) => (await manager.credentials.listAssetInstances({ params: { assetId } })).data
 
-    test('assigns a copy that later changes of the original do not affect', async () => {
+    test('assigns a copy of a credential instance that later changes of the original do not affect', async () => {
       const assetId = await createTestAsset(admin, 'drive 1')
       const original = await createTestInstance(manager, schemaId)
       const made = await assign(assetId, original.id)
@@ -383,7 +383,7 @@ describe('credentials', () => {
       assert.deepEqual(await trail(`credential-instance/${copyId}`), ['credentials.assignInstance'])
     })
 
-    test('assigns one copy of an instance per asset, until the copy is removed', async () => {
+    test('assigns one copy of a credential instance per asset, until the copy is removed', async () => {
       const assetId = await createTestAsset(admin, 'drive 2')
       const { id } = await createTestInstance(manager, schemaId)
       const [first, again] = [await assign(assetId, id), await assign(assetId, id)]
@@ -400,7 +400,7 @@ describe('credentials', () => {
       assert.equal((await call('getInstance', { params: { instanceId: id } })).status, 200)
     })
 
-    test('assigns only monitoring instances', async () => {
+    test('returns 409 when a credential instance that is not for monitoring is assigned to an asset', async () => {
       const assetId = await createTestAsset(admin, 'drive 3')
       const { id } = await createTestInstance(manager, schemaId, { metadata: { purpose: 'discovery' } })
       assert.deepEqual(codeOf(await assign(assetId, id)), [409, 'instance_not_for_monitoring'])
@@ -409,7 +409,7 @@ describe('credentials', () => {
       assert.equal((await assign(assetId, id)).status, 201)
     })
 
-    test('assigns and lists instances without the permission to read the asset, and returns no data of the asset', async () => {
+    test('lets a caller who cannot read an asset assign and list its credentials, without data of the asset', async () => {
       const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line 9' } } })
       const assetId = await createTestAsset(admin, 'hidden', { access_group: group.id })
       const { id: instanceId } = await createTestInstance(manager, schemaId)
@@ -434,7 +434,7 @@ describe('credentials', () => {
     })
   })
 
-  test('removes the ids of assets that the caller cannot read from instances, templates and copies', async () => {
+  test('omits the ids of assets that the caller cannot read from credential instances, templates and copies', async () => {
     const assetId = await createTestAsset(admin, 'unread')
     const { id: instanceId } = await createTestInstance(manager, schemaId)
     const { body } = await call('assignInstance', { params: { assetId, instanceId } })
@@ -496,7 +496,7 @@ describe('credentials', () => {
     assert.ok(topology.nodes.every(({ functional_object_type: type }) => type !== 'Device'))
   })
 
-  test('allows the role credential_manager to list the instances of a link', async () => {
+  test('allows the role credential_manager to list the credential instances of a link', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const credentialSchemas = [
       { uri: 'urn:link:credentials', schema: JSON.stringify({ ...schema, title: 'From link' }) },
@@ -527,7 +527,7 @@ describe('credentials', () => {
     assert.equal((await createTestInstance(manager, taken.id)).resourceVersion, '9.0.0')
   })
 
-  test('records denied requests in the audit trail', async (context) => {
+  test('records denied requests for credentials in the audit trail', async (context) => {
     const viewer = await hub.as('viewer')
     const { id } = await createTestInstance(manager, await uploadTestSchema(admin))
     const params = { instanceId: id }
@@ -542,7 +542,7 @@ describe('credentials', () => {
     )
   })
 
-  test('returns different errors for a link without a schema and for an asset that is not a link', async () => {
+  test('returns different errors for a link without a credential schema and for an asset that is not a link', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const bare = linkReport({ product: { vendor: 'Example', name: 'Bare', version: '8.0.0' } })
     const broken = linkReport({ appInstanceId: 'broken', credentialSchemas: [{ uri: 'urn:x', schema: '{' }] })

@@ -65,7 +65,7 @@ describe('credentials of deleted and merged assets', () => {
       return rows.length
     })
 
-  test('deletes the copies and associations of a deleted asset, and preserves those of other assets', async () => {
+  test('deletes the credential copies and associations of a deleted asset, and keeps those of other assets', async () => {
     const [gone, there] = [await asset(), await asset()]
     const { id: original } = await createTestInstance(admin, schemaId)
     const [copy, other] = [await assign(gone, original), await assign(there, original)]
@@ -95,7 +95,7 @@ describe('credentials of deleted and merged assets', () => {
     )
   })
 
-  test('moves the associations of a merged asset to the remaining asset, where they still apply', async () => {
+  test('moves the credential associations of a merged asset to the remaining asset, if they still apply', async () => {
     const [merged, into] = [await asset(), await asset()]
     const { id: original } = await createTestInstance(admin, schemaId)
     const copy = await assign(merged, original)
@@ -124,7 +124,7 @@ describe('credentials of deleted and merged assets', () => {
     assert.equal((await actionsOn(admin, `credential-instance/${copy}`))[0], 'credentials.assignInstance')
   })
 
-  test('preserves one copy of an instance when both merged assets had one', async () => {
+  test('keeps one copy of a credential when both merged assets had a copy', async () => {
     const [merged, into] = [await asset(), await asset()]
     const { id: original } = await createTestInstance(admin, schemaId)
     const [copy, own] = [await assign(merged, original), await assign(into, original)]

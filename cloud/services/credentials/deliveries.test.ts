@@ -57,7 +57,7 @@ describe('delivery of credentials to a gateway', () => {
   const deliveries = async () =>
     (await admin.audit.listEntries({ query: { action: 'credentials.deliver', limit: 100 } })).data
 
-  test('delivers the three most recent instances that apply to the address of a new asset, in plain text', async () => {
+  test('delivers the three most recent credentials for the address of a new asset, in plain text', async () => {
     await given('oldest', 'older', 'old', ['elsewhere', { ipRanges: ['10.1.0.0/16'] }], 'new')
     const { known, credentials } = await select('10.0.0.7')
     assert.equal(known, false)
@@ -69,13 +69,13 @@ describe('delivery of credentials to a gateway', () => {
     assert.equal(credentials[0]?.schemaUri, uri)
   })
 
-  test('delivers the most recently changed instance first', async () => {
+  test('delivers the most recently changed credential first', async () => {
     const made = await given('a', 'b', 'c', 'd')
     await admin.credentials.updateInstance({ params: { instanceId: made.a }, body: { data: { values: { password } } } })
     assert.deepEqual(await names('10.0.0.7'), ['a', 'd', 'c'])
   })
 
-  test('never delivers an instance outside its address range, not even by one address', async () => {
+  test('does not deliver a credential for the addresses directly before and after its range', async () => {
     await given(['v4', { ipRanges: ['10.0.0.5-10.0.0.9'] }], ['v6', { ipRanges: ['2001:db8::/64'] }])
     assert.deepEqual(await names('10.0.0.4'), [])
     assert.deepEqual(await names('10.0.0.5'), ['v4'])
@@ -87,7 +87,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names('plc.example'), [])
   })
 
-  test('delivers only discovery instances of the link that are not assigned to another asset', async () => {
+  test('delivers only discovery credentials of the link, and none that are assigned to another asset', async () => {
     const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', ['watching', { purpose: 'monitoring' }])
     await admin.credentials.assignInstance({ params: { assetId, instanceId: made.a } })
@@ -96,7 +96,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names('10.0.0.7'), ['a'])
   })
 
-  test('delivers instances of the same version of the link before those of other versions', async () => {
+  test('delivers credentials of the same link version before those of other versions', async () => {
     const next = await uploadTestSchema(admin, { ...product, version: '2.0.0' })
     await given('a', 'b')
     await createTestInstance(admin, next, { name: 'next' })
@@ -106,7 +106,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names('10.0.0.7', { product: { ...product, version: '3.0.0' } }), ['last', 'next', 'b'])
   })
 
-  test('delivers to a known device the instance that opened it, even if newer ones exist', async () => {
+  test('delivers only the credential that worked for a known device, even if newer ones exist', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'
     await select(address)
@@ -117,7 +117,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names('10.0.0.9'), ['d', 'c', 'b'])
   })
 
-  test('delivers the instance that opened a known asset at another address, if it applies there', async () => {
+  test('delivers the credential that worked for an asset before, if its range contains the new address', async () => {
     const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b', 'c', 'd')
     await select('10.0.0.8', {})
@@ -132,7 +132,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(withheld?.detail.withheld, [made.b])
   })
 
-  test('delivers the assigned copy of an asset', async () => {
+  test('delivers the credential copy that is assigned to an asset', async () => {
     const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b')
     const { data: copy } = await admin.credentials.assignInstance({ params: { assetId, instanceId: made.a } })
@@ -141,7 +141,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(JSON.parse(credentials[0]?.credentials ?? ''), { username: 'operator', password })
   })
 
-  test('delivers the failed instance of a device together with the most recent ones', async () => {
+  test('delivers a credential that worked before together with the most recent ones after it failed', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'
     await select(address)
@@ -153,7 +153,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names(address), ['a'])
   })
 
-  test('chooses instances for many devices with the same number of statements as for one', async () => {
+  test('selects credentials for many devices with the same number of statements as for one device', async () => {
     const made = await given('a', ['b', { ipRanges: ['10.0.0.0/25', '10.0.0.0/24'] }], 'c')
     await given(['d', { ipRanges: ['10.0.0.128/25', '2001:db8::/64'] }])
     await select('10.0.0.9')
@@ -170,7 +170,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.equal(await sent(many), await sent(['10.0.0.7']))
   })
 
-  test('delivers an instance once for an address that is requested twice in different notations', async () => {
+  test('counts one delivery for an address that is requested in several notations', async () => {
     const made = await given('a')
     const all = await selectAll(['10.0.0.7', '::ffff:10.0.0.7', '10.0.0.7'])
     assert.deepEqual(
@@ -184,14 +184,14 @@ describe('delivery of credentials to a gateway', () => {
     )
   })
 
-  test('delivers to concurrent requests for the same addresses in any order', async () => {
+  test('delivers credentials to concurrent requests for the same addresses in different orders', async () => {
     await given('a', 'b', 'c')
     const addresses = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
     const asked = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))
     for (const all of await Promise.all(asked)) assert.ok(all.every(({ credentials }) => credentials.length === 3))
   })
 
-  test('does not deliver an instance that opened a device at the same address of another gateway', async () => {
+  test('does not prefer a credential that worked for the same address behind another gateway', async () => {
     const made = await given('a', 'b')
     const other = await enrolledGateway(hub, admin, { name: 'line 3' })
     await select('10.0.0.8')
@@ -201,7 +201,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual([known, credentials.map(({ name }) => name)], [false, ['b', 'a']])
   })
 
-  test('records each delivery in the audit trail, as an event and as a use, without values', async () => {
+  test('records each delivery in the audit trail, as an event and as a use, without the secrets', async () => {
     const made = await given('a')
     await select('10.0.0.7')
     await select('10.0.0.7')
@@ -228,7 +228,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(usage.associations, [])
   })
 
-  test('refuses deliveries to a missing or revoked gateway, and records the request in the audit trail', async () => {
+  test('refuses to deliver credentials to a missing or revoked gateway, and records the request', async () => {
     await given('a')
     const away = await enrolledGateway(hub, admin, { name: 'line 2' })
     await admin.onboarding.revokeGateway({ params: { id: away.id } })
@@ -245,7 +245,7 @@ describe('delivery of credentials to a gateway', () => {
     }
   })
 
-  test('ignores reported uses of instances that were not delivered', async () => {
+  test('ignores reported uses of credentials that were not delivered', async () => {
     const made = await given('a', ['b', { ipRanges: ['10.7.0.0/16'] }])
     await select('10.0.0.7')
     await report(
@@ -260,7 +260,7 @@ describe('delivery of credentials to a gateway', () => {
     }
   })
 
-  test('lists the instances that opened an asset with its copies, for all links', async () => {
+  test('lists the credentials that worked for an asset together with its assigned copies, for all links', async () => {
     const assetId = await createTestAsset(admin, `a-${newId()}`)
     const made = await given('a', 'b')
     await select('10.0.0.7')
@@ -299,7 +299,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await actionsOn(admin, `gateway/${gatewayId}`).then(([last]) => last), 'credentials.recordUse')
   })
 
-  test('deletes the deliveries of a deleted instance', async () => {
+  test('deletes the delivery records of a deleted credential', async () => {
     const made = await given('a')
     await select('10.0.0.7')
     await report({ address: '10.0.0.7', instanceId: made.a, worked: true })

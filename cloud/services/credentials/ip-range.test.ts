@@ -67,7 +67,7 @@ describe('IP address ranges', () => {
     ['::10.0.0.7', '::a00:7'],
   ]
   for (const [given, shown] of written) {
-    test(`reads ${given} as ${shown}`, () => {
+    test(`parses the range ${given} as ${shown}`, () => {
       const parsed = parseRange(given)
       assert.ok(parsed)
       assert.equal(showRange(parsed), shown)
@@ -92,7 +92,7 @@ describe('IP address ranges', () => {
   ]
   for (const given of refused) test(`refuses the range "${given}"`, () => assert.equal(parseRange(given), undefined))
 
-  test('reads a range from its own text', () => {
+  test('parses a printed range as the same range', () => {
     fc.assert(
       fc.property(range, (given) => {
         const read = parseRange(showRange(given))
@@ -108,7 +108,7 @@ describe('IP address ranges', () => {
     )
   })
 
-  test('contains an address exactly when one of its blocks does', () => {
+  test('contains an address exactly when one block of the range contains the address', () => {
     fc.assert(
       fc.property(range, fc.array(address, { maxLength: 20 }), (given, others) => {
         const stored = new Set(blockKeysOf([given]))
@@ -144,12 +144,12 @@ describe('IP address ranges', () => {
     )
   })
 
-  test('removes duplicates in different notations', () => {
+  test('removes duplicate ranges in different notations', () => {
     const ranges = parseRanges(['10.0.0.0/24', '10.0.0.0-10.0.0.255', '10.0.0.9/24'], '')
     assert.deepEqual(ranges.map(showRange), ['10.0.0.0/24'])
   })
 
-  test('refuses ranges that need thousands of blocks', () => {
+  test('refuses ranges that consist of thousands of blocks', () => {
     const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
     assert.throws(() => parseRanges(ragged, ''), /more than 2048 blocks/)
   })

@@ -26,7 +26,7 @@ async function clientOnThePage(): Promise<Monitor> {
   return module.monitor
 }
 
-test('completes the monitoring workflow with the client in the documentation, as credential_manager', async () => {
+test('completes the monitoring workflow with the documented example client and the role credential_manager', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const manager = await hub.as('credential_manager')
@@ -56,7 +56,7 @@ test('completes the monitoring workflow with the client in the documentation, as
   assert.ok(!JSON.stringify([...monitored]).includes(password))
 })
 
-test('documents only paths that exist in the contracts', () => {
+test('documents only API paths that exist in the contracts', () => {
   const paths = Object.values(contracts).flatMap(({ prefix, operations }) =>
     Object.values(operations).map(({ path }) => new RegExp(`^${(prefix + path).replace(/\{\w+\}/g, '[^/]+')}$`)),
   )

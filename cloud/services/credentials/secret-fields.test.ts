@@ -17,19 +17,19 @@ const cases: Case[] = [
   ],
   ['a field with the format password', { properties: { pin: { format: 'password' } } }, { pin: '1' }, { pin: '***' }],
   [
-    'numbers, lists and objects as a whole',
+    'secret numbers, lists and objects as a whole',
     { properties: { a: { writeOnly: true }, b: { writeOnly: true }, c: { format: 'password' } } },
     { a: 7, b: ['x'], c: { d: 'x' } },
     { a: '***', b: '***', c: '***' },
   ],
   [
-    'a nested field',
+    'a nested secret field',
     { properties: { a: { properties: { b: { items: { properties: { pin: secret, user: text } } } } } } },
     { a: { b: [{ pin: 'x', user: 'u' }, { user: 'v' }] } },
     { a: { b: [{ pin: '***', user: 'u' }, { user: 'v' }] } },
   ],
   [
-    'a field that a reference marks',
+    'a field that a referenced schema marks as secret',
     {
       properties: { pin: { $ref: '#/$defs/pin' } },
       $defs: { pin: { $ref: '#secret' }, s: { $anchor: 'secret', ...secret } },
@@ -38,49 +38,49 @@ const cases: Case[] = [
     { pin: '***' },
   ],
   [
-    'a field that a recursive schema marks',
+    'a field that a recursive schema marks as secret',
     { properties: { pin: secret, next: { $ref: '#' } } },
     { pin: 'x', next: { next: { pin: 'x' } } },
     { pin: '***', next: { next: { pin: '***' } } },
   ],
   [
-    'a field that any choice marks, independent of the matching one',
+    'a field that any oneOf branch marks as secret, even if another branch matches',
     { properties: { user: text }, oneOf: [{ properties: { key: text } }, { properties: { key: secret } }] },
     { user: 'u', key: 'x' },
     { user: 'u', key: '***' },
   ],
   [
-    'a field that a condition marks',
+    'a field that a conditional schema marks as secret',
     { properties: { kind: text, key: text }, if: {}, else: { properties: { key: secret } } },
     { kind: 'k', key: 'x' },
     { kind: 'k', key: '***' },
   ],
   [
-    'a field that depends on another field',
+    'a field that dependentSchemas marks as secret',
     { properties: { a: text, b: text }, dependentSchemas: { a: { properties: { b: secret } } } },
     { a: 'x', b: 'y' },
     { a: 'x', b: '***' },
   ],
   [
-    'a field that a name pattern or additionalProperties marks',
+    'a field whose name matches a secret patternProperties entry',
     { properties: { user: text }, patternProperties: { '^key': secret }, additionalProperties: text },
     { user: 'u', key1: 'x', note: 'n' },
     { user: 'u', key1: '***', note: 'n' },
   ],
   [
-    'additional members by their schema, not the named ones',
+    'additional fields that additionalProperties marks as secret, but no named fields',
     { properties: { user: text }, additionalProperties: secret },
     { user: 'u', other: 'x' },
     { user: 'u', other: '***' },
   ],
   [
-    'entries by their position',
+    'list entries that prefixItems marks as secret',
     { properties: { pair: { prefixItems: [text, secret], items: text } } },
     { pair: ['u', 'x', 'n'] },
     { pair: ['u', '***', 'n'] },
   ],
   [
-    'unevaluated members, except those that a schema always describes',
+    'unevaluated fields, except fields that the schema always describes',
     {
       properties: { user: text },
       allOf: [{ $ref: '#/$defs/place' }],
@@ -92,7 +92,7 @@ const cases: Case[] = [
     { user: 'u', port: 1, kind: '***', key: '***', other: '***' },
   ],
   [
-    'an entry of a list with contains',
+    'the entries of a list whose schema has contains',
     { properties: { keys: { contains: text }, marked: { items: text, contains: secret } } },
     { keys: ['x'], marked: ['y'] },
     { keys: ['***'], marked: ['***'] },
@@ -110,16 +110,15 @@ const cases: Case[] = [
     { user: { x: '***' }, z: '***' },
   ],
   ['all fields of an empty schema', { type: 'object' }, { user: 'u' }, { user: '***' }],
-  ['a named field with an empty schema', { properties: { user: true } }, { user: 'u' }, { user: 'u' }],
+  ['no value of a named field with an empty schema', { properties: { user: true } }, { user: 'u' }, { user: 'u' }],
 ]
 
 describe('secret fields', () => {
   for (const [what, schema, values, shown] of cases) {
-    test(`decides which values are secret: ${what}`, () =>
-      assert.deepEqual(new SecretFields(schema).shown(values), shown))
+    test(`masks ${what}`, () => assert.deepEqual(new SecretFields(schema).shown(values), shown))
   }
 
-  test('finds a marked field in every keyword that can contain a schema', () => {
+  test('masks a field that is marked as secret inside any keyword that can contain a schema', () => {
     const wrap = fc.constantFrom<(inner: Record<string, unknown>) => Record<string, unknown>>(
       (inner) => ({ allOf: [inner] }),
       (inner) => ({ anyOf: [{ type: 'string' }, inner] }),

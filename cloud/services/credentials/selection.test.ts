@@ -81,7 +81,7 @@ function naive({ found, associated, recent }: Plant): { known: boolean; ids: str
 }
 
 describe('selection of credentials', () => {
-  test('selects the same instances as the reference implementation', () => {
+  test('selects the same credentials as the reference implementation', () => {
     fc.assert(
       fc.property(plant, (given) => {
         const { known, chosen } = select(given.found, given)
@@ -91,7 +91,7 @@ describe('selection of credentials', () => {
     )
   })
 
-  test('never selects an instance of another range or product, for monitoring only, or more than three', () => {
+  test('never selects credentials of other ranges, of other products or only for monitoring, or more than three', () => {
     fc.assert(
       fc.property(plant, (given) => {
         const { chosen } = select(given.found, given)

@@ -34,41 +34,49 @@ const before: StoredValues = {
 
 describe('changes of credential values', () => {
   const cases: [string, Record<string, unknown>, Partial<StoredValues['values']>][] = [
-    ['preserve absent fields', {}, {}],
-    ['preserve a secret that is sent as its placeholder', { user: 'v', pin: '***' }, { user: 'v' }],
-    ['preserve a nested secret', { deep: { key: '***', port: 2 } }, { deep: { key: 'k', port: 2 } }],
+    ['preserves absent fields', {}, {}],
+    ['preserves a secret that is sent as its placeholder', { user: 'v', pin: '***' }, { user: 'v' }],
+    ['preserves a nested secret', { deep: { key: '***', port: 2 } }, { deep: { key: 'k', port: 2 } }],
     [
-      'preserve the secrets of a list by position',
+      'preserves the secrets of a list by position',
       { list: [{ pin: '***' }, { pin: 'c' }] },
       { list: [{ pin: 'a' }, { pin: 'c' }] },
     ],
-    ['recognise an entry that moved', { people: [{ name: 'b', pin: '***' }] }, { people: [{ name: 'b', pin: '2' }] }],
     [
-      'recognise the other entries next to a new one',
+      'preserves the secret of a list entry that moved',
+      { people: [{ name: 'b', pin: '***' }] },
+      { people: [{ name: 'b', pin: '2' }] },
+    ],
+    [
+      'preserves the secrets of existing list entries next to a new entry',
       { people: [{ name: 'c', pin: '3' }, ...people.shown] },
       { people: [{ name: 'c', pin: '3' }, ...people.values] },
     ],
     [
-      'preserve the secret of an entry whose name changes',
+      'preserves the secret of a list entry whose name changes',
       { people: [{ name: 'A', pin: '***' }, people.shown[1]] },
       { people: [{ name: 'A', pin: '1' }, people.values[1]] },
     ],
     [
-      'do not guess between equal entries',
+      'leaves a placeholder that could belong to several list entries',
       { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
       { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
     ],
-    ['merge into an object that is hidden as a whole', { hidden: { b: 3 } }, { hidden: { a: 1, b: 3 } }],
-    ['remove null from a new object', { fresh: { a: null, b: { c: null } } }, { fresh: { b: {} } }],
-    ['replace sent fields', { pin: '2' }, { pin: '2' }],
-    ['store the text of a placeholder for a field that is not secret', { user: '***' }, { user: '***' }],
+    [
+      'merges the sent fields into an object that is masked as a whole',
+      { hidden: { b: 3 } },
+      { hidden: { a: 1, b: 3 } },
+    ],
+    ['omits the null fields of a new object', { fresh: { a: null, b: { c: null } } }, { fresh: { b: {} } }],
+    ['replaces sent fields', { pin: '2' }, { pin: '2' }],
+    ['stores the text of the placeholder in a field that is not secret', { user: '***' }, { user: '***' }],
   ]
   for (const [what, change, changed] of cases) {
-    test(`changes of values ${what}`, () =>
+    test(`${what} when credential values are changed`, () =>
       assert.deepEqual(mergedValues(before, change), { ...before.values, ...changed }))
   }
 
-  test('removes a field that is sent as null', () => {
+  test('removes a credential field that is sent as null', () => {
     assert.deepEqual(
       mergedValues({ values: { user: 'u', pin: '1', deep: {} }, shown: {} }, { pin: null, deep: null }),
       { user: 'u' },
@@ -79,7 +87,7 @@ describe('changes of credential values', () => {
     assert.throws(() => requireSendable({ a: { pin: '***' } }), /\/data\/values\/a\/pin is the placeholder of a secret/)
   })
 
-  test('refuses values that are too large or too deep', () => {
+  test('refuses credential values that are too large or nested too deep', () => {
     assert.throws(() => requireSendable({ a: 'x'.repeat(70_000) }), /64 KiB/)
     let deep: Record<string, unknown> = {}
     for (let level = 0; level < 20; level++) deep = { deep }
@@ -93,7 +101,7 @@ describe('names of changed fields', () => {
     return changedFields(change, before, after)
   }
 
-  test('lists new, removed and different fields as changed', () => {
+  test('lists credential fields with a new value as changed', () => {
     assert.deepEqual(fieldsOf({ user: 'v', deep: { port: 2 } }, { user: 'v', deep: { key: '***', port: 2 } }), [
       'values/user',
       'values/deep/port',
@@ -101,7 +109,7 @@ describe('names of changed fields', () => {
     assert.deepEqual(fieldsOf({ user: 'u' }, {}), [])
   })
 
-  test('lists every secret that is sent as changed, so that the names do not reveal a guessed secret', () => {
+  test('lists every sent secret as changed, so that the list does not confirm a guessed secret', () => {
     assert.deepEqual(fieldsOf({ pin: '1' }, {}), ['values/pin'])
     assert.deepEqual(fieldsOf({ pin: '2' }, {}), ['values/pin'])
     assert.deepEqual(fieldsOf({ pin: '***', list: [{ pin: '***' }, { pin: '***' }] }, {}), [])

@@ -66,7 +66,7 @@ describe('discovery', () => {
     return ended(jobId)
   }
 
-  test('runs a discovery from request to finish, and creates the relations of the system', async () => {
+  test('runs a discovery from request to finish, and relates the found assets to the gateway and the link', async () => {
     const { jobId } = await create({
       discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'EQUAL', value: '10.0.0.0/24' }],
     })
@@ -112,7 +112,7 @@ describe('discovery', () => {
     )
   })
 
-  test('counts an upload once when it is repeated or out of order', async () => {
+  test('counts an upload of found devices once when it is repeated or out of order', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 1, { assets: [foundDevice(11)], errors: [{ code: 14, description: 'no answer' }] })
@@ -123,7 +123,7 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.errors], ['finished', 2, 1])
   })
 
-  test('accepts an upload after the lease expired', async () => {
+  test('accepts an upload of found devices after the lease of the job expired', async () => {
     const { jobId } = await create()
     const held = await lease()
     await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
@@ -136,7 +136,7 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
-  test('refuses an upload with a lease that was never issued for its job', async () => {
+  test('refuses an upload of found devices with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
     await hub.settle()
     const { content } = await admin.workflows.listJobs({ query: { clientId: gateway.id, sort: 'desc', limit: 1 } })
@@ -154,7 +154,7 @@ describe('discovery', () => {
     assert.equal((await read(jobId)).found, 1, 'a late upload of the lease holder counts')
   })
 
-  test('reports an invalid asset as an error of its device, and stores the others', async () => {
+  test('reports an invalid asset as an error of its device, and stores the other assets of the upload', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 0, {
@@ -277,7 +277,7 @@ describe('discovery', () => {
     ])
   })
 
-  test('finds the job of a run when the gateway starts before the id of the job is stored', async () => {
+  test('finds the job of a run when the gateway takes the job before the run stores the job id', async () => {
     const { jobId } = await create()
     await hub.settle()
     await hub.asOwner((owner) =>
@@ -291,7 +291,7 @@ describe('discovery', () => {
     assert.deepEqual([first?.state, first?.message], ['failed', 'No cable'])
   })
 
-  test('fails a run when its link ends, with the found devices and the reason', async () => {
+  test('fails a run when its link ends, and keeps the found devices and the reason', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 0, { assets: [foundDevice(61)] })
@@ -303,7 +303,7 @@ describe('discovery', () => {
     )
   })
 
-  test('validates filters and options with the parameters of the link', async () => {
+  test('validates the filters and options of a discovery against the parameters of the link', async () => {
     const refused = async (changes: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'createDiscovery', {
         params: { gatewayId: gateway.id },
@@ -326,7 +326,7 @@ describe('discovery', () => {
     assert.equal(await refused({}), 'unsupported_parameter /data/discoveryOptions')
   })
 
-  test('reports one error per fault, with a pointer to the field, in both forms of the body', async () => {
+  test('reports one error with a JSON pointer per invalid field of a discovery, in both forms of the body', async () => {
     const errorsOf = async (body: unknown) => {
       const { status, body: problem } = await hub.request({
         method: 'POST',
@@ -376,7 +376,7 @@ describe('discovery', () => {
     assert.deepEqual(await errorsOf([]), [' type'])
   })
 
-  test('names the invalid field when a changed schedule is refused', async () => {
+  test('reports the invalid field when a changed schedule is refused', async () => {
     const { jobId } = await create()
     const errorsOf = async (data: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'updateDiscovery', { params: { jobId }, body: { data } })
@@ -397,7 +397,7 @@ describe('discovery', () => {
     await end(await lease(), 'FINISHED')
   })
 
-  test('accepts the body and path of the early access API', async () => {
+  test('accepts the request body and path of the early access API for discoveries', async () => {
     for (const prefix of ['/discovery/v1-earlyaccess', '/v1/discovery/v1-earlyaccess', '/discovery/v1']) {
       const { status, body, headers } = await hub.request({
         method: 'POST',
@@ -449,7 +449,7 @@ describe('discovery', () => {
     await admin.discovery.deleteDiscovery({ params: { jobId: forNobody.jobId } })
   })
 
-  test('creates assets of links as installed and running, and updates them when a link stops and returns', async () => {
+  test('creates assets of links as installed and running, and updates them when a link stops and restarts', async () => {
     const [link] = (await reportLinks([linkReport()])).data
     const id = link?.assetId ?? ''
     const { data: asset } = await admin.inventory.readAsset({ params: { id }, query: {} })
@@ -541,7 +541,7 @@ describe('discovery', () => {
     )
   })
 
-  test('reads properties from a device with one result or error per key', async () => {
+  test('reads properties from a device, and returns one result or error per key', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(71)])
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
@@ -582,7 +582,7 @@ describe('discovery', () => {
     await assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), { code: 'no_device_link' })
   })
 
-  test('holds no connection and delays no keyed write while keyed property reads wait for a gateway', async () => {
+  test('holds no database connection and delays no write while property reads wait for a gateway', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(72)])
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
@@ -628,7 +628,7 @@ describe('discovery', () => {
     assert.equal(await open(), 0)
   })
 
-  test('frees the idempotency key of a waiting request when its process stopped and the claim expired', async () => {
+  test('releases the Idempotency-Key of a request whose process stopped when the claim of the key expires', async () => {
     const keyed = { headers: { 'idempotency-key': 'died' }, body: { data: { name: 'claimed' } } }
     assert.equal((await admin.exchange(onboarding, 'createGateway', keyed)).status, 201)
     const claimUntil = (until: string) =>

@@ -201,7 +201,7 @@ describe('permissions of a gateway for discovered assets', () => {
     ])
   })
 
-  test('lets a gateway write in another group until its grant is revoked, and resolves the conflict', async () => {
+  test('lets a gateway write in another group while it holds a role there, and resolves the identity conflict', async () => {
     const id = await create('hall-3', foundDevice(31))
     assert.deepEqual(reasons((await scan(hall1, [foundDevice(31)])).errors), ['identity_taken'])
     await grant(hall1, 'viewer', 'hall-3')
@@ -225,7 +225,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual((await scan(hall1, [foundDevice(31)])).errors, [], 'what it found before stays writable')
   })
 
-  test("does not extend the operations of a gateway's token by a grant", async () => {
+  test("does not allow a gateway's token other operations after the gateway is granted a role", async () => {
     const gateway = await gatewayIn('hall-1')
     await grant(gateway, 'administrator', 'hall-2')
     const granted = await requestToken(hub, await assertionOf(hub, gateway))
@@ -297,7 +297,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual(await relationsOf(hidden), [])
   })
 
-  test('uses the most certain identifier when identifiers belong to several assets, and does not change or reveal a hidden one', async () => {
+  test('updates the asset with the most certain identifier, and does not change or reveal a hidden asset', async () => {
     const hidden = await create('hall-2', foundDevice(61, { name: 'Hidden' }))
     const own = await create('hall-1', {
       ...foundDevice(62),
@@ -375,7 +375,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual([renamed.assetId, renamed.outcome], [link, 'updated'], 'a person updates the asset of a link')
   })
 
-  test('changes nothing for a job that refers to a run of another gateway', async () => {
+  test('changes no run when the job of a gateway refers to a run of another gateway', async () => {
     const start = (gateway: TestGateway) =>
       admin.discovery.createDiscovery({
         params: { gatewayId: gateway.id },
@@ -441,7 +441,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.equal((await read(findings[0]?.assetId ?? '')).access_group, 'hall-3')
   })
 
-  test('refuses a write when the grant is revoked between upload and apply', async () => {
+  test('refuses a write of a gateway whose grant is revoked between upload and apply', async () => {
     const id = await create('hall-3', foundDevice(91, { name: 'Original' }))
     const gateway = await gatewayIn('hall-1')
     const { id: grantId } = await grant(gateway, 'operator', 'hall-3')
@@ -511,7 +511,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual(shown(await some.take(1)), [ofHall2])
   })
 
-  test('limits the events that one report publishes and publishes the others with the next report', async () => {
+  test('limits the link events that one report publishes, and publishes the remaining ones with the next report', async () => {
     const gateway = await gatewayIn('hall-3')
     const perLink = gatekeeperLimits.eventsPerLink
     const links = Array.from({ length: gatekeeperLimits.eventsPerReport / perLink + 1 }, (_, index) =>

@@ -4,7 +4,7 @@ import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { enrolledGateway, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
-describe('relations of links with their gateway', () => {
+describe('relations between links and their gateway', () => {
   let hub: TestHub
   let admin: TestCaller
   let gateway: TestGateway
@@ -57,7 +57,7 @@ describe('relations of links with their gateway', () => {
     return data.filter(({ action }) => action.startsWith('inventory.recordLink')).length
   }
 
-  test('creates relations that a user deleted again at the next registration of the link', async () => {
+  test('recreates the deleted relations of a link when the link registers again', async () => {
     await deleteRelations()
     await report({ registration: registeredAt(0) })
     assert.deepEqual(await predicates(), [], 'a report without a new registration does not create them')
@@ -75,7 +75,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'older gateways report no registrations')
   })
 
-  test('creates the relation of the system next to one of a user with the same name', async () => {
+  test("creates the platform's relation of a link in addition to a user's relation with the same predicate", async () => {
     await deleteRelations()
     const body = { subject: { type: 'asset', id: linkAsset }, object: { type: 'asset', id: gateway.id } } as const
     await admin.inventory.createRelation({ body: { data: { ...body, predicate: 'is_installed_on' } } })
@@ -83,7 +83,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_installed_on', 'is_running_on'])
   })
 
-  test('writes nothing to the inventory at a registration while the relations exist', async () => {
+  test('does not write to the inventory when a link registers again and its relations exist', async () => {
     const before = await audited()
     assert.ok(before > 0)
     await report({ registration: registeredAt(1) })
@@ -91,7 +91,7 @@ describe('relations of links with their gateway', () => {
     assert.equal(await audited(), before)
   })
 
-  test('creates the deleted asset of a link again after the next registration', async () => {
+  test('recreates the deleted asset of a link when the link registers again', async () => {
     await deleteAsset(linkAsset)
     await report({ registration: registeredAt(1) })
     const { data } = await report({ registration: registeredAt(1) })
@@ -122,7 +122,7 @@ describe('relations of links with their gateway', () => {
     assert.deepEqual([(await shown()).state, (await shown()).problem], ['running', undefined])
   })
 
-  test('expires a registration without a lifetime 900 seconds after the report', async () => {
+  test('expires the registration of a link without a lifetime 900 seconds after the report', async () => {
     await report({})
     const { rows } = await hub.asOwner((owner) =>
       owner.query<{ seconds: string }>(

@@ -26,7 +26,7 @@ test('compares semantic versions by their precedence', () => {
   assert.ok(isAtLeast('1.0.0+build.7', '1.0.0') && isAtLeast('v1.0.0', '1.0.0'))
 })
 
-test('treats a text that is not a semantic version as too old', () => {
+test('treats text that is not a semantic version as too old', () => {
   for (const text of ['', 'latest', '1', '1.0', '1.0.0.0', '1.0.0-', '1.0.0-a..b', '99999999999999.0.0']) {
     assert.ok(!isAtLeast(text, '0.3.10'), text)
   }

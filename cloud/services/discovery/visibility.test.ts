@@ -97,14 +97,14 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     }
   }
 
-  test('counts only the devices that the caller can read', async () => {
+  test('counts only the devices of a discovery that the caller can read', async () => {
     const all = await shownTo(admin)
     assert.deepEqual(all, { latest: Array(5).fill([2, 0, 0, 2, 2]), before: [4, 4, 0, 0, 0] })
     const some = await shownTo(reader)
     assert.deepEqual(some, { latest: Array(5).fill([1, 0, 0, 1, 1]), before: [2, 2, 0, 0, 0] })
   })
 
-  test('sends events of runs without counts of devices', async () => {
+  test('sends events of discovery runs without device counts', async () => {
     const { data: events } = await reader.events.listEvents({ query: { limit: 100 } })
     using stream = await EventReader.open(base, { ...reader, query: { after: '0', types: 'discovery.run' } })
     const listed = events.filter(({ type }) => type.includes('.discovery.run.'))

@@ -60,7 +60,7 @@ test('returns every event once and in order when a reader continues from the las
   )
 })
 
-test('returns only events of the tenant', async () => {
+test("returns only events of the caller's tenant", async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await emitEvents(hub, 2, other)
@@ -68,7 +68,7 @@ test('returns only events of the tenant', async () => {
   assert.deepEqual((await admin.events.listEvents({})).data, [])
 })
 
-test('refuses callers without the permission to read the audit trail, and an invalid limit', async () => {
+test('refuses an invalid limit, and callers without the permission to read the audit trail', async () => {
   await using hub = await testHub()
   const viewer = await hub.as('viewer')
   await assert.rejects(viewer.events.listEvents({}), (problem) => (problem as Problem).code === 'forbidden')

@@ -42,7 +42,7 @@ async function createGroup(hub: TestHub, name: string): Promise<string> {
   })
 }
 
-test('sends events from now on, in order, with positions as ids', async () => {
+test('sends new events in order, with their positions as ids', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -55,7 +55,7 @@ test('sends events from now on, in order, with positions as ids', async () => {
   assert.equal(reader.lastEventId, '31')
 })
 
-test('sends every missed event once to a reader that reconnects with its last id, also over many pages', async () => {
+test('sends every missed event once to a reader that reconnects with its last event id', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -72,7 +72,7 @@ test('sends every missed event once to a reader that reconnects with its last id
   assert.deepEqual(await takeSubjects(third, 10), numbered(10, 1001))
 })
 
-test('continues from the start of the stream for a reader that disconnects before the first event', async () => {
+test('sends a reader that reconnects before its first event all events since it connected', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -86,7 +86,7 @@ test('continues from the start of the stream for a reader that disconnects befor
   assert.deepEqual(await takeSubjects(early, 2), ['thing/6', 'thing/7'])
 })
 
-test('limits a stream to types and subjects', async () => {
+test('sends only events with the requested types and subjects', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -169,7 +169,7 @@ test('sends events about assets and their relations, in order for each asset', a
   assert.equal(received.find(({ subject }) => subject === `asset/${motor}`)?.data.version, 2)
 })
 
-test('limits a running stream when permissions are revoked, and extends it when they are granted', async () => {
+test('stops sending events when permissions are revoked, and sends more when permissions are granted', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
@@ -219,7 +219,7 @@ test('ends a stream when its token expires, with the reason as the last message'
   assert.equal(await reader.next(), undefined)
 })
 
-test('sends events that another process writes and relays', async () => {
+test('sends events that another process writes and publishes', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const base = await listening(hub)
@@ -232,7 +232,7 @@ test('sends events that another process writes and relays', async () => {
   assert.deepEqual(await takeSubjects(reader, 20), numbered(20))
 })
 
-test('sends events of a process that stopped, once, after the next process has relayed them', async () => {
+test('sends the events of a stopped process once, after another process has published them', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -270,7 +270,7 @@ test('sends every event once and in order to every reader, with many concurrent 
   for (const reader of readers) reader.close()
 })
 
-test('refuses a position whose events are deleted, and a position that does not exist', async () => {
+test('refuses a stream from a position whose events are deleted, or from a position that does not exist', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -313,7 +313,7 @@ async function idleReader(base: string, token: string) {
   return socket
 }
 
-test('does not delay other readers for one that does not read, and sends it everything later', async () => {
+test('does not delay other readers when one reader is slow, and sends the slow reader all events later', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -343,7 +343,7 @@ test('does not delay other readers for one that does not read, and sends it ever
   slow.destroy()
 })
 
-test('ends streams when the process stops, without waiting for readers that do not read', async () => {
+test('ends event streams when the process stops, without waiting for readers that do not read', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -375,7 +375,7 @@ async function openWhenAllowed(base: string, token: string): Promise<EventReader
   }
 }
 
-test('limits the streams of a principal, and accepts a new one after one is closed', async () => {
+test('limits the event streams of a principal, and accepts a new one after one is closed', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -392,7 +392,7 @@ test('limits the streams of a principal, and accepts a new one after one is clos
   for (const reader of readers) reader.close()
 })
 
-test('leaves no stream behind when a reader disconnects before the response or sends HEAD', async () => {
+test('closes the stream when a reader disconnects before the response or sends a HEAD request', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -442,7 +442,7 @@ test('polls for events of other processes only while streams are open', async (t
   await settles((count) => count === 0)
 })
 
-test('reports the position of an idle stream, and ends immediately when the reader disconnects', async () => {
+test('sends the position on an idle stream, and ends the stream immediately when the reader disconnects', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
@@ -458,7 +458,7 @@ test('reports the position of an idle stream, and ends immediately when the read
   assert.equal((await pending).done, true)
 })
 
-test('reads the table for a stream that is older than the cache, until it has caught up', async () => {
+test('reads events from the database for a stream that is behind the cache, until it has caught up', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const feed = new Feed({ database, log })
@@ -486,7 +486,7 @@ test('reads the table for a stream that is older than the cache, until it has ca
   await Promise.all([slow.return?.(), quick.return?.()])
 })
 
-test('streams events to a caller without a socket', async () => {
+test('streams events to a caller inside the process, without a socket', async () => {
   await using hub = await testHub()
   const { token } = await hub.as('administrator')
   const response = await hub.clouds.at(-1)?.inject({

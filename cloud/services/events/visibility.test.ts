@@ -34,7 +34,7 @@ const needed: [string, Permission[]][] = [
 ]
 
 for (const [type, permissions] of needed) {
-  test(`shows ${type} only to holders of ${permissions.join(' or ')}`, () => {
+  test(`shows the event ${type} only to holders of ${permissions.join(' or ')}`, () => {
     const event = { type, data: { accessGroupId: 'line-1' } }
     const enough = permissionNames.filter((name) => maySee(everywhere(name), event))
     assert.deepEqual(enough.toSorted(), permissions.toSorted())
@@ -42,7 +42,7 @@ for (const [type, permissions] of needed) {
   })
 }
 
-test('shows an event about an asset only in access groups whose assets the caller can read', () => {
+test('shows an asset event only to callers who can read the assets of its access group', () => {
   const event = (accessGroupId: unknown) => ({ type: 'inventory.asset.updated', data: { accessGroupId } })
   assert.equal(maySee(inLine1, event('line-1')), true)
   for (const other of ['line-2', '', undefined, null, ['line-1']]) assert.equal(maySee(inLine1, event(other)), false)

@@ -85,7 +85,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     instances ??= [await create('old', '10.1.0.0/16'), await create('new', '10.1.0.0/24')]
   })
 
-  test('delivers the most recent credentials for the address, and caches them nowhere', async () => {
+  test('delivers the most recent credentials for an address, with cache-control no-store', async () => {
     const { status, body, headers } = await ask({ addresses: ['10.1.0.7', '10.1.9.9', '10.2.0.1'] })
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -110,7 +110,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.match(deliveries[0]?.principalName ?? '', /^gateway /)
   })
 
-  test('delivers credentials only to the gateway that holds the running job, for its link, and records refusals', async () => {
+  test('delivers credentials only to the gateway with the running job, for its link, and records refusals', async () => {
     const address = '10.1.0.7'
     const other = await enrolledGateway(hub, admin, { name: 'line 2' })
     const refused = async (asked: RequestBody, place: Parameters<typeof ask>[1] = {}) => {
@@ -158,14 +158,14 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.deepEqual(body, { data: [{ address: '10.1.0.7', known: false, credentials: [] }] })
   })
 
-  test('accepts either one address or a list of addresses', async () => {
+  test('accepts either one address or a list of addresses in a request for credentials', async () => {
     for (const asked of [{}, { address: 'plc-7.local' }, { address: '10.1.0.7', addresses: ['10.1.0.8'] }]) {
       const { status, body } = await ask(asked)
       assert.deepEqual([status, (body as { code: string }).code], [400, 'invalid_body'], JSON.stringify(asked))
     }
   })
 
-  test('delivers the credentials that opened a device first in the next run', async () => {
+  test('delivers the credentials that worked for a device first in the next run', async () => {
     const address = '10.1.0.21'
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
     const [, right] = (await chosen(address)).credentials
@@ -226,7 +226,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.deepEqual((await reading).data, results)
   })
 
-  test('ignores a job definition that the gateway rewrites', async () => {
+  test('delivers no credentials for another link or asset when the definition of the job is changed', async () => {
     const address = '10.1.0.41'
     const fake = linkReport({ appInstanceId: 'fake-link' })
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport(), fake] } } })

@@ -27,7 +27,7 @@ const southbound = [
 
 const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-test('refuses all operations except those of gateways for the token of a gateway', async () => {
+test('refuses the token of a gateway at every operation except the operations for gateways', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)
@@ -49,7 +49,7 @@ test('refuses all operations except those of gateways for the token of a gateway
   assert.ok(refused > 60, `${refused} operations were tried`)
 })
 
-test('refuses operations of gateways for every other caller, independent of permissions', async () => {
+test('refuses the operations for gateways to every other caller, regardless of permissions', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await assert.rejects(admin.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 0 } } }), {

@@ -26,7 +26,7 @@ test('responds to other requests immediately while many gateways wait for jobs',
   assert.deepEqual(taken.toSorted(), made.map(({ id }) => id).toSorted(), 'each of them has a job of its own')
 })
 
-test('returns a lease renewal when a cancellation arrives, or at its timeout', async () => {
+test('responds to a waiting lease renewal when the job is canceled, or at the timeout', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)

@@ -29,7 +29,7 @@ describe('jobs of all workflows', () => {
     for (const state of states) await engine().moveJob({ params: { id }, body: { data: { state, as: 'CLIENT' } } })
   }
 
-  test('lists jobs newest first, by phase, type, gateway, tag and time', async () => {
+  test('lists jobs newest first, filtered by phase, type, gateway, tag and time', async () => {
     const gatewayId = 'lister'
     const ids = [
       await createJob(gatewayId),
@@ -76,7 +76,7 @@ describe('jobs of all workflows', () => {
     assert.deepEqual((await stranger.jobs.listJobs({})).data, [])
   })
 
-  test('streams changes and deletions of jobs', async () => {
+  test('sends changes and deletions of jobs in the event stream', async () => {
     const base = await listening(hub)
     using reader = await EventReader.open(base, {
       ...viewer,

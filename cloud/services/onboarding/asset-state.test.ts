@@ -15,7 +15,7 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 
 const waiting = { headers: { prefer: 'wait=30' } }
 
-describe('the asset of a gateway', () => {
+describe('asset of a gateway', () => {
   let hub: TestHub
   let admin: TestCaller
   before(async () => {
@@ -47,7 +47,7 @@ describe('the asset of a gateway', () => {
     },
   }
   for (const [what, remove] of Object.entries(deletions)) {
-    test(`revokes the gateway by ${what}: refuses its token, new tokens and discoveries`, async () => {
+    test(`refuses the token, new tokens and discoveries of a gateway after ${what}`, async () => {
       const gateway = await enrolledGateway(hub, admin)
       const link = linkReport()
       await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
@@ -106,7 +106,7 @@ describe('the asset of a gateway', () => {
     assert.equal(data.findings.length, asset.length, 'the report agrees with the inventory')
   })
 
-  test('updates reachability_state with one history entry for each change between online and offline', async () => {
+  test('updates reachability_state with one history entry when a gateway changes between online and offline', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const reachability = async () => {
       const { data } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })

@@ -46,7 +46,7 @@ describe('onboarding a gateway', () => {
     assert.ok(minutes > 29 && minutes <= 30, String(minutes))
   })
 
-  test('enrols a gateway once with its file and its own key; then it is trusted and online', async () => {
+  test('enrols a gateway once with its file and its own key, and shows it as trusted and online', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const first = await enrol(await enrolment(config, key))
@@ -63,7 +63,7 @@ describe('onboarding a gateway', () => {
     assert.equal((other.body as { code: string }).code, 'enrolment_refused')
   })
 
-  test('refuses a file that is invalid, replaced, expired or sent without the key', async () => {
+  test('refuses an enrolment file that is invalid, replaced, expired or sent without the key', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const wrong = await enrol(await enrolment({ ...config, enrolmentToken: 'mwe_other' }, key))
@@ -141,7 +141,7 @@ describe('onboarding a gateway', () => {
     )
   })
 
-  test('limits refused enrolments per gateway and address, limits their audit entries, and does not reveal a revocation', async () => {
+  test('limits refused enrolments and their audit entries per gateway and address, without revealing a revocation', async () => {
     const { gateway, config } = await created()
     const key = await newKey()
     const wrong = () => enrolment({ ...config, enrolmentToken: 'mwe_other' }, key).then(enrol)
@@ -159,7 +159,7 @@ describe('onboarding a gateway', () => {
     assert.ok(recorded.length < answers.length, `${recorded.length} entries`)
   })
 
-  test('refuses a large body of a request without a token', async () => {
+  test('returns 413 for a large enrolment request without a token', async () => {
     const large = await enrol({ padding: 'x'.repeat(64 * 1024) })
     assert.deepEqual([large.status, (large.body as { code: string }).code], [413, 'body_too_large'])
   })
@@ -220,7 +220,7 @@ describe('onboarding a gateway', () => {
     assert.equal((await requestToken(hub, await assertionOf(hub, gateway))).status, 401)
   })
 
-  test('shows a silent gateway as offline, and as online after its next request', async () => {
+  test('shows a gateway that sends no requests as offline, and as online after its next request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     await hub.asOwner((owner) =>
       owner.query(`update gateways set last_seen_at = now() - interval '10 minutes' where id = $1`, [gateway.id]),

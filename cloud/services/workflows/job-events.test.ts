@@ -19,7 +19,7 @@ async function take(reader: EventReader, count: number): Promise<EngineMessage[]
   return received
 }
 
-test('sends all job events to managers, each with the changed part, in the format of the engine', async () => {
+test('sends all job events with the changed part of the job to managers, in the format of the engine', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -85,7 +85,7 @@ test('sends a gateway only events of its own jobs, and continues after the last 
   await response.body?.cancel()
 })
 
-test('sends an event when any filter matches, and all events without filters', () => {
+test('sends a job event when any filter matches, and all job events without filters', () => {
   const data = { action: 'CREATE', job: { id: '1', gatewayId: 'a', type: 'discovery' } } as Parameters<
     ReturnType<typeof eventFilter>
   >[0]

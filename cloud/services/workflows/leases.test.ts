@@ -146,7 +146,7 @@ describe('leases', () => {
     await assert.rejects(renew(taken.held), code('lease_lost'))
   })
 
-  test('wakes a waiting agent immediately, in the same process and in another one', async () => {
+  test('gives a new job to a waiting agent immediately, in the same process and in another process', async () => {
     for (const clientId of ['waits here', 'waits there']) {
       const waiting = take(clientId, { waitSeconds: 30 })
       const id = (
@@ -158,7 +158,7 @@ describe('leases', () => {
     }
   })
 
-  test('gives the job to the newer of two waits of one client, because the older connection may be lost', async () => {
+  test('gives a job to the newer of two waiting requests of one client, because the older may be disconnected', async () => {
     const older = take('reconnects', { waitSeconds: 3 })
     await take('reconnects')
     const newer = take('reconnects', { waitSeconds: 30 })
@@ -168,7 +168,7 @@ describe('leases', () => {
     assert.equal(await older, undefined)
   })
 
-  test('ends a wait at its timeout, and when a lease expires', async () => {
+  test('responds to a request that waits for a job at its timeout, or when the lease of a job expires', async () => {
     assert.equal(await take('patient', { waitSeconds: 1 }), undefined)
     const id = await createJob('patient')
     await take('patient')
@@ -177,7 +177,7 @@ describe('leases', () => {
     assert.equal((await waiting)?.job.id, id)
   })
 
-  test('returns a job when it ends, or its current state at the timeout', async () => {
+  test('returns an awaited job when it ends, or in its current state at the timeout', async () => {
     const id = await createJob('awaited')
     const early = await engine.awaitJob({ params: { id }, query: { waitSeconds: 1 } })
     assert.deepEqual([early.isFinal, early.job.status.state], [false, 'CREATED'])
@@ -196,7 +196,7 @@ describe('leases', () => {
     await left
   })
 
-  test('polls once per second for many waiting agents, and gives each its own job', async () => {
+  test('polls the database once per second for many waiting agents, and gives each agent its own job', async () => {
     const clients = Array.from({ length: 60 }, (_, index) => `crowd ${index}`)
     const began = performance.now()
     const waiting: ReturnType<typeof take>[] = []
@@ -280,7 +280,7 @@ describe('leases', () => {
     }
   }
 
-  test('refuses a gateway that takes, renews or moves jobs by lease directly', async () => {
+  test('refuses a gateway that takes jobs, renews leases or moves jobs with a lease directly', async () => {
     const gateway = await gatewayCaller(hub)
     const body = { data: { clientId: 'x', workflows: ['discovery'], waitSeconds: 0, leaseSeconds: 1 } }
     await assert.rejects(gateway.workflows.takeJob({ body }), code('not_found'))

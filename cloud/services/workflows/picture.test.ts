@@ -8,13 +8,13 @@ import { picture } from './picture.ts'
 import { directUpdate, machine } from './testing.ts'
 
 for (const workflow of builtInWorkflows.values()) {
-  test(`draws the picture of ${workflow.name} as it is in the documentation`, () => {
+  test(`draws the workflow ${workflow.name} like its picture in the documentation`, () => {
     const kept = readFileSync(new URL(`../../../docs/pictures/workflows/${workflow.name}.svg`, import.meta.url), 'utf8')
     assert.equal(kept, picture(workflow), 'run node tools/workflow-pictures.mjs')
   })
 }
 
-test('draws a picture with a text description and without scripts', () => {
+test('draws a workflow picture with a text description and without scripts', () => {
   const drawn = picture({ ...directUpdate, description: 'Updates <b>"quickly"</b> & well' })
   assert.match(drawn, /<title id="title">Workflow wfx\.workflow\.dau\.direct<\/title>/)
   assert.match(drawn, /<desc id="description">.*Begins in INSTALL, ends in TERMINATED, ACTIVATED\./)
@@ -23,7 +23,7 @@ test('draws a picture with a text description and without scripts', () => {
   assert.doesNotMatch(drawn, /<script|<b>|onload|href=|url\(/)
 })
 
-test('draws boxes that do not overlap and lines that point to the right and cross no box', () => {
+test('draws workflow states as boxes without overlap, and lines that point to the right and cross no box', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(), { minLength: 1, maxLength: 10 }),

@@ -33,12 +33,12 @@ const cases: [string, string][] = [
 ]
 
 for (const [filter, expected] of cases) {
-  test(`applies the filter ${filter}`, () => {
+  test(`applies the response filter ${filter}`, () => {
     assert.equal(filteredText(parseResponseFilter(filter), answer), expected)
   })
 }
 
-test('refuses every other filter before the handler runs', () => {
+test('refuses an unsupported response filter when it is parsed', () => {
   const refused = ['', '..', '.a.', '.[', '.a[b]', '{', '{a:}', '{1}', '.a | ', 'del(.a)', 'map(.id)', '.a == 1', '"a']
   for (const filter of [...refused, '."\\q"', `${'('.repeat(40)}.${')'.repeat(40)}`, '.a'.repeat(1_000)])
     assert.throws(
@@ -48,12 +48,12 @@ test('refuses every other filter before the handler runs', () => {
     )
 })
 
-test('limits the size and the results of a filter', () => {
+test('limits the number of results of a response filter', () => {
   const twice = parseResponseFilter(Array.from({ length: 30 }, () => '(.,.)').join('|'))
   assert.throws(() => twice(answer), /more than 10000 results/)
 })
 
-test('applies or refuses any text without failing', () => {
+test('applies or refuses random text as a response filter without an internal error', () => {
   const parts = fc.constantFrom('.', '.a', '[', ']', '{', '}', '(', ')', ',', '|', ':', '"x"', '0', 'a', ' ', '"', '\\')
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 12 }), fc.jsonValue(), (tokens, value) => {

@@ -12,7 +12,7 @@ type EngineErrors = { errors: { code: string; logref: string; message: string }[
  * These tests check the compatibility with clients of the engine. All tests share a hub. Each test has its own workflows
  * and clients.
  */
-describe('the workflow engine', () => {
+describe('workflow engine', () => {
   let hub: TestHub
   let admin: TestCaller
   let viewer: TestCaller
@@ -80,7 +80,7 @@ describe('the workflow engine', () => {
     '/wfx-southbound',
     '/wfx-southbound/api/wfx/v1',
   ]) {
-    test(`serves an agent of the engine below ${base}`, async () => {
+    test(`serves the API of the workflow engine to an agent below ${base}`, async () => {
       const agent = await gatewayCaller(hub)
       const created = await send(admin, 'POST /api/wfx/v1/jobs', {
         clientId: agent.principalId,
@@ -159,7 +159,7 @@ describe('the workflow engine', () => {
     assert.equal((anonymous.body as EngineErrors).errors[0]?.code, 'wfx.unauthenticated')
   })
 
-  test('reads workflows by name, never changes them, and deletes them only without jobs', async () => {
+  test('reads a workflow by name, refuses to replace it, and deletes it only when it has no jobs', async () => {
     const workflow = { ...machine('NEW ~> DONE'), name: 'shop.kanban' }
     const created = await send(admin, 'POST /api/wfx/v1/workflows', {
       ...workflow,
@@ -180,7 +180,7 @@ describe('the workflow engine', () => {
     )
   })
 
-  test('does not delete a workflow while a job of it is created', async () => {
+  test('does not delete a workflow while a job of that workflow is created', async () => {
     const name = 'shop.contested'
     await admin.workflows.createWorkflow({ body: { ...machine('a > b'), name } })
     const outcomes = await Promise.allSettled([
@@ -195,7 +195,7 @@ describe('the workflow engine', () => {
     assert.equal(made > 0, isThere)
   })
 
-  test('lists workflows by name in pages, and draws each', async () => {
+  test('lists workflows sorted by name in pages, and returns a picture of each', async () => {
     const { content, pagination } = await viewer.workflows.listWorkflows({ query: { limit: 3 } })
     assert.deepEqual(
       content.map(({ name }) => name),
@@ -210,7 +210,7 @@ describe('the workflow engine', () => {
     assert.match(drawn.text, /^<svg .*<\/svg>\n$/s)
   })
 
-  test('lists jobs by state, group, client, workflow and tags, oldest or newest first', async () => {
+  test('lists jobs filtered by state, group, client, workflow and tags, oldest or newest first', async () => {
     const clientId = 'lister'
     const jobs = [
       await createJob(clientId, { tags: ['red', 'big'] }),
@@ -263,7 +263,7 @@ describe('the workflow engine', () => {
     assert.deepEqual(await own.workflows.putJobDefinition({ params: { id: mine.id }, body: { a: 1 } }), { a: 1 })
   })
 
-  test('lets a manager move jobs as the engine only with the permission', async () => {
+  test('lets a caller read jobs and move them as the engine only with the required permissions', async () => {
     const { id } = await createJob('gateway-1', { workflow: 'discovery' })
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'CREATED')
     await assert.rejects(put(viewer, id, { state: 'CANCELED' }), code('forbidden'))
@@ -288,7 +288,7 @@ describe('the workflow engine', () => {
     assert.deepEqual((await stranger.workflows.listJobs({})).content, [])
   })
 
-  test('replaces progress reports, and stores messages and changes in the history up to the limit', async () => {
+  test('replaces progress reports of a job, and stores messages and changes in its history up to the limit', async () => {
     const { id } = await createJob()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20, 30]) await put(gateway, id, { state: 'INSTALLING', progress })
@@ -308,7 +308,7 @@ describe('the workflow engine', () => {
     assert.equal(history.at(-1)?.status?.message, 'line 3')
   })
 
-  test('does not change a final job', async () => {
+  test('does not change a job in a final state', async () => {
     const { id } = await createJob()
     await put(gateway, id, { state: 'TERMINATED', message: 'no power', context: { lines: ['a', 'b'] } })
     const again = await put(gateway, id, { state: 'TERMINATED', message: 'something else' })
@@ -316,7 +316,7 @@ describe('the workflow engine', () => {
     await assert.rejects(put(gateway, id, { state: 'INSTALLING' }), code('invalid_transition'))
   })
 
-  test('computes the hash of a definition independent of the order of fields', async () => {
+  test('computes the same hash for a job definition, regardless of the order of its fields', async () => {
     const first = await createJob('gateway-1', { definition: { a: 1, b: { c: [1, 2], d: null } } })
     const second = await createJob('gateway-1', { definition: { b: { d: null, c: [1, 2] }, a: 1 } })
     assert.equal(first.status.definitionHash, second.status.definitionHash)
@@ -337,7 +337,7 @@ describe('the workflow engine', () => {
     for (const workflow of ['discovery', 'device-info']) assert.deepEqual(await rewrite(workflow), [403, 1])
   })
 
-  test('adds and removes tags up to the limit', async () => {
+  test('adds and removes tags of a job, up to the limit', async () => {
     const { id } = await createJob('gateway-1', { tags: ['b'] })
     const params = { id }
     assert.deepEqual(await admin.workflows.addJobTags({ params, body: ['c', 'a', 'b'] }), ['a', 'b', 'c'])
@@ -347,7 +347,7 @@ describe('the workflow engine', () => {
     await assert.rejects(admin.workflows.addJobTags({ params, body: many }), code('invalid_body'))
   })
 
-  test('filters a response as requested, and parses the filter before it changes anything', async () => {
+  test('applies a response filter, and refuses an invalid filter before it changes a job', async () => {
     const { id } = await createJob(gateway.principalId, { tags: ['shaped'] })
     const filter = { 'x-response-filter': '.state' }
     const status = await send(gateway, `GET /api/wfx/v1/jobs/${id}/status`, undefined, filter)
@@ -373,7 +373,7 @@ describe('the workflow engine', () => {
       assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"CREATED"\n')
   })
 
-  test('records changes in the audit trail, but not progress reports', async () => {
+  test('records job changes in the audit trail, but not progress reports', async () => {
     const { id } = await createJob()
     await put(gateway, id, { state: 'INSTALLING' })
     for (const progress of [10, 20]) await put(gateway, id, { state: 'INSTALLING', progress })
@@ -404,7 +404,7 @@ describe('the workflow engine', () => {
     )
   })
 
-  test('converts errors of the engine into problems for the typed client', async () => {
+  test('converts errors of the workflow engine into problems for the typed client', async () => {
     const input: AnyInput = { params: { id: 'none' } }
     const { body, status } = await admin.exchange(workflows, 'getJob', input)
     assert.equal(status, 404)

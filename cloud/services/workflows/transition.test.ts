@@ -8,14 +8,14 @@ import { awaitsClient, firstState, moved, stateWhenTaken } from './transition.ts
 
 const discovery = builtInWorkflows.get('discovery') ?? machine()
 
-test('moves a job along the transitions of its side', () => {
+test('moves a job along the transitions that are available to the client or to the engine', () => {
   assert.equal(moved(discovery, { from: 'RUNNING', to: 'FINISHED', as: 'CLIENT' }), 'FINISHED')
   assert.equal(moved(discovery, { from: 'RUNNING', to: 'CANCELING', as: 'WFX' }), 'CANCELING')
   for (const as of ['CLIENT', 'WFX'] as const)
     assert.equal(moved(discovery, { from: 'CANCELING', to: 'CANCELED', as }), 'CANCELED')
 })
 
-test('refuses a transition that does not exist or belongs to the other side, and lists the possible ones', () => {
+test('refuses a transition that does not exist or is not available to the caller, and lists the available ones', () => {
   const refusal = (from: string, to: string, as: 'CLIENT' | 'WFX') => {
     try {
       return moved(discovery, { from, to, as })
@@ -32,19 +32,19 @@ test('refuses a transition that does not exist or belongs to the other side, and
   assert.match(refusal('FINISHED', 'RUNNING', 'CLIENT'), /No transition is available to CLIENT/)
 })
 
-test('accepts the same state without a transition', () => {
+test('accepts a move of a job to its current state without a transition', () => {
   for (const state of ['CREATED', 'RUNNING', 'FINISHED'])
     assert.equal(moved(discovery, { from: state, to: state, as: 'CLIENT' }), state)
 })
 
-test('follows immediate transitions to the end, also from the initial state', () => {
+test('follows all consecutive immediate transitions, including those from the initial state', () => {
   assert.equal(moved(directUpdate, { from: 'INSTALLING', to: 'INSTALLED', as: 'CLIENT' }), 'ACTIVATE')
   const chain = machine('a => b', 'b => c', 'c > d', 'd => e')
   assert.equal(firstState(chain), 'c')
   assert.equal(moved(chain, { from: 'c', to: 'd', as: 'CLIENT' }), 'e')
 })
 
-test('waits for the client in states with a transition for the client', () => {
+test('reports that a job waits for the client in states with a transition for the client', () => {
   assert.equal(awaitsClient(discovery, 'CREATED'), true)
   assert.equal(awaitsClient(discovery, 'CANCELING'), true)
   assert.equal(awaitsClient(discovery, 'FINISHED'), false)
@@ -53,14 +53,14 @@ test('waits for the client in states with a transition for the client', () => {
   assert.equal(awaitsClient(machine('a > a', 'a ~> b'), 'a'), false)
 })
 
-test('starts a new job when it is taken, and does not change a started one', () => {
+test('starts a new job when an agent takes it, and does not change the state of a started job', () => {
   assert.equal(stateWhenTaken(discovery, 'CREATED'), 'RUNNING')
   assert.equal(stateWhenTaken(discovery, 'CANCELING'), 'CANCELING')
   assert.equal(stateWhenTaken(directUpdate, 'INSTALL'), 'INSTALLING')
   assert.equal(stateWhenTaken(machine('a > failed', 'a > done'), 'a'), 'a')
 })
 
-test('derives the phase of a job from its state: waiting, running or a kind of end', () => {
+test('derives the phase of a job from its state: waiting, running, finished, failed or canceled', () => {
   const phases = (workflow: typeof discovery) =>
     Object.fromEntries(workflow.states.map(({ name }) => [name, phaseOf(workflow, name)]))
   assert.deepEqual(phases(discovery), {

@@ -21,14 +21,14 @@ const invalid: [string, Workflow, RegExp][] = [
     machine('a > b', 'b => b'),
     /the IMMEDIATE transition of b leads to itself/,
   ],
-  ['the same transition twice', machine('a > b', 'a > b'), /the transition a → b for CLIENT is defined twice/],
+  ['a duplicate transition', machine('a > b', 'a > b'), /the transition a → b for CLIENT is defined twice/],
   [
-    'an explicit default that equals another transition',
+    'a transition with an explicit default that equals another transition',
     { ...machine('a ~> b'), transitions: [...machine('a ~> b').transitions, { from: 'a', to: 'b', eligible: 'WFX' }] },
     /the transition a → b for WFX is defined twice/,
   ],
   [
-    'a state twice',
+    'a duplicate state',
     { ...machine('a > b'), states: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
     /the state a is defined twice/,
   ],
@@ -43,7 +43,7 @@ const invalid: [string, Workflow, RegExp][] = [
     /the group G contains x, which is not a state/,
   ],
   [
-    'a group twice',
+    'a duplicate group',
     {
       ...machine('a > b'),
       groups: [
@@ -75,7 +75,7 @@ for (const [what, workflow, expected] of invalid) {
   })
 }
 
-test('reports all faults with their JSON pointers at once', () => {
+test('reports all faults of a workflow with their JSON pointers in one error', () => {
   const workflow = { ...machine('a > b', 'a > b', 'a => b', 'a => c'), name: 'x' }
   assert.throws(
     () => requireValid(workflow),
@@ -83,7 +83,7 @@ test('reports all faults with their JSON pointers at once', () => {
   )
 })
 
-test('accepts a single state, progress reports, both sides on one transition, and the built-in workflows', () => {
+test('accepts a workflow with a single state, a self-transition or a transition for both client and engine', () => {
   for (const workflow of [
     { name: 'one', states: [{ name: 'a' }], transitions: [] },
     machine('a > b', 'b > b', 'b > c', 'b ~> c'),
@@ -93,7 +93,7 @@ test('accepts a single state, progress reports, both sides on one transition, an
     requireValid(workflow)
 })
 
-test('defaults the action of the engine to WAIT, and sets none for clients', () => {
+test('sets the default action WAIT on transitions of the engine, and none on those of clients', () => {
   const { transitions } = completed({
     name: 'x',
     states: [{ name: 'a' }, { name: 'b' }],
@@ -108,7 +108,7 @@ test('defaults the action of the engine to WAIT, and sets none for clients', () 
   )
 })
 
-test('accepts every acyclic workflow in which all states follow the first one', () => {
+test('accepts every acyclic workflow in which all states are reachable from the first one', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),

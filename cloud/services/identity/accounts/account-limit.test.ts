@@ -5,7 +5,7 @@ import { type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, Browser, freezeClock, person, rightPassword, wrongPassword } from '../testing.ts'
 import { Guard } from './guard.ts'
 
-test('limits wrong passwords of one account over all addresses and processes, and never locks the account permanently', async (t) => {
+test('limits wrong passwords per account across addresses and processes, without a permanent lock', async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   await using elsewhere = await hub.sibling()
@@ -55,7 +55,7 @@ async function assertAllRecorded(hub: TestHub, id: string): Promise<void> {
   )
 }
 
-test('does not count a password that was not checked, and lets accounts share a limited number of counters', async () => {
+test('does not count a password that was not checked, and stores failures under a short hash of the account', async () => {
   await using hub = await testHub()
   const guard = new Guard(hub.contextOf('identity'))
   const { tenantId } = hub.tenant

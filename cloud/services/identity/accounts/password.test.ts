@@ -6,15 +6,15 @@ import { requireStrongPassword, weaknessOf } from './password.ts'
 import { hashPassword, isPassword } from './password-hash.ts'
 
 const weak = [
-  ['short', 'short pass'],
+  ['ten characters', 'short pass'],
   ['eleven characters', 'abcdefghij1'],
-  ['eleven characters that take many code units', '🔧🔨🪛🔩⚙️🪚🧰🪜🧲🔭'],
+  ['few characters with many code units', '🔧🔨🪛🔩⚙️🪚🧰🪜🧲🔭'],
   ['too long', `${'correct horse '.repeat(18)}battery`],
-  ['one character again and again', 'aaaaaaaaaaaaaaaa'],
-  ['four characters again and again', '1212343412123434'],
-  ['a common one', 'Password1234'],
-  ['the name itself', 'jane.doe.operator', 'jane.doe.operator'],
-  ['the name within', 'i-am-JANE.DOE-really', 'jane.doe'],
+  ['one repeated character', 'aaaaaaaaaaaaaaaa'],
+  ['only four different characters', '1212343412123434'],
+  ['a common password', 'Password1234'],
+  ['the user name', 'jane.doe.operator', 'jane.doe.operator'],
+  ['a text that contains the user name', 'i-am-JANE.DOE-really', 'jane.doe'],
 ] as const
 
 for (const [what, password, name = 'somebody'] of weak) {
@@ -23,13 +23,13 @@ for (const [what, password, name = 'somebody'] of weak) {
   })
 }
 
-test('accepts a long passphrase, independent of its characters', () => {
+test('accepts a long passphrase, regardless of its characters', () => {
   for (const password of ['a pump, a motor and a belt', '螺丝刀和扳手在工具箱里面放着', 'tr0ub4dor&3-and-more']) {
     assert.equal(weaknessOf(password, 'jane.doe'), undefined)
   }
 })
 
-test('accepts letters of a name that has only one or two letters', () => {
+test('accepts a password that contains a user name of one or two letters', () => {
   assert.equal(weaknessOf('a pump, a motor and a belt', 'a'), undefined)
 })
 
@@ -42,7 +42,7 @@ test('returns an instruction with every refused password', () => {
   )
 })
 
-test('creates a hash with its parameters and a new salt, which only the correct password matches', async () => {
+test('creates a password hash with its parameters and a new salt, which only the correct password matches', async () => {
   const [first, second] = await Promise.all([hashPassword('a pump, a motor'), hashPassword('a pump, a motor')])
   assert.match(first, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
   assert.notEqual(first, second)
@@ -50,7 +50,7 @@ test('creates a hash with its parameters and a new salt, which only the correct 
   assert.equal(await isPassword('a pump, a motor ', first), false)
 })
 
-test('accepts the same characters in another Unicode composition', async () => {
+test('accepts a password with the same characters in another Unicode composition', async () => {
   assert.equal(await isPassword('ein schöner Tag', await hashPassword('ein scho\u0308ner Tag')), true)
 })
 

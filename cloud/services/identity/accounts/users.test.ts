@@ -112,7 +112,7 @@ test('returns 409 when the last administrator is disabled or deleted', async () 
   await admin.identity.deleteUser({ params })
 })
 
-test('changes the own password only with the current password', async () => {
+test("changes the caller's password only with the current password", async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'administrator')
   const { accessToken } = await signedIn(hub, jane.signInName)
@@ -124,7 +124,7 @@ test('changes the own password only with the current password', async () => {
   await assert.rejects(change, { code: 'conflict' })
 })
 
-test('shows the secret of a server user once, rotates it, and refuses it after the server user is disabled or deleted', async () => {
+test("shows a service account's secret once, rotates it, and refuses it after the account is disabled or deleted", async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const created = await admin.exchange(identity, 'createServerUser', { body: { data: { name: 'line 1 import' } } })
@@ -155,7 +155,7 @@ test('shows the secret of a server user once, rotates it, and refuses it after t
   assert.equal(left.rowCount, 0)
 })
 
-test('refuses the tokens of a disabled server user immediately', async () => {
+test('refuses the tokens of a disabled service account immediately', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const created = await createServerUser(hub.context, hub.tenant, { name: 'program', role: 'viewer' })
@@ -166,7 +166,7 @@ test('refuses the tokens of a disabled server user immediately', async () => {
   await assert.rejects(program.authorization.readOwnRights({}), { code: 'unauthenticated' })
 })
 
-test('refuses a second server user with the same name, and shows no secret when a create request is repeated', async () => {
+test('refuses a duplicate service account name, and shows no secret when the create request is repeated', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const create = (key: string) =>
@@ -232,7 +232,7 @@ test('hides accounts of other tenants and allows the same name in two tenants', 
   assert.deepEqual([decodeJwt(accessToken).tenant, decodeJwt(accessToken).roles], [hub.tenant.tenantId, ['viewer']])
 })
 
-test('creates the first credentials before they are valid, and resets a lost password', async () => {
+test('accepts prepared credentials only after the service account is created, and resets a lost password', async () => {
   await using hub = await testHub()
   const secret = newServerUserSecret()
   const form = { grant_type: 'client_credentials', client_id: secret.clientId, client_secret: secret.clientSecret }

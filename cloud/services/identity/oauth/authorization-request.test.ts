@@ -13,7 +13,7 @@ const good = {
   state: 'a state',
 }
 
-test('reads a valid request, and reads the same request from its own query', () => {
+test('parses a valid authorization request, and parses its printed query as the same request', () => {
   const reading = readAuthorizationRequest({ ...good, scope: 'viewer operator', prompt: 'login' }, baseUrl)
   assert.equal(reading.outcome, 'accepted')
   if (reading.outcome !== 'accepted') return
@@ -25,15 +25,15 @@ test('reads a valid request, and reads the same request from its own query', () 
 const refused = [
   ['no response type', { response_type: undefined }, 'invalid_request'],
   ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
-  ['no challenge', { code_challenge: undefined }, 'invalid_request'],
-  ['a challenge in the clear', { code_challenge_method: 'plain' }, 'invalid_request'],
-  ['a challenge without method, which means in the clear', { code_challenge_method: undefined }, 'invalid_request'],
-  ['a challenge that is not a hash', { code_challenge: 'too-short' }, 'invalid_request'],
-  ['a repeated challenge', { code_challenge: [good.code_challenge, good.code_challenge] }, 'invalid_request'],
-  ['an answer in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
-  ['prompt none with others', { prompt: 'none login' }, 'invalid_request'],
-  ['a scope with strange characters', { scope: 'viewer "operator"' }, 'invalid_scope'],
-  ['a scope with two blanks', { scope: 'viewer  operator' }, 'invalid_scope'],
+  ['no code challenge', { code_challenge: undefined }, 'invalid_request'],
+  ['a plain code challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+  ['a code challenge without a method, which means plain', { code_challenge_method: undefined }, 'invalid_request'],
+  ['a code challenge that is not a hash', { code_challenge: 'too-short' }, 'invalid_request'],
+  ['a repeated code challenge', { code_challenge: [good.code_challenge, good.code_challenge] }, 'invalid_request'],
+  ['response_mode fragment', { response_mode: 'fragment' }, 'invalid_request'],
+  ['prompt none together with another prompt', { prompt: 'none login' }, 'invalid_request'],
+  ['a scope with invalid characters', { scope: 'viewer "operator"' }, 'invalid_scope'],
+  ['a scope with two consecutive spaces', { scope: 'viewer  operator' }, 'invalid_scope'],
 ] as const
 
 for (const [what, change, error] of refused) {
@@ -52,10 +52,10 @@ const unsafe = [
   ['no client', { client_id: undefined }],
   ['an unknown client', { client_id: 'other' }],
   ['two clients', { client_id: ['console', 'cli'] }],
-  ['no address to return to', { redirect_uri: undefined }],
-  ['two addresses to return to', { redirect_uri: [good.redirect_uri, 'https://evil.example/'] }],
-  ['an address that is not registered', { redirect_uri: 'https://evil.example/' }],
-  ['an address of another client', { redirect_uri: 'http://127.0.0.1:8123/callback' }],
+  ['no redirect address', { redirect_uri: undefined }],
+  ['two redirect addresses', { redirect_uri: [good.redirect_uri, 'https://evil.example/'] }],
+  ['an unregistered redirect address', { redirect_uri: 'https://evil.example/' }],
+  ['a redirect address of another client', { redirect_uri: 'http://127.0.0.1:8123/callback' }],
 ] as const
 
 for (const [what, change] of unsafe) {
@@ -64,7 +64,7 @@ for (const [what, change] of unsafe) {
   })
 }
 
-test('never redirects to an unregistered address', () => {
+test('never redirects a random authorization request to an unregistered address', () => {
   const value = fc.oneof(fc.string(), fc.webUrl(), fc.constantFrom(...Object.values(good)), fc.array(fc.string()))
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...Object.keys(good), 'prompt', 'scope'), value), (query) => {

@@ -45,7 +45,7 @@ for (const [how, authentication] of [
   })
 }
 
-test('issues an access token as in RFC 9068 that the published keys verify', async () => {
+test('issues an RFC 9068 access token that the published keys verify', async () => {
   await using hub = await testHub()
   const { form, id, clientId } = await program(hub)
   const { body, headers } = await requestToken(hub, form)
@@ -88,7 +88,7 @@ test('issues an access token as in RFC 9068 that the published keys verify', asy
   )
 })
 
-test('lists only implemented features in the metadata', async () => {
+test('lists only implemented features in the OAuth server metadata', async () => {
   await using hub = await testHub()
   const { server } = await discovered(hub)
   assert.equal(server.issuer, hub.context.settings.baseUrl)
@@ -97,7 +97,7 @@ test('lists only implemented features in the metadata', async () => {
   assert.equal(server.authorization_response_iss_parameter_supported, true)
 })
 
-test('limits the token to the roles in scope, and refuses a role that is not held', async () => {
+test('limits a token to the roles in its scope, and refuses a role that the client does not hold', async () => {
   await using hub = await testHub()
   const { form, id } = await program(hub)
   const admin = await hub.as('administrator')
@@ -153,7 +153,7 @@ test('returns the errors of RFC 6749 for invalid token requests', async () => {
   assert.equal((await requestToken(hub, form, { headers: basic(clientId, clientSecret) })).status, 200)
 })
 
-test('refuses a repeated parameter, known or unknown', async () => {
+test('refuses a token request with a repeated parameter, known or unknown', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
   for (const twice of ['&scope=viewer&scope=viewer', '&client_id=x', '&other=1&other=2']) {
@@ -167,7 +167,7 @@ test('refuses a repeated parameter, known or unknown', async () => {
   }
 })
 
-test('refuses tokens with a reason when the tenant is suspended or lacks the application api', async () => {
+test('refuses to issue a token, with the reason, when the tenant is suspended or lacks the application `api`', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
   await hub.asOwner((owner) => suspendTenant(owner, hub.tenant.name))
@@ -185,7 +185,7 @@ test('refuses tokens with a reason when the tenant is suspended or lacks the app
   assert.equal(wrong.body.error, 'invalid_client', 'a wrong secret hides the reason')
 })
 
-test('delays clients after wrong secrets, also with the correct one, and only for the same address', async (t) => {
+test('delays a client after wrong secrets, even with the correct secret, and only from the same address', async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   const { form, id } = await program(hub)
@@ -207,7 +207,7 @@ test('delays clients after wrong secrets, also with the correct one, and only fo
   assert.ok(hub.printed.some((line) => line.includes('sign-in refused')))
 })
 
-test('records a client in the audit trail once per ten minutes, not for each token', async () => {
+test('records the token requests of a client in the audit trail once per ten minutes', async () => {
   await using hub = await testHub()
   const { form, id } = await program(hub)
   for (let i = 0; i < 5; i++) await requestToken(hub, form)
@@ -219,7 +219,7 @@ test('records a client in the audit trail once per ten minutes, not for each tok
   )
 })
 
-test('issues many tokens to one client at once', async () => {
+test('issues tokens for many concurrent requests of one client', async () => {
   await using hub = await testHub()
   const { form } = await program(hub)
   const answers = await Promise.all(Array.from({ length: 40 }, () => requestToken(hub, form)))

@@ -64,14 +64,14 @@ for (const client of ['console', 'cli']) {
   })
 }
 
-test('allows only the exact address of the platform for the console', () => {
+test('allows only redirect addresses of the platform for the console', () => {
   const console = findPublicClient('console')
   assert.equal(console?.mayReturnTo(`${baseUrl}/`, baseUrl), true)
   assert.equal(console?.mayReturnTo(`${baseUrl}/auth/callback`, baseUrl), true)
   assert.equal(console?.mayReturnTo('http://127.0.0.1:8123/callback', baseUrl), false)
 })
 
-test('allows any loopback port for the command line, and no other address', () => {
+test('allows redirects of the command line to any loopback port, and to no other address', () => {
   const cli = findPublicClient('cli')
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 65_535 }), (port) => {
@@ -84,7 +84,7 @@ test('allows any loopback port for the command line, and no other address', () =
   )
 })
 
-test('registers no other clients', () => {
+test('finds no public client for an unknown client id', () => {
   for (const id of [undefined, '', 'Console', 'constructor', '__proto__', 'su_x']) {
     assert.equal(findPublicClient(id), undefined)
   }

@@ -6,7 +6,7 @@ import { createFormProof, isFormProof } from './form-proof.ts'
 
 const secrets = createSecrets(randomBytes(32))
 
-test('accepts a form only from the same browser, for the same request, within an hour', () => {
+test('accepts a sign-in form only from the same browser, for the same request and within an hour', () => {
   const { browser, proof } = createFormProof(secrets, 'a=1', undefined)
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }), true)
   assert.equal(isFormProof(secrets, { browser, proof, query: 'a=2' }), false)
@@ -28,6 +28,6 @@ test('accepts the proof of a sign-in form after a second form was opened in the 
   assert.equal(isFormProof(secrets, { ...second, query: 'b=2' }), true)
 })
 
-test('replaces a cookie that the server did not create', () => {
+test('replaces a browser cookie that the server did not create', () => {
   assert.notEqual(createFormProof(secrets, 'a=1', 'x; Path=/').browser, 'x; Path=/')
 })

@@ -14,7 +14,7 @@ import {
   signInWith,
 } from '../testing.ts'
 
-test('accepts a code once, and revokes its tokens when it is used again', async () => {
+test('accepts an authorization code once, and revokes its tokens when it is used again', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange, refreshToken, status } = await signedIn(hub, jane.signInName)
@@ -31,7 +31,7 @@ test('accepts a code once, and revokes its tokens when it is used again', async 
   )
 })
 
-test('issues tokens to one of many concurrent requests with the same code', async () => {
+test('issues tokens to only one of many concurrent requests with the same authorization code', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -48,7 +48,7 @@ async function unusedCode(hub: TestHub, signInName: string) {
   return { browser, exchange: { ...exchange, code, code_verifier: verifier } }
 }
 
-test('refuses a code for another client or address without using it up', async () => {
+test('refuses an authorization code for another client or redirect address, and accepts it afterwards', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -70,7 +70,7 @@ test('refuses a code for another client or address without using it up', async (
   assert.equal((await requestToken(hub, exchange)).status, 200)
 })
 
-test('refuses a code after one minute', async () => {
+test('refuses an authorization code after one minute', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -172,7 +172,7 @@ async function setRefreshTokens(hub: TestHub, change: string): Promise<void> {
   )
 }
 
-test('prunes only expired rows', async () => {
+test('prunes only expired authorization codes and refresh tokens', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { refreshToken } = await signedIn(hub, jane.signInName)
@@ -202,7 +202,7 @@ test('prunes only expired rows', async () => {
   assert.equal((await refresh(hub, before.body.refresh_token ?? '')).status, 200)
 })
 
-test('changes the own password only with the current one, and ends all other sessions', async () => {
+test("changes the caller's password only with the current password, and ends all other sessions", async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const here = await signedIn(hub, jane.signInName)
@@ -229,7 +229,7 @@ test('changes the own password only with the current one, and ends all other ses
   await change({ currentPassword: newPassword, newPassword: rightPassword })
 })
 
-test('delays guesses of the current password', async (t) => {
+test('delays password changes after wrong guesses of the current password', async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')

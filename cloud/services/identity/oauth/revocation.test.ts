@@ -11,7 +11,7 @@ import {
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { authorizePath, type Browser, person, postForm, proofKey, refresh, requestToken, signedIn } from '../testing.ts'
 
-describe('revokes tokens before they expire', () => {
+describe('token revocation', () => {
   let hub: TestHub
   let elsewhere: TestHub
   let admin: TestCaller
@@ -56,7 +56,7 @@ describe('revokes tokens before they expire', () => {
 
   const revoke = (form: Record<string, string>) => postForm(hub, '/oauth/revoke', { form })
 
-  test('revokes the access tokens of a rotated secret only with revokeTokens', async () => {
+  test('revokes the access tokens of a rotated client secret only when revokeTokens is set', async () => {
     const { id, client, token } = await serverUser()
     const { data: second } = await admin.identity.rotateServerUserSecret({ params: { id } })
     const later = await tokenOf({ ...client, client_secret: second.clientSecret })
@@ -68,7 +68,7 @@ describe('revokes tokens before they expire', () => {
     await assertValid(await tokenOf({ ...client, client_secret: third.clientSecret }))
   })
 
-  test('revokes the access tokens of a code that is used again', async () => {
+  test('revokes the access tokens of an authorization code that is used again', async () => {
     const { exchange, accessToken, refreshToken } = await signIn()
     const renewed = await refresh(hub, refreshToken)
     await assertValid(accessToken)
@@ -77,7 +77,7 @@ describe('revokes tokens before they expire', () => {
     await assertEnds(renewed.body.access_token ?? '')
   })
 
-  test('uses up a code with a wrong PKCE verifier, and records it in the audit trail', async () => {
+  test('invalidates an authorization code after a wrong PKCE verifier, and records it in the audit trail', async () => {
     const user = await person(hub, `person-${++names}`)
     const { browser, exchange } = await signedIn(hub, user.signInName)
     const unused = { ...exchange, ...(await silentCode(hub, browser)) }
@@ -89,7 +89,7 @@ describe('revokes tokens before they expire', () => {
     assert.deepEqual(reasons.toSorted(), ['used_twice', 'wrong_verifier'])
   })
 
-  test('changes and records nothing when a revocation or a code replay is repeated', async () => {
+  test('changes and records nothing when a token revocation or a code replay is repeated', async () => {
     const { client, token, id } = await serverUser()
     const { exchange } = await signIn()
     const state = () =>
@@ -117,7 +117,7 @@ describe('revokes tokens before they expire', () => {
     assert.equal(new Date(rows[0].expires_at).getTime(), (exp + 60) * 1000)
   })
 
-  test('revokes the access tokens of a session at sign-out', async () => {
+  test('revokes the access tokens of a session when the user signs out', async () => {
     const { accessToken, refreshToken } = await signIn()
     await assertValid(accessToken)
     await postForm(hub, '/oauth/logout', { form: { refresh_token: refreshToken } })
@@ -137,7 +137,7 @@ describe('revokes tokens before they expire', () => {
     assert.equal((await refresh(hub, refreshToken)).body.error, 'invalid_grant')
   })
 
-  test('revokes one access token of a server user with /oauth/revoke, after client authentication', async () => {
+  test('revokes one access token of a service account with /oauth/revoke, after client authentication', async () => {
     const { client, token } = await serverUser()
     const other = await tokenOf(client)
     assert.equal((await revoke({ client_id: client.client_id, token })).status, 401)
@@ -152,7 +152,7 @@ describe('revokes tokens before they expire', () => {
     assert.equal((await revoke(client)).status, 400)
   })
 
-  test('describes own tokens to a server user with /oauth/introspect, and with glb_access_manage all tokens of the tenant', async () => {
+  test('lets a service account introspect its own tokens, and all tokens of the tenant with glb_access_manage', async () => {
     const { client } = await serverUser('administrator')
     const { client: powerless, token, id } = await serverUser()
     const introspect = async (caller: Record<string, string>, about: string) => {
@@ -192,7 +192,7 @@ describe('revokes tokens before they expire', () => {
     assert.ok(status === 401 || text.includes('revoked'), text)
   })
 
-  test('lists both endpoints in the metadata document', async () => {
+  test('lists the revocation and introspection endpoints in the metadata document', async () => {
     const { body } = await hub.request({ method: 'GET', path: '/.well-known/oauth-authorization-server' })
     const { revocation_endpoint, introspection_endpoint, issuer } = body as Record<string, string>
     assert.deepEqual(
@@ -201,7 +201,7 @@ describe('revokes tokens before they expire', () => {
     )
   })
 
-  test('accepts an assertion and a proof of a gateway once over all processes, and an assertion for five minutes', async () => {
+  test('refuses a replayed assertion or proof of a gateway in every process, and an assertion valid for an hour', async () => {
     const { clientId, key, token } = await enrolledGateway(hub, admin, { name: `gateway ${++names}` })
     const assertion = await assertionOf(hub, { clientId, key })
     assert.equal((await askWithAssertion(hub, assertion)).status, 200)

@@ -8,7 +8,7 @@ function basic(id: string, secret: string): string {
   return `Basic ${Buffer.from(encoded).toString('base64')}`
 }
 
-test('reads credentials from the form or the header in every encoding', () => {
+test('parses client credentials with any characters from the form or the Authorization header', () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -25,7 +25,7 @@ test('reads credentials from the form or the header in every encoding', () => {
   )
 })
 
-test('refuses credentials that differ between form and header', () => {
+test('refuses client credentials that differ between the form and the Authorization header', () => {
   assert.throws(() => readClient({ client_id: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
   assert.throws(() => readClient({ client_secret: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
 })
@@ -39,12 +39,12 @@ const unreadable = [
 ]
 
 for (const header of unreadable) {
-  test(`refuses the header "${header}"`, () => {
+  test(`refuses the Authorization header "${header}"`, () => {
     assert.throws(() => readClient({}, header), { error: 'invalid_client' })
   })
 }
 
-test('treats an empty field as absent', () => {
+test('treats an empty client credential field as absent', () => {
   assert.deepEqual(readClient({ client_id: '', client_secret: '' }, undefined), {
     clientId: undefined,
     clientSecret: undefined,

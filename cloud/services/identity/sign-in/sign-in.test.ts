@@ -19,7 +19,7 @@ import {
   wrongPassword,
 } from '../testing.ts'
 
-test('signs a person in with an independent OAuth client (code and PKCE) and refreshes the tokens', async () => {
+test('signs a user in with an independent OAuth client (code and PKCE), and refreshes the tokens', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const options = { [oauth.customFetch]: fetchFrom(hub), [oauth.allowInsecureRequests]: true }
@@ -85,7 +85,7 @@ test('serves a sign-in page without scripts and external resources that cannot b
   assert.match(page.text, /autofocus/)
 })
 
-test('allows the form to redirect only to the platform and to the loopback address of the command line', async () => {
+test('allows the sign-in form to redirect only to the platform and to the loopback address of the command line', async () => {
   await using hub = await testHub()
   const policyFor = async (redirectUri: string) => {
     const page = await new Browser(hub).open(authorizePath(hub, { client_id: 'cli', redirect_uri: redirectUri }))
@@ -95,7 +95,7 @@ test('allows the form to redirect only to the platform and to the loopback addre
   assert.equal(await policyFor('http://[::1]:8123/callback'), "'self' http:")
 })
 
-test('returns the same error for a wrong password, an unknown name and an unknown tenant', async () => {
+test('returns the same sign-in error for a wrong password, an unknown name and an unknown tenant', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const alerts = []
@@ -112,7 +112,7 @@ test('returns the same error for a wrong password, an unknown name and an unknow
   assert.deepEqual(new Set(alerts), new Set(['Wrong user name or password.']))
 })
 
-test('shows the page in the language that the browser prefers', async () => {
+test('shows the sign-in page in the preferred language of the browser', async () => {
   await using hub = await testHub()
   const heading = async (acceptLanguage: string) => {
     const page = await new Browser(hub).open(authorizePath(hub), { 'accept-language': acceptLanguage })
@@ -140,7 +140,7 @@ test('shows the typed name again as escaped text, and never the password', async
   assert.ok(!page.text.includes(wrongPassword))
 })
 
-test('refuses a form from another site, another browser or another request', async () => {
+test('refuses a sign-in form from another site, another browser or another request', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const typed = { name: jane.signInName, password: rightPassword }
@@ -176,7 +176,7 @@ test('sets a session cookie that scripts and other sites cannot read, and replac
   assert.equal((await old.open(authorizePath(hub))).status, 200, 'the old session has ended')
 })
 
-test('returns to the program without a form when the person is signed in, unless the program requests prompt=login', async () => {
+test('redirects without a form when the user is signed in, unless the client requests prompt=login', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser } = await signedIn(hub, jane.signInName)
@@ -208,7 +208,7 @@ test("requests the password for every sign-in of the command line, and does not 
   assert.equal(browser.cookies.get('millwright_session')?.value, before)
 })
 
-test('shows an unregistered redirect address as an error page, for GET and POST', async () => {
+test('shows an error page for an unregistered redirect address, for GET and POST', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -232,7 +232,7 @@ test('shows an unregistered redirect address as an error page, for GET and POST'
   }
 })
 
-test('reports a scope that the person does not hold to the program', async () => {
+test('redirects with invalid_scope when the scope contains a role that the user does not hold', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const back = await new Browser(hub).signIn(authorizePath(hub, { scope: 'administrator' }), {
@@ -243,7 +243,7 @@ test('reports a scope that the person does not hold to the program', async () =>
   assert.equal(locationOf(back).searchParams.get('code'), null)
 })
 
-test('delays sign-ins after wrong passwords, also with the correct one, and only for the same address', async (t) => {
+test('delays sign-ins after wrong passwords, even with the correct password, and only from the same address', async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
@@ -259,7 +259,7 @@ test('delays sign-ins after wrong passwords, also with the correct one, and only
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 
-test('checks only a few of a hundred concurrent guesses', async (t) => {
+test('checks only a few of a hundred concurrent password guesses', async (t) => {
   freezeClock(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
@@ -274,7 +274,7 @@ test('checks only a few of a hundred concurrent guesses', async (t) => {
   assert.equal(statuses.filter((status) => status === 429).length, 100 - tried)
 })
 
-test('records every sign-in and every refusal in the audit trail, without names that do not exist', async () => {
+test('records every sign-in and refusal in the audit trail, without the names of unknown users', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -338,7 +338,7 @@ test('ends a session when its tenant loses the application or its user is disabl
   assert.equal((await second.browser.open(authorizePath(hub))).status, 200)
 })
 
-test('ends the session and its tokens at sign-out, and redirects only to the console', async () => {
+test('ends a session and its tokens at sign-out, and redirects only to the console', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { browser, refreshToken } = await signedIn(hub, jane.signInName)

@@ -29,7 +29,7 @@ const isAccepted = (hub: TestHub, token: string) =>
       () => false,
     )
 
-test('accepts tokens from before and after a key rotation in every process', async (t) => {
+test('accepts tokens from before and after a signing key rotation in every process', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('other tests use the same keys')
   const tokenFrom = await program(hub)
@@ -49,7 +49,7 @@ test('accepts tokens from before and after a key rotation in every process', asy
   for (const process of [after, later]) assert.ok(await isAccepted(process, fresh))
 })
 
-test('publishes a new key in every process before it signs the first token', async (t) => {
+test('publishes a new signing key in every process before the key signs its first token', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('other tests use the same keys')
   let now = 0
@@ -79,7 +79,7 @@ test('publishes a new key in every process before it signs the first token', asy
   )
 })
 
-test('publishes a new key before it signs', async () => {
+test('publishes a new signing key in the JWKS document before the key signs its first token', async () => {
   await using hub = await testHub({ own: true })
   const tokenFrom = await program(hub)
   const kid = await hub.asOwner((owner) => rotateSigningKey(owner, hub.context.secrets, { tokenLifetimeSeconds }))
@@ -92,7 +92,7 @@ test('publishes a new key before it signs', async () => {
   assert.ok(published.includes(kidOf(token) ?? ''))
 })
 
-test('prunes an old key after its last token has expired', async (t) => {
+test('prunes an old signing key after its last token has expired', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('other tests use the same keys')
   const published = async () =>
@@ -119,7 +119,7 @@ test('prunes an old key after its last token has expired', async (t) => {
   assert.equal(kept.rowCount, 0)
 })
 
-test('creates one key when several processes start at the same time', async (t) => {
+test('creates one signing key when several processes start at the same time', async (t) => {
   await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('other tests use the same keys')
   await hub.asOwner((owner) => owner.query('delete from signing_keys'))
@@ -130,7 +130,7 @@ test('creates one key when several processes start at the same time', async (t) 
   assert.equal(rowCount, 1)
 })
 
-test('seals the private key, and lets the application only read keys', async () => {
+test('seals the private signing key, and lets the application role only read signing keys', async () => {
   await using hub = await testHub()
   const change = hub.context.database.reference((handle) => handle.run(statement('delete from signing_keys')))
   await assert.rejects(change, { code: '42501' })
