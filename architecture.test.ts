@@ -184,7 +184,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('every table key starts with the tenant, except in shared tables', () => {
+  test('every table key starts with the tenant column, except in shared tables', () => {
     const wrong = tables.filter(
       (sql) => !isShared(nameOf(sql)) && !keys(sql).every((key) => key.startsWith('tenant_id')),
     )
@@ -198,7 +198,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('every unique index starts with the tenant', () => {
+  test('every unique index starts with the tenant column', () => {
     const indexes = statements.filter((sql) => /^create unique index/i.test(sql))
     assert.ok(indexes.length > 0)
     assert.deepEqual(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BackOff, backOffMs, pause } from './back-off.ts'
 
-test('BackOff doubles the pause up to the maximum, with up to half of it random, and starts again after a reset', () => {
+test('BackOff doubles the pause up to the maximum, randomises up to half of it, and starts again after a reset', () => {
   fc.assert(
     fc.property(
       fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 1, maxLength: 30 }),

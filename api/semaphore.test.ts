@@ -26,7 +26,7 @@ test('leaves capacity for other keys when one key has reached its limit', async 
   for (const leave of [other, last]) leave()
 })
 
-test('runs work whose weight exceeds the capacity when no other work is running', async () => {
+test('runs work that exceeds the capacity only when no other work is running', async () => {
   const semaphore = new Semaphore({ capacity: 4, waitingPerKey: 10, refusal })
   const light = await semaphore.enter('a')
   const order: string[] = []

@@ -93,7 +93,7 @@ function keyOf(token: string): string {
   return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 }
 
-describe('next to a running platform', () => {
+describe('the command line next to a running platform', () => {
   let use: ReturnType<typeof useContinually>
 
   before(() => {
@@ -102,7 +102,7 @@ describe('next to a running platform', () => {
 
   after(() => use.stop())
 
-  test('keys rotate publishes the new key in addition to the old key', async () => {
+  test('millwright keys rotate publishes the new key and keeps the old key', async () => {
     assert.match(await succeed('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
     const response = await fetch(`${platform.baseUrl}/.well-known/jwks.json`)
     assert.equal(response.status, 200)

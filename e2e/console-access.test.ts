@@ -83,7 +83,7 @@ describe('access management in the console', () => {
     await tab('Roles').waitFor()
   })
 
-  test('hides pages without permission, and names the missing permission when such a page is opened directly', async () => {
+  test('hides pages that need another permission, and names the permission when such a page is opened directly', async () => {
     const { context, page: fitterPage } = await consoleBrowser.open()
     await consoleBrowser.signIn(fitterPage, { user: fitter, path: '/access' })
     await fitterPage.getByText('glb_access_manage').waitFor()
@@ -91,7 +91,7 @@ describe('access management in the console', () => {
     await context.close()
   })
 
-  test('shows gateways and asset links on the start page of a credential manager, without a link to the inbox', async () => {
+  test('shows gateways and asset links, but no inbox, on the start page of a user who manages credentials', async () => {
     const caller = await callerOf(platform)
     const manager = { name: 'locksmith', password: fitter.password }
     const { data: user } = await caller.identity.createUser({ body: { data: manager } })

@@ -142,7 +142,7 @@ describe('gateways, scans and credentials in the console', () => {
     assert.ok(!(await page.content()).includes(password), 'the secret is on the page')
   })
 
-  test('schedules a scan, shows its next run, pauses and resumes it', async () => {
+  test('schedules a scan, shows its next run, and pauses and resumes the schedule', async () => {
     await go('/discovery?scan=any', 'Discovery')
     await page.getByLabel('Schedule').selectOption('daily')
     await page.getByLabel('Time', { exact: true }).fill('04:30')
@@ -173,7 +173,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByText(/^Verified: \d/).waitFor(scanTimeout)
   })
 
-  test('protects built-in workflows, adds a custom workflow and starts a job of it', async () => {
+  test('protects built-in workflows, adds a custom workflow, and starts a job with it', async () => {
     await go('/workflows', 'Workflows')
     await page.getByText('Built-in').waitFor()
     assert.equal(await button('Delete').count(), 0)

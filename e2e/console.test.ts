@@ -50,7 +50,7 @@ describe('the console in a browser', () => {
 
   const adminPassword = () => ({ name: platform.access.adminUser, password: platform.access.adminPassword })
 
-  test('introduces the product and names the file with the initial password before sign-in', async () => {
+  test('the page before sign-in introduces the product and names the file with the initial password', async () => {
     const { context, page } = await consoleBrowser.open()
     await page.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()

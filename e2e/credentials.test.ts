@@ -137,7 +137,7 @@ describe('a credential from the cloud to the device', () => {
     assert.deepEqual(await delivered(), [['192.168.0.12', [wrong]]])
   })
 
-  test('creates an asset for the opened device, and stores which credential opened it', async () => {
+  test('creates an asset for a protected device, and stores which credential opened the device', async () => {
     const right = await create('right', 'user_password', '192.168.0.10-192.168.0.20')
     await create('newer, and wrong', 'planted-secret-2', '192.168.0.12')
     const { found, created, errors } = await discover()

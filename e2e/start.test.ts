@@ -38,7 +38,7 @@ describe('the first start', () => {
     folder[Symbol.dispose]()
   })
 
-  test('prints the addresses and the user, and no secrets when the output is not a terminal', () => {
+  test('prints addresses and user name without secrets when the output is not a terminal', () => {
     const { access, baseUrl, program } = platform
     const screen = program.stdout()
     assert.match(screen, /^Millwright \d+\.\d+\.\d+(?:-[\w.]+)? is ready after \d+\.\d s\.$/m)
@@ -130,7 +130,7 @@ async function assertServesPublicPages(baseUrl: string): Promise<void> {
   assert.equal(proxied.status, 404, 'metrics are available on this machine only')
 }
 
-test('is ready only after the first run is committed and the local gateway is enrolled', async () => {
+test('the platform is ready only after the first run is committed and the local gateway is enrolled', async () => {
   using home = temporaryFolder()
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`

@@ -126,7 +126,7 @@ describe('a gateway', () => {
   })
 
   for (const vendor of ['siemens', 'millwright']) {
-    test(`scans with a link with the prefix ${vendor}, and delivers findings before the job ends`, async () => {
+    test(`scans through a link with the prefix ${vendor}, and delivers findings before the job ends`, async () => {
       let asked: Call
       using link = await TestLink.start(
         discovering((call) => {
@@ -259,7 +259,7 @@ describe('a gateway', () => {
     assert.equal(cloud.found(job).length, 1)
   })
 
-  test('accepts large messages of a link, and fails without retry when a message is too large', async () => {
+  test('accepts large messages of a link, and fails the scan without retry when a message is too large', async () => {
     const talkative = (number: number) => ({
       identifiers: [...device(number).identifiers, field('description', 'x'.repeat(600_000))],
     })
@@ -344,7 +344,7 @@ describe('a gateway', () => {
     assert.deepEqual(stopped, { discovery_id: 7 })
   })
 
-  test('reads properties with one result for each key, and a reason for each missing key', async () => {
+  test('returns one result for each requested property key, and a reason for each missing key', async () => {
     let asked: Call
     using link = await TestLink.start(
       discovering((call) => call.end(), {
@@ -477,7 +477,7 @@ describe('a gateway', () => {
     assert.equal(status.cloud.standing, 'online')
   })
 
-  test('forwards events to agents immediately', async () => {
+  test('forwards events to local agents immediately', async () => {
     const ending = new AbortController()
     const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/events`
     const response = await fetch(url, { signal: ending.signal })
@@ -509,7 +509,7 @@ describe('a gateway with an unreliable connection', () => {
       info: { app_instance_id: linkId, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port },
     })
 
-  test('finishes a scan while the cloud is unreachable, and delivers it after a restart of both', async (context) => {
+  test('finishes a scan while the cloud is unreachable, and delivers it after gateway and cloud restart', async (context) => {
     const { cloud, settings } = await given(context)
     let scan: Call
     using link = await TestLink.start(
@@ -710,7 +710,7 @@ test('fittingReport reduces the report of the largest link first, and always con
   )
 })
 
-describe('a start with an invalid configuration', () => {
+describe('a gateway with an invalid configuration', () => {
   const refusedWith = async (settings: ReturnType<typeof settingsFor>, sentence: RegExp) => {
     await assert.rejects(startGateway(settings), (error) => {
       assert.ok(error instanceof SetupError, String(error))

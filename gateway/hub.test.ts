@@ -84,7 +84,7 @@ function newDevice(number: number, more: object[] = []): Device {
   }
 }
 
-describe('a gateway at a hub with a link of the public SDK', () => {
+describe('a gateway enrolled at a hub, with a link of the public SDK', () => {
   let hub: TestHub
   let admin: TestCaller
   let gateway: RunningGateway

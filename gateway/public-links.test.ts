@@ -161,7 +161,7 @@ describe('a gateway with links of the public SDK', () => {
     assert.equal(scans, 1)
   })
 
-  test('reports the error of the link, not a rejection, when no credentials open a device', async () => {
+  test('reports the error of the link instead of a rejection when no credentials open a device', async () => {
     using link = await TestLink.start({ ...versionInfo, ...deviceInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.connectivitysuite.deviceinfo.v1')

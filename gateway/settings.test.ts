@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { readSettings } from './settings.ts'
 import { SetupError } from './setup-error.ts'
 
-describe('settings', () => {
+describe('settings of the gateway', () => {
   test('readSettings returns defaults for a gateway on the same machine as the cloud', () => {
     const { registryHost, registryPort, linkVendors, configFile, home, spoolBytes } = readSettings({})
     assert.deepEqual([registryHost, registryPort, spoolBytes], ['127.0.0.1', 50_051, 256 * 1024 * 1024])

@@ -5,7 +5,7 @@ import { defineLink } from './define-link.ts'
 import type { Manifest } from './manifest.ts'
 import { helpFor, readSettings, UsageError } from './settings.ts'
 
-test('readSettings prefers arguments, then the environment, then defaults', () => {
+test('readSettings uses arguments first, then the environment, then defaults', () => {
   assert.deepEqual(
     readSettings(['--port', '8081'], { MILLWRIGHT_LINK_PORT: '9', MILLWRIGHT_LINK_REGISTRY: 'gw:50051' }),
     {

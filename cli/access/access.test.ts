@@ -115,7 +115,7 @@ test('audit commands list, show, export and verify audit entries', async () => {
   assert.equal(new Set(all.map((line) => JSON.parse(line).id)).size, all.length)
 })
 
-test('gateway onboard writes a file that only its owner can read, and revoke and delete remove the gateway', async () => {
+test('millwright gateway onboard writes a file for its owner only, and revoke and delete remove the gateway', async () => {
   const file = `${platform.folder}/gateway-config.json`
   const made = await succeed(['gateway', 'onboard', 'Hall 4', '--out', file])
   assert.match(made, /^Gateway \S+: .*gateway-config\.json is valid for one enrolment, until /)
@@ -149,13 +149,13 @@ test('access grant assigns a role to a gateway by name, and assets identity-conf
   assert.match(err, /No identity conflicts/)
 })
 
-test('schemas add reads a schema from standard input', async () => {
+test('millwright schemas add reads a schema from standard input', async () => {
   const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Pump', type: 'object' }
   await succeed(['schemas', 'add', 'https://example.com/pump.json', '-'], { input: JSON.stringify(schema) })
   assert.match(await succeed(['schemas', 'list']), /^https:\/\/example\.com\/pump\.json +Pump +no$/m)
 })
 
-test('events prints stored events of a type as NDJSON', async () => {
+test('millwright events prints the stored events of one type as NDJSON', async () => {
   const lines = (await succeed(['events', '--type', 'identity.user', '--ndjson', '--limit', '3'])).trim().split('\n')
   assert.ok(lines.length > 0 && lines.every((line) => JSON.parse(line).type.startsWith('io.millwright.identity.user.')))
 })

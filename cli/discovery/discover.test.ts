@@ -5,7 +5,7 @@ import { enrolledGateway, linkReport } from '@millwright/cloud/platform/testing/
 import { TestPlatform } from '../testing.ts'
 import { noUsableLink } from './discover.ts'
 
-test('discover accepts a link id with and without its prefix, and exits with 4 for an unknown link', async () => {
+test('millwright discover accepts a link id with or without its prefix, and exits with 4 for an unknown link', async () => {
   await using platform = await TestPlatform.open()
   const admin = await platform.as('administrator')
   const gateway = await enrolledGateway(platform.hub, admin)

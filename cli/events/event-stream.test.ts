@@ -21,7 +21,7 @@ test('messageOf parses a server-sent event with several data lines', () => {
   assert.deepEqual(messageOf('retry: 1000'), { id: undefined, event: 'message', data: '' })
 })
 
-test('messages yields an event as soon as it is published', async () => {
+test('messages() yields an event as soon as it is published', async () => {
   const admin = await platform.as('administrator')
   const environment = { ...platform.environment, MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: admin.token }
   const session = await connect(testTerminal({ environment }).terminal, {})
@@ -38,7 +38,7 @@ test('messages yields an event as soon as it is published', async () => {
   assert.equal((await stream.next()).done, true)
 })
 
-test('messages reconnects and continues after the last received event when the connection breaks', async () => {
+test('messages() reconnects and continues after the last received event when the connection breaks', async () => {
   const lastEventIds: (string | undefined)[] = []
   const server = createServer((request, response) => {
     lastEventIds.push(request.headers['last-event-id'] as string | undefined)

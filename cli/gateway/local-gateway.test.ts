@@ -72,7 +72,7 @@ describe('the ports of a local gateway', () => {
 })
 
 describe('the settings of the gateway in millwright config', () => {
-  test('config lists all gateway settings with the ports of a running local gateway', async () => {
+  test('millwright config lists all gateway settings with the ports of a running local gateway', async () => {
     const home = temporaryFolder()
     mkdirSync(join(home, 'gateway'))
     await publishPorts(home, { registryPort: 41_001, proxyPort: 8090 })
@@ -88,7 +88,7 @@ describe('the settings of the gateway in millwright config', () => {
     assert.equal(rows.find(({ variable }) => variable === 'MILLWRIGHT_GATEWAY_REGISTRY_PORT')?.value, '41001')
   })
 
-  test('config suggests the nearest name for an unknown setting', async () => {
+  test('millwright config suggests the nearest name for an unknown setting', async () => {
     const mistakes = {
       MILLWRIGHT_GATEWAY_REGISTRI_PORT: 'MILLWRIGHT_GATEWAY_REGISTRY_PORT',
       MILLWRIGHT_GATEWY_HOME: 'MILLWRIGHT_GATEWAY_HOME',
@@ -103,7 +103,7 @@ describe('the settings of the gateway in millwright config', () => {
     }
   })
 
-  test('config reports an invalid value of a gateway setting in one sentence', async () => {
+  test('millwright config reports an invalid value of a gateway setting in one sentence', async () => {
     const { code, err } = await millwright(['config'], { MILLWRIGHT_GATEWAY_PROXY_PORT: 'x' })
     assert.deepEqual(
       [code, err],

@@ -250,7 +250,7 @@ describe('relations', () => {
     )
   })
 
-  test('relations delete deletes by id or by filter, and relations history lists it', async () => {
+  test('relations delete accepts an id or a filter, and relations history lists the deletion', async () => {
     const [made] = JSON.parse(
       await succeed('relations', 'add', 'Module A', 'is_beside', 'Module B', '--both-ways', '--json'),
     ).data

@@ -60,7 +60,7 @@ describe('a table', () => {
   })
 })
 
-describe('text', () => {
+describe('text functions', () => {
   test('sanitize and displayText replace control characters', () => {
     assert.equal(sanitize('\u001b[31mred\u0007\r\n\u202edne'), '\ufffd[31mred\ufffd\ufffd\ufffd\ufffddne')
     assert.equal(displayText({ a: '\u001b[2J' }), '{"a":"\\u001b[2J"}')
@@ -92,7 +92,7 @@ describe('text', () => {
   })
 })
 
-test('details prints a document field by field, without empty fields', () => {
+test('details() prints a document field by field, without empty fields', () => {
   const document = { id: '1', empty: [], none: null, states: { a: 'b' }, list: [{ x: 1, y: 2 }], tags: ['p', 'q'] }
   assert.deepEqual(details(document), ['id    1', 'states', '  a  b', 'list', '  - x  1', '    y  2', 'tags  p, q'])
 })

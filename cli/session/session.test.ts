@@ -134,7 +134,7 @@ describe('service accounts', () => {
     assert.equal((await platform.run(args, { input: '' })).code, 2)
   })
 
-  test('commands use a client or a token from the environment without a profile', async () => {
+  test('commands without a profile use a client or a token from the environment', async () => {
     const { clientId, clientSecret } = await program()
     const client = {
       MILLWRIGHT_URL: platform.url,

@@ -92,7 +92,7 @@ describe('a device in the current schema', () => {
     })
   })
 
-  test('accepts list indexes in any order, with gaps, at every level, and escaped', () => {
+  test('accepts list indexes that are unordered, not contiguous, nested or escaped', () => {
     const points = `${now}connection_points`
     const related = '/related_connection_points'
     const { asset, faults } = mapped(
@@ -335,7 +335,7 @@ test('maps a device from its protobuf encoding', () => {
   assert.equal(device.identifiers[0]?.value.value, 'Pump')
 })
 
-describe('any input', () => {
+describe('mapping of any input', () => {
   const names = [
     'name',
     'connection_points',

@@ -60,7 +60,7 @@ const value = fc.letrec<{ value: NonNullable<Init['value']> }>((tie) => ({
 })).value
 const identifier: fc.Arbitrary<Init> = fc.record({ classifiers: fc.array(classifier, { maxLength: 2 }), value })
 
-test('readDiscovered returns the same values as the generated messages', () => {
+test('readDiscovered returns the same values as the generated protobuf decoder', () => {
   fc.assert(
     fc.property(fc.array(fc.array(identifier, { maxLength: 4 }), { maxLength: 3 }), (devices) => {
       const bytes = encoded({

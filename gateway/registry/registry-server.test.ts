@@ -69,7 +69,7 @@ describe('the registry', () => {
     )
   })
 
-  test('rejects invalid registrations', async () => {
+  test('rejects invalid registrations of links', async () => {
     const wrong = refused(status.INVALID_ARGUMENT)
     await assert.rejects(ask()('RegisterService', {}), wrong)
     await assert.rejects(register({ app_instance_id: '  ' }), wrong)
@@ -93,7 +93,7 @@ describe('the registry', () => {
     registry.unregister('bare')
   })
 
-  test('adds the interfaces of an application type, each once and in order', async () => {
+  test('adds the interfaces of an application type to a registration, each once and in order', async () => {
     await register({ app_instance_id: 'kinds', app_types: ['iah-discover', 'cs-alarms-events'], interfaces: [] })
     assert.deepEqual(registry.find('kinds')?.interfaces, [
       'siemens.connectivitysuite.drvinfo.v1',
@@ -117,7 +117,7 @@ describe('the registry', () => {
     registry.unregister('early')
   })
 
-  test('accepts an IPv6 address in the IPv4 field', async () => {
+  test('accepts an IPv6 address in the IPv4 field of a registration', async () => {
     await register({ app_instance_id: 'six', dns_domainname: undefined, ipv4_address: 'fe80::1' })
     const six = registry.find('six')
     assert.ok(six)

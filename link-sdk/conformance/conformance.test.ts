@@ -14,7 +14,7 @@ async function failuresOf(link: LinkDefinition): Promise<CheckResult[]> {
   return results.filter(({ outcome }) => outcome === 'fail')
 }
 
-test('checkLink fails for devices without a unique identifier, with a hint', async () => {
+test('checkLink fails with a hint for devices without a unique identifier', async () => {
   const failures = await failuresOf(defineLink({ manifest, discover: () => [{ asset: { name: 'nobody' } }] }))
   assert.deepEqual(
     failures.map(({ sentence }) => sentence),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { plantAssets } from './generator.ts'
 
 describe('the assets of a simulated plant', () => {
-  test('generates the same assets for the same seed, also as the first assets of a larger plant', () => {
+  test('generates the same first assets for the same seed, even if the plant is larger', () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), fc.integer({ min: 1, max: 400 }), (seed, assets) => {
         const small = [...plantAssets({ assets, seed, relations: 5 })]

@@ -34,7 +34,7 @@ const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [
 const credential = (fields: Record<string, string>) => readCredential({ schemaUri: '', text: JSON.stringify(fields) })
 const user = credential({ username: 'user', password: 'user_password' })
 
-test('the plant link conforms to the protocol', async () => {
+test('the link of the simulated plant conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
   const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: user.text }))
   assert.deepEqual(
@@ -162,7 +162,7 @@ describe('a plant', () => {
 describe('the six reference devices', () => {
   const options = { reference: true }
 
-  test('finds four devices and two errors, like the reference link', async () => {
+  test('reports four devices and two errors, like the reference link', async () => {
     const all = await found({ options })
     assert.deepEqual(
       assets(all).map(({ name }) => name),

@@ -6,7 +6,7 @@ import { passagesOf } from './passages.ts'
 const check = (file: string, content: string) => checkLanguage([{ file, content }], { exceptions: [] }).findings
 
 describe('the language check', () => {
-  test('reports file, line and a hint for a phrase in a page', () => {
+  test('reports the file, the line and a hint for a discouraged phrase', () => {
     assert.deepEqual(check('docs/page.md', '# Title\n\nA worker starts.\nThen nobody waits.\n'), [
       {
         file: 'docs/page.md',
@@ -17,7 +17,7 @@ describe('the language check', () => {
     ])
   })
 
-  test('finds a phrase in a comment, also across two lines', () => {
+  test('finds a discouraged phrase in a comment, even across two lines', () => {
     const code = 'const a = 1\n/**\n * The list goes\n * on at the cursor.\n */\n// The page goes\n// on here.\n'
     assert.deepEqual(
       check('cloud/list.ts', code).map(({ line, text }) => ({ line, text })),
@@ -28,7 +28,7 @@ describe('the language check', () => {
     )
   })
 
-  test('finds a phrase in a text that the product prints', () => {
+  test('finds a discouraged phrase in a text that the product prints', () => {
     assert.deepEqual(
       check('web/messages.ts', "export const text = { a: 'It was changed by somebody else' }\n").map(
         ({ line }) => line,
@@ -37,7 +37,7 @@ describe('the language check', () => {
     )
   })
 
-  test('checks titles of tests and ignores other strings of tests', () => {
+  test('checks test titles and ignores other strings in tests', () => {
     const code = "test('nobody waits', () => assert.equal(name, 'somebody else'))\n"
     assert.deepEqual(
       check('cloud/list.test.ts', code).map(({ text }) => text),
@@ -61,7 +61,7 @@ describe('the language check', () => {
     )
   })
 
-  test('reports a sentence above the limit of words, and counts each table cell alone', () => {
+  test('reports a sentence with too many words, and counts each table cell separately', () => {
     const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ')
     assert.equal(check('docs/page.md', `${words(41)}.\n`).length, 1)
     assert.equal(check('docs/page.md', `${words(40)}. ${words(40)}.\n`).length, 0)
@@ -80,7 +80,7 @@ describe('the language check', () => {
     )
   })
 
-  test('accepts an exception and reports one that matches nothing', () => {
+  test('accepts a phrase with an exception, and reports an exception that matches nothing', () => {
     const used = { file: 'docs/page.md', text: 'nobody is the user name', reason: 'the name of an account' }
     const unused = { file: 'docs/page.md', text: 'anew', reason: 'not in the page' }
     const report = checkLanguage([{ file: 'docs/page.md', content: 'On Linux nobody is the user name.\n' }], {
@@ -100,7 +100,7 @@ describe('the scanner', () => {
   const textsOf = (content: string) =>
     passagesOf('a.ts', content).map(({ kind, line, text }) => `${kind} ${line}: ${text.trim()}`)
 
-  test('distinguishes comments, strings, templates and regular expressions', () => {
+  test('the scanner distinguishes comments, strings, templates and regular expressions', () => {
     const content = [
       'const pattern = /[\'"`]/g // first remark',
       "const address = 'http://host/ path' /* second remark */",
@@ -119,7 +119,7 @@ describe('the scanner', () => {
     ])
   })
 
-  test('continues after an apostrophe that does not start a string', () => {
+  test('the scanner continues after an apostrophe that does not start a string', () => {
     assert.deepEqual(textsOf("return <p>don't</p>\n// a remark\n"), ['comment 2: a remark'])
   })
 })

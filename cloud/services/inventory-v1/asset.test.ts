@@ -107,7 +107,7 @@ const asset = fc
   .map(([type, url, fields]) => ({ functional_object_type: type, functional_object_schema_url: url, ...fields }))
 
 describe('conversion between version 1 and version 2', () => {
-  test('keeps an asset unchanged from version 2 to version 1 and back', () => {
+  test('keeps a version 2 asset unchanged after conversion to version 1 and back', () => {
     fc.assert(
       fc.property(asset, identifiers, some({ gatewayId: fc.uuid(), parentId: fc.uuid() }), (input, own, places) => {
         const shown = toV1({ asset: input, identifiers: own, labels: new Map(), ...places } as Parameters<

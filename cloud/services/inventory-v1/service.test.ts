@@ -204,7 +204,7 @@ describe('inventory API version 1', () => {
     assert.equal((await call('deleteAsset', { params, headers: current })).status, 204)
   })
 
-  test('accepts a merge patch as application/merge-patch+json and as JSON; version 2 refuses the former', async () => {
+  test('accepts a merge patch as JSON and as application/merge-patch+json, which version 2 refuses', async () => {
     const created = await create()
     const send = (path: string, type: string, body: object) =>
       hub.request({
@@ -221,7 +221,7 @@ describe('inventory API version 1', () => {
     assert.equal((await send(current, 'application/merge-patch+json', { data: { name: 'x' } })).status, 415)
   })
 
-  test('writes all fields of a document in one transaction or none', async () => {
+  test('writes either all fields of a document or none', async () => {
     const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost unit' } } })
     const rack = await create()
     const created = await create({ name: 'module', parent: { id: rack.id }, responsible: 'jane' })
@@ -255,7 +255,7 @@ describe('inventory API version 1', () => {
     assert.equal(await versions(), 2)
   })
 
-  test('requires the permission to write relations to change the parent', async () => {
+  test('requires the permission to write relations when the parent of an asset changes', async () => {
     const role = { name: 'without-relations', permissions: ['inventory_write_asset_data', 'inventory_read_asset_data'] }
     await admin.authorization.createRole({ body: { data: role as never } })
     const writer = await hub.as(role.name)

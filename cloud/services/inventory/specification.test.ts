@@ -81,7 +81,7 @@ describe('specification', () => {
         assert.equal((await postRelation(admin, { subject, predicate: 'x', object })).status, 400)
     })
 
-    test('4.1 POST rule 3: resolves and checks assets only; nodes need not exist', async () => {
+    test('4.1 POST rule 3: checks that assets exist, but not that nodes exist', async () => {
       const [one, place] = [await createdAsset(), node()]
       for (const [subject, object] of [
         [one, place],

@@ -95,7 +95,7 @@ const traversal = fc.record({
   only: fc.option(predicate, { nil: undefined }),
 })
 
-describe('visibility for random groups and rights', () => {
+describe('visibility for random groups and permissions', () => {
   let hub: TestHub
   let groups: string[]
   let readers: TestCaller[]

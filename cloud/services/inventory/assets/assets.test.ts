@@ -767,7 +767,7 @@ describe('assets', () => {
     assert.equal((await set(gateway.result.assetId)).status, 202)
   })
 
-  test('requires the global permission and read and write permission for the related asset in asset_relations', async () => {
+  test('asset_relations need the global permission, and read and write permission for the related asset', async () => {
     const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
     const outcomes: unknown[] = []
     for (const [index, permissions] of (

@@ -89,7 +89,7 @@ const scan = storedPoints.chain((stored) =>
   }),
 )
 
-describe('entries of a list that is written again', () => {
+describe('list entries of an asset that is written again', () => {
   test('leaves connection points unchanged when a second scan sends them with other ids in another order', () => {
     fc.assert(
       fc.property(scan, ({ stored, order, ids }) => {

@@ -88,7 +88,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(`subject.id eq '${h?.id}'`, { depth: 3 }, ofLine), '')
   })
 
-  test('returns 400 when an alternative of the filter has no start, or depth is given without relationsFilter', async () => {
+  test('returns 400 when a filter alternative names no start entity, or depth is given without relationsFilter', async () => {
     const { a, b } = await createNamed('ab')
     const refused = async (query: Record<string, unknown>) => {
       const answer = await viewer.exchange(inventory, 'listAssets', { query })

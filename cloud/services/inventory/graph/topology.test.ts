@@ -61,7 +61,7 @@ describe('GET /topology', () => {
     }
   }
 
-  test('returns every asset with its relations and the fields that the console colours by', async () => {
+  test('returns every asset with its relations and the fields that the console uses for colours', async () => {
     const { summary, edgePredicates, truncated, nodes } = await topology()
     assert.equal(summary, 'controller0 drive0 hidden0 loner0 place1')
     assert.deepEqual(edgePredicates, ['is_assigned_to_node', 'is_controlled_by', 'watches'])
@@ -77,7 +77,7 @@ describe('GET /topology', () => {
     assert.deepEqual(edgePredicates, ['is_assigned_to_node', 'is_controlled_by'])
   })
 
-  test('returns the assets that match a filter and their relations of the given predicates', async () => {
+  test('returns only assets that match the filter, and only relations with the given predicates', async () => {
     assert.equal((await topology({ filter: "name eq 'drive'" })).summary, 'controller1 drive0')
     assert.equal((await topology({ q: 'contr', predicates: 'watches' })).summary, 'controller0 hidden1')
   })

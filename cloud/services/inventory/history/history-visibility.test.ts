@@ -4,7 +4,7 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { applyWrite, asset, createRelations, givenCaller } from '../testing.ts'
 
-test('hides the history of an asset from the time when it was in an access group that the caller cannot read', async () => {
+test('hides asset history that was recorded while the asset was in an access group hidden from the caller', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const group = async (name: string) =>

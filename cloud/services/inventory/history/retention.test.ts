@@ -152,7 +152,7 @@ describe('retention settings', () => {
       assert.equal((await update({ historyDays })).status, 400)
   })
 
-  describe('undoing a merge that is older than the retention', () => {
+  describe('undoing a merge that is older than the retention period', () => {
     const dayMs = 24 * 3_600_000
     let hub: TestHub
     let admin: TestCaller

@@ -150,7 +150,7 @@ describe('the identity of an asset', () => {
     })
   })
 
-  test('chooses among equally uncertain identifiers the asset with the most identifiers, then the oldest', () => {
+  test('chooses the asset with the most of the equally uncertain identifiers, or the oldest of such assets', () => {
     assert.equal(choose([at('1', 5, 'a'), at('2', 5, 'b'), at('3', 9, 'b')]).match, 'b')
     assert.equal(choose([at('1', 5, 'a', '2026-01-02T00:00:00.000Z'), at('2', 5, 'b')]).match, 'b')
   })

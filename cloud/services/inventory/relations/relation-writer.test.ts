@@ -292,7 +292,7 @@ describe('RelationWriter', () => {
       assert.equal((await writeMany(viewer, batch)).status, 403)
     })
 
-    test('records one audit entry for the batch and one event for each new relation', async () => {
+    test('records one audit entry for a batch of relations, and one event for each new relation', async () => {
       const first = { subject: node(), predicate: 'x', object: node() }
       const second = { ...first, predicate: 'y' }
       await writeMany(operator, [first])

@@ -101,7 +101,7 @@ describe('relations', () => {
       }
     })
 
-    test('treats a node with the same id as an asset as a node', async () => {
+    test('distinguishes a node from an asset when both have the same id', async () => {
       const { subject } = await two({ subject: officeGroup })
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       assert.equal(
@@ -698,7 +698,7 @@ describe('relations', () => {
       assert.deepEqual(await changesOf(object), await changesOf(subject))
     })
 
-    test('returns pages of relation history with an exact total, and lists a relation to itself once', async () => {
+    test('returns pages of relation history with an exact total, and lists a relation of an asset to itself once', async () => {
       const { subject, object } = await two()
       for (const [from, to] of [
         [subject, object],
@@ -764,7 +764,7 @@ describe('relations', () => {
       )
     })
 
-    test('lists relations that ended with a deleted asset in both histories, if its last group is readable', async () => {
+    test('lists relations of a deleted asset in the history of both ends, if its last access group is readable', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
       const place = node()
       await postRelation(operator, { subject, predicate: 'feeds', object })
@@ -809,7 +809,7 @@ describe('relations', () => {
       ])
     })
 
-    test('hides and does not count relation changes from the time when the other asset was in a hidden group', async () => {
+    test('does not list or count relation changes that happened while the other asset was in a hidden group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       await postRelation(operator, { subject, predicate: 'x', object: near.subject })

@@ -44,7 +44,7 @@ test('refuses an uploaded schema whose expanded size exceeds the limit', async (
   for (const schema of [doublingSchema(10), tree]) assert.equal((await upload(schema)).status, 201)
 })
 
-test('responds to other requests while a batch is validated with an expensive schema from an earlier version', async () => {
+test('responds to other requests while a batch is validated with an expensive, previously accepted schema', async () => {
   await using hub = await testHub()
   const operator = await hub.as('operator')
   const other = await hub.as('operator', { tenant: await hub.anotherTenant() })

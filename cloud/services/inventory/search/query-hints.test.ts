@@ -8,7 +8,7 @@ import { endRelations, putRelations } from '../relations/relation-store.ts'
 import { asset, createAssets, withTestAuthor } from '../testing.ts'
 import { QueryHints } from './query-hints.ts'
 
-test('counts the total of a list once, and again after relations were created or ended', async () => {
+test('caches the total of a list until relations are created or ended', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const { tenantId } = hub.tenant

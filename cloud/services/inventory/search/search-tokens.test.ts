@@ -53,7 +53,7 @@ test('builds a token from each word and the next two words of the same chunk', (
   assert.deepEqual(queryTokens('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
-test('finds every part of a text that starts at a word, in current tokens and in tokens of earlier versions', () => {
+test('finds every substring that starts at a word, in current tokens and in tokens of earlier versions', () => {
   const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(

@@ -22,7 +22,7 @@ const relationsEnded = 10
 const relationsMerged = 25
 const portions = 'delete from relations'
 
-describe('deleting an asset with more relations than may end in one transaction', () => {
+describe('the applier of inventory writes', () => {
   let hub: TestHub
   let operator: TestCaller
 
@@ -104,7 +104,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded(relations)
   })
 
-  test('applies earlier writes before the deletion and later writes after it', async () => {
+  test('applies a deletion and the writes before and after it in the order in which they were accepted', async () => {
     const [{ id, relations }, other] = [await createRelated(25), await createRelated(12)]
     const rename = (name: string, params: object) => accepted('setName', { params, body: { data: { name } } })
     const statuses = [

@@ -8,7 +8,7 @@ import { asset, createAssets, givenCaller, node } from '../testing.ts'
 
 type ItemResult = Partial<ProblemDocument> & { assetId?: string; outcome?: string }
 
-describe('bulk writes report failures per item', () => {
+describe('results of bulk writes', () => {
   let hub: TestHub
   let admin: TestCaller
   /** A caller that can write in `default`, can read `item-readable`, and cannot read `item-hidden`. */
@@ -169,7 +169,7 @@ describe('bulk writes report failures per item', () => {
     assert.equal(status, 400)
   })
 
-  test('stores a short error for each asset that a schema with a long enumeration refuses', async () => {
+  test('stores a short error when a schema with a long enumeration rejects an asset', async () => {
     const url = `https://plant.example/${v7()}`
     const allowed = Array.from({ length: 4_000 }, (_, index) => `value ${index}`)
     const schema = { properties: { modes: { items: { enum: allowed } } } }

@@ -280,7 +280,7 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await allOf(id), before)
   })
 
-  test('refuses a split with identifiers of other assets or with all identifiers', async () => {
+  test('refuses a split with identifiers of other assets or with all identifiers of the asset', async () => {
     const id = await put({ name: 'whole' }, [tag('w1'), tag('w2')])
     await put({ name: 'another' }, [tag('w3')])
     for (const identifiers of [[tag('w1'), tag('w2')], [tag('w1'), tag('w3')], [tag('w4')]]) {

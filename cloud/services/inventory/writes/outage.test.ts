@@ -11,7 +11,7 @@ function assetNamed(name: string) {
 /** SQLSTATE codes that PostgreSQL returns when it temporarily cannot write. The same write succeeds later. */
 const states = ['53100', '53200', '53000', '53300', '53400', '58030', '25006', '57P02', '55P03', '40001']
 
-describe('while the database cannot write', () => {
+describe('inventory writes while the database cannot write', () => {
   let hub: TestHub
   let operator: TestCaller
 
@@ -124,7 +124,7 @@ describe('while the database cannot write', () => {
     while (!(await isPublished())) await hub.settle()
   })
 
-  test('fails a write without an access group with a clear error while the tenant has no default group', async () => {
+  test('reports a clear error for a write without an access group when the tenant has no default group', async () => {
     const tenant = await hub.anotherTenant('without-default')
     const caller = await hub.as('administrator', { tenant })
     const rename = (from: string, to: string) =>

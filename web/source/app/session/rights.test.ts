@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rightsOf } from './rights.ts'
 
-test('reports a permission for its access group or without a group, but not for another group', () => {
+test('rights.has returns true for the group of a permission or without a group, and false for another group', () => {
   const rights = rightsOf([
     { permission: 'inventory_read_asset_data', accessGroups: ['line-1'] },
     { permission: 'glb_jobs_read', accessGroups: 'all' },

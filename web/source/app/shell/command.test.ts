@@ -11,7 +11,7 @@ const commands = [
 
 const found = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
 
-test('lists commands whose label starts with the search text first', () => {
+test('ranks commands whose label starts with the search text above other commands', () => {
   assert.deepEqual(found('ro'), ['Roles', 'Access'])
   assert.deepEqual(found('gateway'), ['Add a gateway', 'Discovery'])
 })

@@ -42,7 +42,7 @@ test('scrolls by the exact wheel distance at any position, and reaches the last 
   assert.ok(position.scrollTop <= 1)
 })
 
-test('shows the same fraction of the list as the scroll bar when it is dragged', () => {
+test('scrolls to the same fraction of the list when the scroll bar is dragged', () => {
   const room = contentHeight(million) - million.viewportHeight
   for (const share of [0, 0.25, 0.5, 0.9, 1]) {
     const position = positionAfterScroll(

@@ -17,7 +17,7 @@ const event = (position: number): CloudEvent => ({
 
 const positions = (events: readonly CloudEvent[]) => events.map(({ sequence }) => Number(sequence))
 
-test('sorts events newest first without duplicates', () => {
+test('lists events newest first and removes duplicates', () => {
   const list = addEvents(addEvents(noEvents, [event(2)], { isPaused: false }), [event(1), event(3), event(2)], {
     isPaused: false,
   })

@@ -11,7 +11,7 @@ const parameter = (values: Partial<LinkParameter>): LinkParameter => ({
   ...values,
 })
 
-test('omits empty values, and requires mandatory values without a default', () => {
+test('omits empty scan parameters, and requires a value for mandatory ones without a default', () => {
   assert.deepEqual(errorsOf([parameter({})], {}), {})
   assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'required' })
   assert.deepEqual(errorsOf([parameter({ mandatory: true, defaultValue: '10.0.0.0/8' })], {}), {})
