@@ -18,7 +18,7 @@ export const modules: Readonly<Record<string, Module>> = {
     mayImport: ['api'],
   },
   'cloud/platform/testing': {
-    purpose: 'The test kit: all services with a separate tenant',
+    purpose: 'The test kit: starts all services for a test, with a separate tenant',
     mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
   },
   'cloud/front': { purpose: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },

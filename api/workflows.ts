@@ -78,7 +78,7 @@ export const workflows = contract({
     getHealth: {
       method: 'GET',
       path: '/health',
-      summary: 'Check the health of the engine',
+      summary: 'Check the health of the workflow service',
       access: 'known',
       answers: { 200: closed({ status: Type.String() }) },
     },
@@ -327,7 +327,7 @@ export const workflows = contract({
     moveJob: {
       method: 'POST',
       path: '/jobs/{id}/moves',
-      summary: 'Change the state of a job with a lease or as the engine; setting the current state has no effect',
+      summary: 'Change the state of a job, with a lease or as the platform; setting the current state has no effect',
       access: 'peer',
       params: closed({ id: Uuid }),
       body: data(
