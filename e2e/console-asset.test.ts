@@ -169,7 +169,7 @@ describe('asset pages and topology in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone', { exact: true }).waitFor()
     const matches = page.getByRole('region', { name: 'Match history' })
-    await matches.getByText('New asset: no identifier was known before.').waitFor()
+    await matches.getByText('New asset: no existing asset had these identifiers.').waitFor()
     assert.equal(
       (await admin.inventory.readAsset({ params: { id: other?.id ?? '' }, query: {} })).data.name,
       other?.name,

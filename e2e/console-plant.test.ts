@@ -71,7 +71,7 @@ describe('start page, inbox and assets in the console', () => {
     if (await others.isVisible()) await others.click()
     await isAll.waitFor()
     await page.getByRole('button', { name: 'Onboard' }).click()
-    await page.getByText('Inbox zero').waitFor({ timeout: scanMs })
+    await page.getByText('Inbox empty').waitFor({ timeout: scanMs })
     const { meta } = await caller.inventory.listAssets({
       query: { filter: "management_state/state_value eq 'regarded'", limit: 1 },
     })
@@ -82,7 +82,7 @@ describe('start page, inbox and assets in the console', () => {
   test('shows new assets without a reload, and renders markup in their fields as text', async () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/inbox' })
-    await page.getByText('Inbox zero').waitFor()
+    await page.getByText('Inbox empty').waitFor()
     const fields = ['name', 'description', 'serial', 'product', 'vendor']
     const [name, description, serial, product, vendor] = fields.map(attack)
     await plant(['planted'], {

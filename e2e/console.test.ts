@@ -110,7 +110,7 @@ describe('the console in a browser', () => {
     await page.getByText('No roles assigned.').waitFor()
     await page.goto('/console/assets')
     await page.getByText('inventory_read_asset_data').waitFor()
-    await page.getByText('Ask an administrator of the tenant default to grant it.').waitFor()
+    await page.getByText('Ask an administrator of the tenant default to assign you a role with one of them.').waitFor()
     assert.equal(await navigationTo(page, 'Assets').count(), 0)
     await page.goto('/console/nowhere')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()

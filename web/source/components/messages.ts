@@ -29,7 +29,7 @@ export const componentMessages = messages({
     pickNone: 'No matching assets',
     faultTitle: 'Something went wrong',
     noAnswerTitle: 'Can’t reach the server',
-    noAnswerDetail: 'Check that the server is running and your network connection.',
+    noAnswerDetail: 'Check that the server is running, and check your network connection.',
   },
   de: {
     loading: 'Wird geladen…',

@@ -4,5 +4,5 @@ import type { Application, Tenant } from '../../../platform/tenants/store.ts'
 export function unavailabilityReason(tenant: Tenant, application: Application): string | undefined {
   if (tenant.state === 'suspended') return `The tenant ${tenant.name} is suspended`
   if (tenant.applications.includes(application)) return undefined
-  return `The tenant ${tenant.name} does not have the application ${application}. Add it with: millwright tenants provision ${tenant.name} ${application}`
+  return `The application ${application} is not provisioned for the tenant ${tenant.name}. Provision it with: millwright tenants provision ${tenant.name} ${application}`
 }

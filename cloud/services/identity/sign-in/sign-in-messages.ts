@@ -53,7 +53,7 @@ const german: SignInMessages = {
   closed: ({ name, state }) =>
     state === 'suspended'
       ? `Der Mandant ${name} ist gesperrt.`
-      : `Der Mandant ${name} hat die Anwendung ui nicht: millwright tenants provision ${name} ui fügt sie hinzu.`,
+      : `Die Anwendung ui ist für den Mandanten ${name} nicht bereitgestellt. Bereitstellen mit: millwright tenants provision ${name} ui`,
 }
 
 export const signInMessages: Readonly<Record<Language, SignInMessages>> = { en: english, de: german }

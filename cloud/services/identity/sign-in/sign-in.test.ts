@@ -319,7 +319,7 @@ test('shows the reason for a refused sign-in only when the password is correct',
 
   await hub.asOwner((owner) => withdrawApplication(owner, hub.tenant.name, 'ui'))
   assert.equal((await attempt(wrongPassword))[0], 401)
-  assert.match((await attempt(rightPassword))[1], /does not have the application ui/)
+  assert.match((await attempt(rightPassword))[1], /The application ui is not provisioned for the tenant/)
   await hub.asOwner((owner) => suspendTenant(owner, hub.tenant.name))
   assert.match((await attempt(rightPassword))[1], /suspended/)
 })

@@ -7,7 +7,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     if (init.signal?.aborted) throw error
     throw new Failure({
       title: 'Can’t reach the server',
-      detail: 'Check that the server is running and your network connection',
+      detail: 'Check that the server is running, and check your network connection',
       code: consoleCodes.noAnswer,
     })
   })

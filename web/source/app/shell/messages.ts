@@ -28,7 +28,8 @@ export const appMessages = messages({
     interrupted: 'Reconnecting…',
     accessDenied: 'You don’t have access to this page',
     needsPermission: (title: string) => `You need one of these permissions to open ${title}:`,
-    askAdministrator: (tenant: string) => `Ask an administrator of the tenant ${tenant} to grant it.`,
+    askAdministrator: (tenant: string) =>
+      `Ask an administrator of the tenant ${tenant} to assign you a role with one of them.`,
     notFound: 'Page not found',
     notFoundHint: 'Check the address. The item may have been deleted.',
     goToStart: 'Go to the start page',

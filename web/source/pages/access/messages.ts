@@ -18,7 +18,8 @@ export const accessMessages = messages({
     signInNameHint: 'Lower-case letters, digits, dot, dash, underscore.',
     displayName: 'Display name',
     password: 'Password',
-    passwordHint: 'At least 12 characters. Longer beats complex. The user should change it after the first sign-in.',
+    passwordHint:
+      'At least 12 characters. Length is more important than special characters. The user should change it after the first sign-in.',
     newPassword: 'New password',
     setPassword: 'Set password',
     passwordSet: 'Password set. All sessions of the user have ended.',

@@ -15,7 +15,7 @@ export const accountMessages = messages({
     change: 'Change your password',
     current: 'Current password',
     next: 'New password',
-    nextHint: 'At least 12 characters. Longer beats complex.',
+    nextHint: 'At least 12 characters. Length is more important than special characters.',
     show: 'Show password',
     changePassword: 'Change password',
     changed: 'Password changed. All other sessions have ended.',

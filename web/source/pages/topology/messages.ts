@@ -3,7 +3,7 @@ import { messages } from '../../app/language/language.ts'
 export const topologyMessages = messages({
   en: {
     title: 'Topology',
-    subtitle: 'How assets depend on each other. Select one to see its relations.',
+    subtitle: 'How assets depend on each other. Select an asset to see its relations.',
     filter: 'Filter',
     filterHint: 'Name, serial number or IP',
     relations: 'Relation type',
@@ -12,7 +12,7 @@ export const topologyMessages = messages({
     compareWith: 'Compare with',
     backToNow: 'Back to now',
     count: (nodes: string, relations: string) => `${nodes} nodes · ${relations} relations`,
-    truncated: (limit: string) => `Showing the first ${limit} nodes. Filter to narrow down.`,
+    truncated: (limit: string) => `Showing the first ${limit} nodes. Use a filter to show fewer nodes.`,
     showMore: (limit: string) => `Show up to ${limit}`,
     stale: 'New changes available',
     refresh: 'Refresh',

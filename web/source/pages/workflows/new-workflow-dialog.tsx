@@ -13,7 +13,7 @@ import { workflowMessages } from './messages.ts'
 
 const example: Workflow = {
   name: 'my.workflow',
-  states: [{ name: 'OPEN' }, { name: 'DONE', description: 'It is done' }],
+  states: [{ name: 'OPEN' }, { name: 'DONE', description: 'The job is done' }],
   transitions: [{ from: 'OPEN', to: 'DONE', eligible: 'CLIENT' }],
 }
 

@@ -14,7 +14,7 @@ const permissions: Readonly<Record<Permission, string>> = {
   glb_workflow_manage: 'Abläufe verwalten',
   glb_hierarchy_read: 'Hierarchien lesen',
   glb_hierarchy_write: 'Hierarchien ändern',
-  glb_update_manage: 'Firmware-Aktualisierungen verwalten',
+  glb_update_manage: 'Firmware-Updates verwalten',
   glb_schema_write: 'Asset-Schemas und benutzerdefinierte Eigenschaften hinzufügen',
   glb_audit_read: 'Audit-Protokoll lesen',
   glb_access_manage: 'Benutzer, Dienstkonten, Rollen, Zugriffsgruppen und Rollenzuweisungen verwalten',

@@ -30,7 +30,8 @@ export const gatewayMessages = messages({
     newFileDetail: 'For a gateway that has not been started yet or is reinstalled. Replaces the previous file.',
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke ${name}?`,
-    revokeDetail: 'All its requests are rejected immediately. This cannot be undone; add a new gateway instead.',
+    revokeDetail:
+      'All requests of the gateway are rejected immediately. This cannot be undone; add a new gateway instead.',
     revoked: 'Gateway revoked',
     remove: 'Delete',
     removeTitle: (name: string) => `Delete ${name}?`,
@@ -39,7 +40,7 @@ export const gatewayMessages = messages({
     documentation: 'Documentation',
     events: 'Latest messages',
     grantsDetail:
-      'The gateway can write assets in its own access group. To allow another group, assign a role with write access, for example operator.',
+      'The gateway can write assets in its own access group. To allow another group, assign the gateway a role with write access, for example operator.',
     conflicts: 'Identity conflicts',
     conflictsDetail:
       'These devices have an identifier of an asset that the gateway cannot write. Assign the gateway a role in the access group of the asset, or correct the identifiers of the asset.',
@@ -88,10 +89,10 @@ export const gatewayMessages = messages({
     documentation: 'Dokumentation',
     events: 'Letzte Meldungen',
     grantsDetail:
-      'Das Gateway darf Assets seiner eigenen Zugriffsgruppe schreiben. Für weitere Gruppen weisen Sie eine Rolle mit Schreibrecht zu, zum Beispiel operator.',
+      'Das Gateway darf Assets in seiner eigenen Zugriffsgruppe anlegen und ändern. Für weitere Gruppen weisen Sie ihm eine Rolle mit Schreibrecht zu, zum Beispiel operator.',
     conflicts: 'Identitätskonflikte',
     conflictsDetail:
-      'Diese Geräte tragen die Kennung eines Assets, das das Gateway nicht schreiben darf. Weisen Sie dem Gateway eine Rolle in der Zugriffsgruppe des Assets zu, oder korrigieren Sie die Kennungen des Assets.',
+      'Diese Geräte haben die Kennung eines Assets, das dieses Gateway nicht ändern darf. Weisen Sie dem Gateway eine Rolle in der Zugriffsgruppe des Assets zu, oder korrigieren Sie die Kennungen des Assets.',
     conflictsShown: (shown: string, total: string) => `Neueste ${shown} von ${total} Konflikten`,
     reportedName: 'Gemeldeter Name',
     identifiers: 'Kennungen',

@@ -4,7 +4,7 @@ export const scanMessages = messages({
   en: {
     title: 'Start scan',
     link: 'Asset link',
-    linkHint: 'Each asset link scans one type of device.',
+    linkHint: 'Each asset link scans for one type of device.',
     noneReady: 'No asset link is running. Start a gateway with an asset link first.',
     addGateway: 'Add gateway',
     filters: 'Scope',
