@@ -32,9 +32,9 @@ function isInstalled() {
 function isInstalledByHand() {
   const record = readText(path.join(modules, '.package-lock.json'))
   if (record === undefined) return false
-  const { packages: wanted } = JSON.parse(readFileSync(lockfile, 'utf8'))
+  const { packages: lockedPackages } = JSON.parse(readFileSync(lockfile, 'utf8'))
   const { packages: installed } = JSON.parse(record)
-  return Object.entries(wanted).every(([folder, entry]) => {
+  return Object.entries(lockedPackages).every(([folder, entry]) => {
     if (!folder.includes('node_modules/') || entry.link) return true
     const found = installed[folder]
     if (found === undefined) return entry.optional === true && !isForThisPlatform(entry)

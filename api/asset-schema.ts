@@ -102,7 +102,7 @@ function closedClass(properties: Record<string, JsonSchema>, requiredNames: read
  * Returns the schema of a class with a discriminator. The errors of an entry are the errors of the class that its
  * discriminator names.
  */
-function told(by: string, classes: readonly string[]): JsonSchema {
+function discriminated(by: string, classes: readonly string[]): JsonSchema {
   return {
     properties: { [by]: { enum: classes } },
     required: [by],
@@ -169,7 +169,7 @@ const assets = {
   SoftwareArtifact: asset('SoftwareArtifact', isFirmware),
   Gateway: asset('Gateway', { ...isFirmware, asset_links: many('AssetLink') }),
   /** The types of software components. */
-  Artifact: told('functional_object_type', ['SoftwareArtifact', 'Gateway']),
+  Artifact: discriminated('functional_object_type', ['SoftwareArtifact', 'Gateway']),
   AssetLink: closedClass({ artifact: optional('Artifact') }),
 }
 
@@ -214,8 +214,12 @@ const identifierClasses = {
 
 const identifiers = {
   ...identifierClasses,
-  AssetIdentifier: told('asset_identifier_type', Object.keys(identifierClasses)),
-  ParentIdentifier: told('asset_identifier_type', ['IdLinkIdentifier', 'MacIdentifier', 'ProductInstanceIdentifier']),
+  AssetIdentifier: discriminated('asset_identifier_type', Object.keys(identifierClasses)),
+  ParentIdentifier: discriminated('asset_identifier_type', [
+    'IdLinkIdentifier',
+    'MacIdentifier',
+    'ProductInstanceIdentifier',
+  ]),
 }
 
 const connections = {
@@ -244,7 +248,7 @@ const connections = {
     },
     needs: ['ipv6_address'],
   }),
-  ConnectionPoint: told('connection_point_type', ['EthernetPort', 'Ipv4Connectivity', 'Ipv6Connectivity']),
+  ConnectionPoint: discriminated('connection_point_type', ['EthernetPort', 'Ipv4Connectivity', 'Ipv6Connectivity']),
   RelatedConnectionPoint: closedClass({ connection_point_id: required(), custom_relationship: required() }, [
     'connection_point_id',
     'custom_relationship',
@@ -270,7 +274,7 @@ const locationClasses = {
   }),
 }
 
-const locations = { ...locationClasses, Location: told('location_type', Object.keys(locationClasses)) }
+const locations = { ...locationClasses, Location: discriminated('location_type', Object.keys(locationClasses)) }
 
 const parts = {
   ProductInstanceInformation: closedClass({ serial_number: name, manufacturer_product: optional('Product') }),
@@ -313,7 +317,10 @@ const parts = {
     },
     ['asset_identifiers'],
   ),
-  SoftwareComponent: told('software_component_type', ['SoftwareArtifactComponent', 'RunningSoftwareComponent']),
+  SoftwareComponent: discriminated('software_component_type', [
+    'SoftwareArtifactComponent',
+    'RunningSoftwareComponent',
+  ]),
   SoftwareArtifactComponent: closedClass(
     { software_component_type: { const: 'SoftwareArtifactComponent' }, artifact: optional('Artifact') },
     ['software_component_type'],
@@ -334,6 +341,6 @@ export const assetSchema: JsonSchema = {
   $id: baseSchemaId,
   title: 'Asset',
   type: 'object',
-  ...told('functional_object_type', assetTypes),
+  ...discriminated('functional_object_type', assetTypes),
   $defs: { ...assets, ...identifiers, ...connections, ...locations, ...parts },
 }

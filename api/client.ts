@@ -39,7 +39,7 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
     name,
     async (input: AnyInput, heard?: (answer: Exchange) => void) => {
       const exchange = await transport(contract, name, input)
-      if (exchange.status >= 400) throw problemFrom(inOurWords(contract, exchange.body), exchange.status)
+      if (exchange.status >= 400) throw problemFrom(toProblemDocument(contract, exchange.body), exchange.status)
       heard?.(exchange)
       return exchange.body
     },
@@ -51,8 +51,8 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
  * Converts an error body of another API to a problem document. Processes of the platform use problem documents for every
  * contract.
  */
-function inOurWords({ errorWords }: Contract, body: unknown): unknown {
-  return errorWords?.hear(body) ?? body
+function toProblemDocument({ errorFormat }: Contract, body: unknown): unknown {
+  return errorFormat?.toProblem(body) ?? body
 }
 
 /** A body that is already serialised and is sent unchanged. */

@@ -94,12 +94,12 @@ export function media(mediaType: string): Media {
 }
 
 /** The error format of another API. */
-export type ErrorWords = {
+export type ErrorFormat = {
   schema: TSchema
   /** Converts a problem to the status and the body of that API. */
-  tell(problem: ProblemDocument): { status: number; body: unknown }
+  fromProblem(problem: ProblemDocument): { status: number; body: unknown }
   /** Converts an error body of that API to a problem document, for our own clients. */
-  hear(body: unknown): unknown
+  toProblem(body: unknown): unknown
 }
 
 /** A deprecated prefix, with the dates on which its deprecation starts and its support ends (RFC 3339). */
@@ -115,7 +115,7 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   /** Further prefixes of the same operations, for existing clients. */
   alsoAt?: readonly string[]
   /** The error format, if clients expect the format of another API. The default is RFC 9457. */
-  errorWords?: ErrorWords
+  errorFormat?: ErrorFormat
   /** Deprecated prefixes. They offer the same operations, with deprecation headers. */
   formerPrefixes?: readonly Deprecated[]
   /** The prefix of the successor, if the whole contract is deprecated. */

@@ -140,9 +140,13 @@ export class Problem extends Error {
 
 /** Converts a received problem document to a `Problem`. */
 export function problemFrom(document: unknown, status: number): Problem {
-  const given = (typeof document === 'object' && document !== null ? document : {}) as Partial<ProblemDocument>
-  if (given.code !== undefined && given.code in problemCodes) {
-    return new Problem(given.code, given.detail ?? '', given.errors === undefined ? {} : { errors: given.errors })
+  const problem = (typeof document === 'object' && document !== null ? document : {}) as Partial<ProblemDocument>
+  if (problem.code !== undefined && problem.code in problemCodes) {
+    return new Problem(
+      problem.code,
+      problem.detail ?? '',
+      problem.errors === undefined ? {} : { errors: problem.errors },
+    )
   }
   return new Problem(
     status === 503 || status === 502 ? 'unavailable' : 'internal',

@@ -117,60 +117,60 @@ function base64(bytes: Uint8Array): string {
  * Converts a value from a user to the exact type that a link declares, because links refuse other types. Bytes must be
  * base64. Returns `undefined` if the value does not fit the type.
  */
-export function variantOfType(type: VariantType, given: JsonValue): Variant | undefined {
-  const value = typedCase(type, given)
+export function variantOfType(type: VariantType, input: JsonValue): Variant | undefined {
+  const value = typedCase(type, input)
   return value === undefined ? undefined : create(VariantSchema, { value })
 }
 
-function typedCase(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
+function typedCase(type: VariantType, input: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
   switch (type) {
     case VariantType.VT_BOOL:
-      if (given === true || given === 'true') return { case: 'boolValue', value: true }
-      return given === false || given === 'false' ? { case: 'boolValue', value: false } : undefined
+      if (input === true || input === 'true') return { case: 'boolValue', value: true }
+      return input === false || input === 'false' ? { case: 'boolValue', value: false } : undefined
     case VariantType.VT_INT64: {
-      const value = wholeNumberFrom(given)
+      const value = wholeNumberFrom(input)
       const fits = value !== undefined && value >= wholeNumber.least && value <= wholeNumber.most
       return fits ? { case: 'int64Value', value } : undefined
     }
     case VariantType.VT_UINT64: {
-      const value = wholeNumberFrom(given)
+      const value = wholeNumberFrom(input)
       const fits = value !== undefined && value >= 0n && value <= wholeNumber.unsigned
       return fits ? { case: 'uint64Value', value } : undefined
     }
     case VariantType.VT_DOUBLE: {
-      const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+      const value = typeof input === 'string' && input.trim() !== '' ? Number(input) : input
       return typeof value === 'number' && !Number.isNaN(value) ? { case: 'float64Value', value } : undefined
     }
     case VariantType.VT_STRING:
-      return isScalar(given) ? { case: 'text', value: String(given) } : undefined
+      return isScalar(input) ? { case: 'text', value: String(input) } : undefined
     case VariantType.VT_BYTES:
-      return typeof given === 'string' && isBase64(given)
-        ? { case: 'rawData', value: new Uint8Array(Buffer.from(given, 'base64')) }
+      return typeof input === 'string' && isBase64(input)
+        ? { case: 'rawData', value: new Uint8Array(Buffer.from(input, 'base64')) }
         : undefined
     case VariantType.VT_STRUCT:
     case VariantType.VT_ARRAY:
-      return structured(type, given)
+      return structured(type, input)
     case VariantType.VT_NULL:
       return { case: 'nullValue', value: NullValue.NULL_VALUE }
     case VariantType.VT_FILE:
       return undefined
     default:
-      return caseOf(given)
+      return caseOf(input)
   }
 }
 
-function isScalar(given: JsonValue): given is string | number | boolean {
-  return typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean'
+function isScalar(input: JsonValue): input is string | number | boolean {
+  return typeof input === 'string' || typeof input === 'number' || typeof input === 'boolean'
 }
 
-function wholeNumberFrom(given: JsonValue): bigint | undefined {
-  if (typeof given === 'number') return Number.isSafeInteger(given) ? BigInt(given) : undefined
-  return typeof given === 'string' && /^\s*-?\d{1,20}\s*$/.test(given) ? BigInt(given.trim()) : undefined
+function wholeNumberFrom(input: JsonValue): bigint | undefined {
+  if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined
+  return typeof input === 'string' && /^\s*-?\d{1,20}\s*$/.test(input) ? BigInt(input.trim()) : undefined
 }
 
 /** Converts a structure or an array. The value can also be JSON text. */
-function structured(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
-  const value = typeof given === 'string' ? parsed(given) : given
+function structured(type: VariantType, input: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
+  const value = typeof input === 'string' ? parsed(input) : input
   if (typeof value !== 'object' || value === null) return undefined
   return Array.isArray(value) === (type === VariantType.VT_ARRAY) ? caseOf(value) : undefined
 }

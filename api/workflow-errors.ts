@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { ErrorWords } from './contract.ts'
+import type { ErrorFormat } from './contract.ts'
 import { closed } from './envelope.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
@@ -14,13 +14,13 @@ const EngineError = closed({
   problem: Type.Optional(Type.String({ description: 'The problem code' })),
 })
 
-type Words = { code: string; status: number }
+type EngineCode = { code: string; status: number }
 
 /**
  * The problems for which the engine has a specific code. The engine returns 400 for some of them, although HTTP has a more
  * specific status.
  */
-const known: Partial<Record<ProblemCode, Words>> = {
+const specificCodes: Partial<Record<ProblemCode, EngineCode>> = {
   already_exists: { code: 'wfx.workflowNotUnique', status: 400 },
   invalid_workflow: { code: 'wfx.workflowInvalid', status: 400 },
   invalid_reference: { code: 'wfx.workflowNotFound', status: 400 },
@@ -28,20 +28,20 @@ const known: Partial<Record<ProblemCode, Words>> = {
   invalid_transition: { code: 'wfx.invalidRequest', status: 400 },
 }
 
-export const engineWords: ErrorWords = {
+export const engineErrorFormat: ErrorFormat = {
   schema: closed({ errors: Type.Array(EngineError) }),
-  tell(problem) {
-    const { code, status } = wordsFor(problem)
+  fromProblem(problem) {
+    const { code, status } = engineCodeOf(problem)
     const error = { code, logref: problem.traceId ?? '', message: problem.detail, problem: problem.code }
     return { status, body: { errors: [error] } }
   },
-  hear(body) {
+  toProblem(body) {
     const [error] = (body as { errors?: { problem?: string; message?: string }[] } | undefined)?.errors ?? []
     return error?.problem === undefined ? undefined : { code: error.problem, detail: error.message }
   },
 }
 
-function wordsFor({ code, status, instance = '' }: ProblemDocument): Words {
+function engineCodeOf({ code, status, instance = '' }: ProblemDocument): EngineCode {
   if (code === 'not_found') return { code: `wfx.${/\/jobs\//.test(instance) ? 'job' : 'workflow'}NotFound`, status }
-  return known[code] ?? { code: status === 400 ? 'wfx.invalidRequest' : `wfx.${code}`, status }
+  return specificCodes[code] ?? { code: status === 400 ? 'wfx.invalidRequest' : `wfx.${code}`, status }
 }

@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { contract, empty, eventStreamType, media } from './contract.ts'
 import { closed, data, page, Timestamp, Uuid } from './envelope.ts'
 import { AnyJob, AnyJobInFull, anyJobQuery } from './jobs.ts'
-import { engineWords } from './workflow-errors.ts'
+import { engineErrorFormat } from './workflow-errors.ts'
 import {
   clientId,
   free,
@@ -73,7 +73,7 @@ export const workflows = contract({
   version: '1.1.0',
   prefix: '/workflows/v1',
   alsoAt: ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound'],
-  errorWords: engineWords,
+  errorFormat: engineErrorFormat,
   operations: {
     getHealth: {
       method: 'GET',

@@ -7,7 +7,7 @@ import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
-import { givenCaller } from './platform/testing/caller.ts'
+import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
@@ -188,7 +188,7 @@ describe('indexes of frequent statements', () => {
     'listing jobs, discoveries, gateways and history for a caller who can read one access group': async () => {
       const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
       for (const accessGroupId of [ids.group, data[0]?.id ?? '']) {
-        const reader = await givenCaller(hub, [
+        const reader = await createCaller(hub, [
           { permissions: ['glb_jobs_read'] },
           { permissions: ['inventory_read_asset_data'], accessGroupId },
         ])

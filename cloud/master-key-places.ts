@@ -8,7 +8,7 @@ export function openMasterKeys(configuration: CloudConfiguration, home: string):
   const { masterKey, previousMasterKeys, masterKeyFile } = configuration
   return MasterKeys.open({
     file: masterKeyFile === undefined ? join(home, 'master.key') : resolve(masterKeyFile),
-    given: masterKey === undefined ? previousMasterKeys : [masterKey, ...previousMasterKeys],
+    environmentKeys: masterKey === undefined ? previousMasterKeys : [masterKey, ...previousMasterKeys],
     transit: transitOf(configuration),
   })
 }

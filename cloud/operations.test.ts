@@ -78,7 +78,7 @@ describe('every operation', () => {
       assert.equal(answer.status, 401)
       assert.equal(problemIn(row, answer).code, 'unauthenticated')
       assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/)
-      const type = row.contract.errorWords === undefined ? 'application/problem+json' : 'application/json'
+      const type = row.contract.errorFormat === undefined ? 'application/problem+json' : 'application/json'
       assert.equal(answer.headers.get('content-type'), type)
     })
   }
@@ -161,7 +161,7 @@ function send(
 
 /** Returns the problem in a response, in the error format of its contract. */
 function problemIn({ contract }: Row, { body }: RawAnswer): ProblemDocument {
-  return (contract.errorWords?.hear(body) ?? body) as ProblemDocument
+  return (contract.errorFormat?.toProblem(body) ?? body) as ProblemDocument
 }
 
 /** Returns true if the contract accepts this body, because its schema has no restrictions. */

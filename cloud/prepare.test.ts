@@ -67,7 +67,11 @@ async function prepare(
   owner: Parameters<typeof prepareDatabase>[0]['owner'],
   app?: Parameters<typeof prepareDatabase>[0]['app'],
 ) {
-  const masterKeys = await MasterKeys.open({ file: '/nowhere/master.key', given: [testMasterKey], transit: undefined })
+  const masterKeys = await MasterKeys.open({
+    file: '/nowhere/master.key',
+    environmentKeys: [testMasterKey],
+    transit: undefined,
+  })
   return prepareDatabase({ owner, app, binding: 'auto', masterKeys })
 }
 

@@ -116,8 +116,8 @@ export async function startCloud(
   }
 }
 
-export async function createHome(given: string): Promise<string> {
-  const home = resolve(given)
+export async function createHome(folder: string): Promise<string> {
+  const home = resolve(folder)
   await mkdir(home, { recursive: true, mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
     throw new StartError(`The folder ${home} cannot be created (${error.code}): set MILLWRIGHT_HOME to another folder.`)
   })
@@ -156,8 +156,8 @@ export function embeddedOwner(connection: Exclude<Address, { url: string }>): Ad
   return { ...connection, database: embeddedDatabase }
 }
 
-function peersOf(given: readonly string[]): Map<string, string> {
-  const entries = given.map((entry): [string, string] => {
+function peersOf(peers: readonly string[]): Map<string, string> {
+  const entries = peers.map((entry): [string, string] => {
     const [, name, url] = /^([a-z-]+)=(https?:\/\/.+)$/.exec(entry) ?? []
     if (name !== undefined && url !== undefined && URL.canParse(url)) return [name, url]
     throw new StartError(`MILLWRIGHT_PEERS must be a list of name=url, separated by commas, but contains "${entry}".`)

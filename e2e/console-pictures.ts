@@ -15,8 +15,8 @@ import { millwright } from './program.ts'
 
 const assets = 5_000
 const desk = { width: 1440, height: 900 }
-const [given = 'pictures', ...parts] = process.argv.slice(2)
-const folder = resolve(given)
+const [folderName = 'pictures', ...parts] = process.argv.slice(2)
+const folder = resolve(folderName)
 const selectedPlaces = places.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
 
 const kept = process.env.MILLWRIGHT_PICTURES_HOME

@@ -26,9 +26,9 @@ export class Clock {
 
   /** Adjusts the clock to the `date` header of a response. Returns true when the clock was corrected. */
   observe(dateHeader: string | undefined): boolean {
-    const told = Date.parse(dateHeader ?? '')
-    if (Number.isNaN(told) || Math.abs(told - this.now()) <= toleratedMs) return false
-    const offset = told - this.#local()
+    const serverTime = Date.parse(dateHeader ?? '')
+    if (Number.isNaN(serverTime) || Math.abs(serverTime - this.now()) <= toleratedMs) return false
+    const offset = serverTime - this.#local()
     this.#offsetMs = Math.abs(offset) <= toleratedMs ? 0 : offset
     return true
   }

@@ -130,12 +130,12 @@ function textOf(header: string | string[] | undefined): string | undefined {
 }
 
 function responseOf({ status, headers, body }: Answer): Response {
-  const given = Object.entries(headers).flatMap(([name, value]) =>
+  const headerEntries = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   )
   const isBodiless = status === 204 || status === 304
   if (isBodiless) body.resume()
   // Node and browsers declare different types for the same stream.
   const stream = isBodiless ? null : (Readable.toWeb(body) as unknown as ReadableStream)
-  return new Response(stream, { status, headers: given })
+  return new Response(stream, { status, headers: headerEntries })
 }

@@ -149,8 +149,8 @@ export function readSettings(environment: Environment): GatewaySettings {
   if (unknown !== undefined)
     throw new SetupError(`Unknown setting ${unknown}. Settings of the gateway: ${known.join(', ')}.`)
   const read = <Value>({ variable, fallback, parse }: Setting<Value>): Value => {
-    const given = environment[variable]
-    return parse(given === undefined || given === '' ? fallback : given, variable)
+    const value = environment[variable]
+    return parse(value === undefined || value === '' ? fallback : value, variable)
   }
   const home = read(gatewaySettings.home)
   return {

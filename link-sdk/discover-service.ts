@@ -126,11 +126,11 @@ type SendOptions = { stream: Stream; signal: AbortSignal; log: Log }
 
 /** Sends devices as they are found, with back-pressure from the receiver. */
 async function send(
-  found: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
+  results: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
   { stream, signal, log }: SendOptions,
 ) {
   const sent = { devices: 0, errors: 0 }
-  for await (const bytes of inBatches(encoded(found, sent), batch)) {
+  for await (const bytes of inBatches(encoded(results, sent), batch)) {
     signal.throwIfAborted()
     if (!stream.write(bytes)) await once(stream, 'drain', { signal })
   }
@@ -140,11 +140,11 @@ async function send(
 }
 
 async function* encoded(
-  found: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
+  results: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
   sent: { devices: number; errors: number },
 ) {
   const writer = new BinaryWriter()
-  for await (const one of found) {
+  for await (const one of results) {
     const { isDevice, bytes } = responseOf(one, writer)
     sent[isDevice ? 'devices' : 'errors'] += 1
     yield bytes
@@ -152,17 +152,17 @@ async function* encoded(
 }
 
 /** Encodes a result. A device that cannot be encoded becomes an error of that device, and the discovery continues. */
-function responseOf(found: DiscoveryResult, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
-  if ('error' in found) return { isDevice: false, bytes: errorBytes(found) }
+function responseOf(result: DiscoveryResult, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
+  if ('error' in result) return { isDevice: false, bytes: errorBytes(result) }
   try {
-    const bytes = deviceBytes(found, writer)
+    const bytes = deviceBytes(result, writer)
     if (bytes.byteLength <= largestMessageBytes) return { isDevice: true, bytes }
     throw new LinkError(
       'OUT_OF_RANGE',
       `The device has ${bytes.byteLength} bytes, which exceeds the limit of a message.`,
     )
   } catch (thrown) {
-    return { isDevice: false, bytes: errorBytes({ ...found, error: linkErrorOf(thrown) }) }
+    return { isDevice: false, bytes: errorBytes({ ...result, error: linkErrorOf(thrown) }) }
   }
 }
 

@@ -16,28 +16,28 @@ export type Filter = { key: string; operator: Operator; value: JsonValue }
 export type Options = Readonly<Record<string, JsonValue | undefined>>
 
 /** Validates the filters of a request against the manifest, and adds defaults for missing filters. */
-export function readFilters(given: readonly ActiveFilter[], known: readonly Parameter[] = []): Filter[] {
-  const filters = given.map((filter) => readParameter('filter', filter, known))
-  return [...filters, ...defaults('filter', { filters, known })]
+export function readFilters(activeFilters: readonly ActiveFilter[], declared: readonly Parameter[] = []): Filter[] {
+  const filters = activeFilters.map((filter) => readParameter('filter', filter, declared))
+  return [...filters, ...defaults('filter', { filters, declared })]
 }
 
 /** Returns the options of a request by key. For a repeated key, the last value is used. */
-export function readOptions(given: readonly ActiveOption[], known: readonly Parameter[] = []): Options {
-  const options = given.map((option) => readParameter('option', option, known))
-  const all = [...options, ...defaults('option', { filters: options, known })]
+export function readOptions(activeOptions: readonly ActiveOption[], declared: readonly Parameter[] = []): Options {
+  const options = activeOptions.map((option) => readParameter('option', option, declared))
+  const all = [...options, ...defaults('option', { filters: options, declared })]
   return Object.fromEntries(all.map(({ key, value }) => [key, value]))
 }
 
 type Kind = 'filter' | 'option'
 
-function readParameter(kind: Kind, given: ActiveFilter | ActiveOption, known: readonly Parameter[]): Filter {
-  const { key } = given
-  const parameter = known.find((one) => one.key === key)
+function readParameter(kind: Kind, active: ActiveFilter | ActiveOption, declared: readonly Parameter[]): Filter {
+  const { key } = active
+  const parameter = declared.find((one) => one.key === key)
   if (parameter === undefined) {
-    const keys = known.map((one) => one.key).join(', ')
+    const keys = declared.map((one) => one.key).join(', ')
     throw invalid(`Unknown ${kind} "${key}": ${keys === '' ? 'the link has none' : `the link supports ${keys}`}.`)
   }
-  return { key, operator: readOperator(given.operator, parameter), value: readValue(given.value, parameter) }
+  return { key, operator: readOperator(active.operator, parameter), value: readValue(active.value, parameter) }
 }
 
 const forText: readonly Operator[] = ['STRING_PATTERN']
@@ -55,10 +55,10 @@ function readOperator(number: ComparisonOperator, { key, type }: Parameter): Ope
 }
 
 /** Converts a value to the declared type, because some clients send every value as bytes or text. */
-function readValue(given: Variant | undefined, { key, type }: Parameter): JsonValue {
-  if (given === undefined || given.value.case === undefined) throw invalid(`"${key}" has no value.`)
-  const isRaw = given.value.case === 'rawData'
-  const plain = isRaw && type !== 'bytes' ? utf8(given.value.value as Uint8Array) : jsonOf(given)
+function readValue(variant: Variant | undefined, { key, type }: Parameter): JsonValue {
+  if (variant === undefined || variant.value.case === undefined) throw invalid(`"${key}" has no value.`)
+  const isRaw = variant.value.case === 'rawData'
+  const plain = isRaw && type !== 'bytes' ? utf8(variant.value.value as Uint8Array) : jsonOf(variant)
   const typed = plain === undefined ? undefined : variantOfType(variantTypeOf(type), plain)
   const value = isRaw && type === 'bytes' ? plain : typed === undefined ? undefined : jsonOf(typed)
   if (value === undefined) throw invalid(`"${key}" must have the type ${type}.`)
@@ -75,11 +75,12 @@ function utf8(bytes: Uint8Array): string | undefined {
 
 function defaults(
   kind: Kind,
-  { filters, known }: { filters: readonly Filter[]; known: readonly Parameter[] },
+  { filters, declared }: { filters: readonly Filter[]; declared: readonly Parameter[] },
 ): Filter[] {
-  const missing = known.filter(({ key }) => !filters.some((filter) => filter.key === key))
-  const wanted = missing.find((parameter) => parameter.mandatory && parameter.default === undefined)
-  if (wanted !== undefined) throw invalid(`The ${kind} "${wanted.key}" is mandatory: ${wanted.description}`)
+  const missing = declared.filter(({ key }) => !filters.some((filter) => filter.key === key))
+  const missingParameter = missing.find((parameter) => parameter.mandatory && parameter.default === undefined)
+  if (missingParameter !== undefined)
+    throw invalid(`The ${kind} "${missingParameter.key}" is mandatory: ${missingParameter.description}`)
   return missing.flatMap(({ key, default: value }) => (value === undefined ? [] : [{ key, operator: 'EQUAL', value }]))
 }
 
@@ -99,12 +100,12 @@ export function matches(filters: readonly Filter[], values: Readonly<Record<stri
   })
 }
 
-function compare(value: JsonValue, { operator, value: wanted }: Filter): boolean {
-  if (operator === 'EQUAL') return value === wanted
-  if (operator === 'NOT_EQUAL') return value !== wanted
-  if (operator === 'STRING_PATTERN') return typeof value === 'string' && fits(value, String(wanted))
-  if (typeof value !== typeof wanted || (typeof value !== 'number' && typeof value !== 'string')) return false
-  const order = value < (wanted as typeof value) ? -1 : value > (wanted as typeof value) ? 1 : 0
+function compare(value: JsonValue, { operator, value: expected }: Filter): boolean {
+  if (operator === 'EQUAL') return value === expected
+  if (operator === 'NOT_EQUAL') return value !== expected
+  if (operator === 'STRING_PATTERN') return typeof value === 'string' && fits(value, String(expected))
+  if (typeof value !== typeof expected || (typeof value !== 'number' && typeof value !== 'string')) return false
+  const order = value < (expected as typeof value) ? -1 : value > (expected as typeof value) ? 1 : 0
   if (operator === 'GREATER_THAN') return order > 0
   if (operator === 'GREATER_THAN_OR_EQUAL_TO') return order >= 0
   return operator === 'LESS_THAN' ? order < 0 : order <= 0

@@ -5,9 +5,9 @@ import { startLink } from './start-link.ts'
 const exitCodes = { failed: 1, usage: 2 } as const
 
 /** Runs a link as a process until a signal ends the process. The settings come from arguments and the environment. */
-export async function runLink(link: LinkDefinition, given: readonly string[] = process.argv.slice(2)): Promise<void> {
+export async function runLink(link: LinkDefinition, args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
-    const settings = readSettings(given, process.env)
+    const settings = readSettings(args, process.env)
     if (settings === 'help') return void process.stdout.write(helpFor(link.manifest.name))
     const running = await startLink(link, settings)
     const stop = () => void running.stop().then(() => process.exit(0))

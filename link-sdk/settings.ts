@@ -31,10 +31,10 @@ function variableOf(name: string): string {
  * Returns `help` for `--help`.
  */
 export function readSettings(
-  given: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): LinkSettings | 'help' {
-  const values = argumentsOf(given)
+  const values = argumentsOf(args)
   if (values.help === true) return 'help'
   const value = (name: Name) => {
     const text = values[name] ?? environment[variableOf(name)]
@@ -62,10 +62,10 @@ export function helpFor(name: string): string {
   return [`${name}: an asset link. Each setting is an argument or an environment variable.`, '', ...rows, ''].join('\n')
 }
 
-function argumentsOf(given: readonly string[]): Record<string, string | boolean | undefined> {
+function argumentsOf(args: readonly string[]): Record<string, string | boolean | undefined> {
   const options = Object.fromEntries(Object.keys(known).map((name) => [name, { type: 'string' as const }]))
   try {
-    return parseArgs({ args: [...given], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
+    return parseArgs({ args: [...args], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : error} (see --help)`)
   }

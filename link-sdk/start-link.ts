@@ -40,7 +40,7 @@ export type RunningLink = AsyncDisposable & {
 
 /** Serves a link and keeps it registered until it stops. */
 export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
-  const { host = '127.0.0.1', port: wanted = 0, vendors = usualVendors, graceMs = 5_000 } = settings
+  const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
   const services = servicesOf(link, { log, stopping: stopping.signal })
@@ -51,7 +51,7 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
     for (const vendor of vendors) server.addService(definition(interfaceName(service, vendor)), implementation)
   }
   const health = healthOf(server, ['', ...interfaces])
-  const port = await listen(server, { host, port: wanted })
+  const port = await listen(server, { host, port: requestedPort })
   log.info(`The link ${link.manifest.name} listens.`, { host, port, vendors })
 
   const registration = registrationOf(link, { settings, host, port, interfaces, log })
@@ -139,9 +139,9 @@ function bracketed(host: string): string {
  * disconnected.
  */
 async function shutDown(server: Server, { graceMs, giveUp }: { graceMs: number; giveUp: () => void }): Promise<void> {
-  const told = setTimeout(giveUp, graceMs)
+  const timer = setTimeout(giveUp, graceMs)
   const cutOff = setTimeout(() => server.forceShutdown(), graceMs + 1_000)
   await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
-  clearTimeout(told)
+  clearTimeout(timer)
   clearTimeout(cutOff)
 }

@@ -149,9 +149,9 @@ function targetOf(metadata: ArtefactMetaData): UpdateTarget {
 
 function credentialOf<Name extends string>(
   name: Name,
-  given: ArtefactMetaData['deviceCredentials'] | ArtefactMetaData['artefactCredentials'],
+  credentials: ArtefactMetaData['deviceCredentials'] | ArtefactMetaData['artefactCredentials'],
 ): { [Key in Name]?: UpdateCredential } {
-  if (given === undefined) return {}
-  const { credentialType: type, credentials: bytes, username, password } = given
+  if (credentials === undefined) return {}
+  const { credentialType: type, credentials: bytes, username, password } = credentials
   return { [name]: { type, bytes, username, password } } as { [Key in Name]?: UpdateCredential }
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
-const run = (...given) => spawn(process.execPath, given, { cwd: root, stdio: 'inherit' })
+const run = (...args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit' })
 
 const builder = run('web/build.mjs', '--watch')
 const platform = run('--watch', 'main.mjs')

@@ -46,7 +46,7 @@ export const Predicate = Type.String({
 })
 
 /** A relation in a request. */
-const RelationStatement = closed({
+const RelationBody = closed({
   subject: Entity,
   predicate: Predicate,
   object: Entity,
@@ -58,13 +58,13 @@ const RelationStatement = closed({
     }),
   ),
 })
-export type RelationStatement = Static<typeof RelationStatement>
+export type RelationBody = Static<typeof RelationBody>
 
 /**
  * The result of one relation of a batch. It is `created` if at least one direction is new. It is `failed`, with the
  * problem, if the relation was not written.
  */
-const StatementResult = closed({
+const RelationBatchResult = closed({
   outcome: oneOf(['created', 'refreshed', 'failed'] as const),
   ids: Type.Optional(Type.Array(Uuid, { description: 'The ids of the relation and of its reverse' })),
   type: Type.Optional(Type.String()),
@@ -78,7 +78,7 @@ const StatementResult = closed({
   ),
   errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
 })
-export type StatementResult = Static<typeof StatementResult>
+export type RelationBatchResult = Static<typeof RelationBatchResult>
 
 export const relationOperations = {
   listRelations: {
@@ -101,7 +101,7 @@ export const relationOperations = {
     path: '/relations',
     summary: 'Create a relation, or update the timestamp of an existing one',
     access: 'glb_inventory_write_relation_data',
-    body: data(RelationStatement),
+    body: data(RelationBody),
     answers: { 201: data(Type.Array(Relation)), 200: data(Type.Array(Relation)) },
     errors: ['asset_not_found', 'forbidden', 'system_managed_predicate'],
   },
@@ -113,14 +113,14 @@ export const relationOperations = {
     batchItems: '/data/relations',
     access: 'glb_inventory_write_relation_data',
     bodyBytes: inventoryLimits.batchBytes,
-    body: data(closed({ relations: Type.Array(RelationStatement, { minItems: 1, maxItems: inventoryLimits.batch }) })),
+    body: data(closed({ relations: Type.Array(RelationBody, { minItems: 1, maxItems: inventoryLimits.batch }) })),
     answers: {
       200: data(
         closed({
           created: Type.Integer(),
           refreshed: Type.Integer(),
           failed: Type.Integer(),
-          results: Type.Array(StatementResult, { description: 'In the order of the request' }),
+          results: Type.Array(RelationBatchResult, { description: 'In the order of the request' }),
         }),
       ),
     },

@@ -158,8 +158,8 @@ function addGroups(groups: Command, terminal: Terminal): void {
   platformCommand(
     groups.command('rename').description('rename an access group').argument('<group>').argument('<name>'),
     terminal,
-    async (session, given: string, name: string) => {
-      const id = await groupId(session, given)
+    async (session, nameOrId: string, name: string) => {
+      const id = await groupId(session, nameOrId)
       const answer = await session.api(authorization).updateAccessGroup({ params: { id }, body: { data: { name } } })
       await session.output.done(`${id} renamed to ${name}`, answer)
     },
@@ -167,8 +167,8 @@ function addGroups(groups: Command, terminal: Terminal): void {
   platformCommand(
     groups.command('delete').description('delete an empty access group without grants').argument('<group>'),
     terminal,
-    async (session, given: string) => {
-      const id = await groupId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await groupId(session, nameOrId)
       await session.api(authorization).deleteAccessGroup({ params: { id } })
       await session.output.done(`${id} deleted`, { data: { id } })
     },

@@ -72,8 +72,8 @@ function addService(
   }
 }
 
-function unknown(kind: string, name: string, known: readonly string[]): CommandError {
-  return usageError(`The API has no ${kind} "${name}".${suggestion(name, known)}`, 'millwright api')
+function unknown(kind: string, name: string, names: readonly string[]): CommandError {
+  return usageError(`The API has no ${kind} "${name}".${suggestion(name, names)}`, 'millwright api')
 }
 
 function list(terminal: Terminal, operations: readonly ApiOperation[], json: boolean): Promise<void> {

@@ -1,5 +1,5 @@
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import type { RelationStatement } from '@millwright/api/inventory/relations.ts'
+import type { RelationBody } from '@millwright/api/inventory/relations.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
 import { batches } from '../input/batches.ts'
@@ -88,7 +88,7 @@ async function addMany(session: Session, file: string, { bothWays = false }: Opt
   const defaults = bothWays ? { isBidirectional: true } : {}
   for await (const lines of batches(readObjects(session.terminal, file))) {
     const results: Result[] = []
-    const sendable: { place: number; relation: RelationStatement }[] = []
+    const sendable: { place: number; relation: RelationBody }[] = []
     for (const [place, line] of lines.entries()) {
       const input = await relationOf(session, { ...line, ...defaults }, entities)
       if ('subject' in input) sendable.push({ place, relation: input })
@@ -112,7 +112,7 @@ async function relationOf(
   session: Session,
   { id: _id, createdTimestamp: _created, lastModifiedTimestamp: _modified, ...line }: Line,
   entities: Map<string, Entity>,
-): Promise<RelationStatement | Result> {
+): Promise<RelationBody | Result> {
   const entityOf = async (value: unknown) => {
     if (typeof value !== 'string') return value
     const resolved = entities.get(value) ?? (await entity(session, value))
@@ -120,7 +120,7 @@ async function relationOf(
     return resolved
   }
   try {
-    return { ...line, subject: await entityOf(line.subject), object: await entityOf(line.object) } as RelationStatement
+    return { ...line, subject: await entityOf(line.subject), object: await entityOf(line.object) } as RelationBody
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     const code = error.exitCode === exitCodes.notFound ? 'not_found' : 'invalid_body'

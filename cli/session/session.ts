@@ -78,7 +78,7 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
 
 /** Returns the problem of an error response, with the request id that the log of the platform contains. */
 export function problemOf(contract: Contract, { status, headers, body }: Exchange): Problem {
-  const problem = problemFrom(contract.errorWords?.hear(body) ?? body, status)
+  const problem = problemFrom(contract.errorFormat?.toProblem(body) ?? body, status)
   const { code, message, errors } = problem
   return problemWith(code, message, { errors, requestId: headers.get('x-request-id') })
 }

@@ -23,9 +23,9 @@ export type ClientVoucher = {
 export function clientVoucher(secrets: Secrets): ClientVoucher {
   const vouchedAddress = ({ id, headers }: IncomingRequest): string | undefined => {
     const claimed = headers[addressHeader]
-    const given = headers[proofHeader]
-    if (typeof claimed !== 'string' || typeof given !== 'string') return undefined
-    return secrets.isMac(purpose, `${id} ${claimed}`, Buffer.from(given, 'base64url')) ? claimed : undefined
+    const proof = headers[proofHeader]
+    if (typeof claimed !== 'string' || typeof proof !== 'string') return undefined
+    return secrets.isMac(purpose, `${id} ${claimed}`, Buffer.from(proof, 'base64url')) ? claimed : undefined
   }
   return {
     vouch: ({ id, address }) => ({

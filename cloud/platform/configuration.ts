@@ -144,17 +144,17 @@ export function readConfiguration<S extends Settings>(
 ): Configuration<S> {
   requireKnownNames(environment, [...Object.values(schema).map((setting) => setting.variable), ...alsoKnown])
   const entries = Object.entries(schema).map(([name, setting]) => {
-    const given = environment[setting.variable]
-    return [name, given === undefined || given === '' ? setting.default : setting.parse(given)]
+    const value = environment[setting.variable]
+    return [name, value === undefined || value === '' ? setting.default : setting.parse(value)]
   })
   return Object.fromEntries(entries)
 }
 
 /** Throws for an unknown variable with a prefix of the product, and suggests the closest name. */
-export function requireKnownNames(environment: Environment, known: readonly string[]): void {
+export function requireKnownNames(environment: Environment, names: readonly string[]): void {
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
-      throw new StartError(`Unknown setting ${name}. Did you mean ${closest(name, known)}?`)
+    if (name.startsWith('MILLWRIGHT_') && !names.includes(name)) {
+      throw new StartError(`Unknown setting ${name}. Did you mean ${closest(name, names)}?`)
     }
   }
 }
@@ -181,13 +181,13 @@ export function masked(text: string): string {
 }
 
 /** Returns the known name that is most similar. */
-export function closest(name: string, known: readonly string[]): string {
-  return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
+export function closest(name: string, candidates: readonly string[]): string {
+  return candidates.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }
 
 /** Returns the text ` Did you mean …?` if a known name is similar enough. */
-export function suggestion(name: string, known: readonly string[]): string {
-  const near = closest(name, known)
+export function suggestion(name: string, candidates: readonly string[]): string {
+  const near = closest(name, candidates)
   return near !== '' && distance(name, near) <= Math.max(name.length, near.length) * 0.4 ? ` Did you mean ${near}?` : ''
 }
 

@@ -14,8 +14,8 @@ const stopMs = 2_000
  * ones). The libraries are loaded only in this case, because they cost start time and memory.
  */
 export async function startTracing(environment: Record<string, string | undefined>): Promise<Tracing | undefined> {
-  const wanted = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (wanted === undefined || wanted === '') return undefined
+  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined || endpoint === '') return undefined
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-base'),

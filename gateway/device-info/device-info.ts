@@ -58,10 +58,10 @@ type DeviceOptions = {
  * connection. Links without the device-info interface find a device by its address, not by its identifiers.
  */
 export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
-  const { connection: given, assetIdentifiers, addresses } = definition
+  const { connection: reportedConnection, assetIdentifiers, addresses } = definition
   const [ipAddress] = service === 'identifiers' && Array.isArray(addresses) ? addresses : []
-  const parameters = isDocument(given)
-    ? given
+  const parameters = isDocument(reportedConnection)
+    ? reportedConnection
     : { asset_identifiers: documentsOf(assetIdentifiers), ...(typeof ipAddress === 'string' ? { ipAddress } : {}) }
   return destinationOf(
     connection ?? { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) },

@@ -19,8 +19,8 @@ export class ScanRelations {
   readonly #relations: Relation[] = []
 
   /** Stores the ids of the devices and the relationships. Returns the list without the relationships. */
-  take(found: readonly ReportedDevice[]): ReportedDevice[] {
-    return found.filter(({ mapped: { id, asset, relation } }) => {
+  take(devices: readonly ReportedDevice[]): ReportedDevice[] {
+    return devices.filter(({ mapped: { id, asset, relation } }) => {
       if (relation !== undefined) {
         if (this.#relations.length < maxRemembered) this.#relations.push(relation)
         return false

@@ -20,8 +20,8 @@ export function scanRequestOf(definition: Record<string, unknown>, link: Declare
   }
 }
 
-function parametersOf(kind: string, given: unknown, declared: readonly LinkParameter[]): Parameter[] {
-  return documentsOf(given).map(({ key, value, comparisonOperator = 'EQUAL', dataType }) => {
+function parametersOf(kind: string, values: unknown, declared: readonly LinkParameter[]): Parameter[] {
+  return documentsOf(values).map(({ key, value, comparisonOperator = 'EQUAL', dataType }) => {
     const name = String(key)
     // The type that the link declares has priority, because the link rejects values of other types.
     const type = declared.find((parameter) => parameter.key === name)?.dataType ?? dataTypeNamed(dataType)

@@ -28,24 +28,24 @@ type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; fe
 export async function enrolledIdentity(options: Options): Promise<Identity> {
   const file = join(options.home, 'identity.json')
   const written = await readIfExists(file)
-  const known: Identity | undefined = written === undefined ? undefined : JSON.parse(written)
+  const stored: Identity | undefined = written === undefined ? undefined : JSON.parse(written)
   const config = await readConfig(options.configFile)
   if (config === undefined) {
-    if (known !== undefined) return known
+    if (stored !== undefined) return stored
     throw new SetupError(
       `${options.configFile} does not exist: register a gateway on the platform, download its gateway-config.json, and copy it there or pass it with --config.`,
     )
   }
-  if (known !== undefined && known.gatewayId !== config.gatewayId) {
+  if (stored !== undefined && stored.gatewayId !== config.gatewayId) {
     throw new SetupError(
-      `${options.home} belongs to the gateway "${known.name}" (${known.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): use a separate home for each gateway.`,
+      `${options.home} belongs to the gateway "${stored.name}" (${stored.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): use a separate home for each gateway.`,
     )
   }
-  const isSameFile = known?.enrolledWith === hashOf(config.enrolmentToken)
+  const isSameFile = stored?.enrolledWith === hashOf(config.enrolmentToken)
   // The address of the platform may have changed, so it is read from the configuration file.
   const identity = isSameFile
-    ? { ...known, baseUrl: config.baseUrl }
-    : await enrol(config, options).catch(fallBackTo(known))
+    ? { ...stored, baseUrl: config.baseUrl }
+    : await enrol(config, options).catch(fallBackTo(stored))
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
   return identity
 }
@@ -53,9 +53,9 @@ export async function enrolledIdentity(options: Options): Promise<Identity> {
 /**
  * Returns the stored identity when an enrolment with a new file fails, because the gateway can still use that identity.
  */
-function fallBackTo(known: Identity | undefined): (error: unknown) => Identity {
+function fallBackTo(stored: Identity | undefined): (error: unknown) => Identity {
   return (error) => {
-    if (known !== undefined) return known
+    if (stored !== undefined) return stored
     throw error
   }
 }

@@ -77,9 +77,9 @@ function unreachable(registration: Registration, error: unknown): { state: 'unre
  * Returns the result of an optional call. Links without filters return an error. UNIMPLEMENTED means that the link does
  * not have the interface.
  */
-async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
+async function optional<Answer>(call: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
   try {
-    return { answer: await asked, isOffered: true }
+    return { answer: await call, isOffered: true }
   } catch (error) {
     return { isOffered: isServiceError(error) && error.code === status.UNKNOWN }
   }

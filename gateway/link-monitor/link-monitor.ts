@@ -112,8 +112,8 @@ export class LinkMonitor {
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
-    const known = this.#links.get(appInstanceId)
-    return known === undefined ? undefined : reportOf(known.registration, known.inspection)
+    const link = this.#links.get(appInstanceId)
+    return link === undefined ? undefined : reportOf(link.registration, link.inspection)
   }
 
   /** Waits, for a limited time, until a link has been inspected once since the start of the gateway. */
@@ -121,10 +121,10 @@ export class LinkMonitor {
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
   ): Promise<void> {
-    const known = this.#links.get(appInstanceId)
-    if (known === undefined || known.inspection !== notInspected) return
+    const link = this.#links.get(appInstanceId)
+    if (link === undefined || link.inspection !== notInspected) return
     const over = new AbortController()
-    await Promise.race([known.firstInspection.promise, pause(withinMs, AbortSignal.any([signal, over.signal]))])
+    await Promise.race([link.firstInspection.promise, pause(withinMs, AbortSignal.any([signal, over.signal]))])
     over.abort()
   }
 
@@ -146,7 +146,7 @@ export class LinkMonitor {
       return
     }
     const inspection = before?.inspection ?? notInspected
-    const known: MonitoredLink = {
+    const link: MonitoredLink = {
       registration,
       inspection,
       isGone: false,
@@ -154,55 +154,55 @@ export class LinkMonitor {
       hasAnswered: false,
       firstInspection: Promise.withResolvers(),
     }
-    this.#links.set(registration.appInstanceId, known)
-    void this.#inspect(known)
+    this.#links.set(registration.appInstanceId, link)
+    void this.#inspect(link)
   }
 
   #onRemoved(registration: Registration): void {
-    const known = this.#links.get(registration.appInstanceId)
-    if (known !== undefined) known.isGone = true
+    const link = this.#links.get(registration.appInstanceId)
+    if (link !== undefined) link.isGone = true
     this.#events.forget(registration.appInstanceId)
     this.#scheduleReport()
   }
 
-  async #inspect(known: MonitoredLink): Promise<void> {
-    const { registration } = known
+  async #inspect(link: MonitoredLink): Promise<void> {
+    const { registration } = link
     const { signal } = this.#stopping
     const { firstMs, longestMs, mostMs } = reinspection
     const backOff = new BackOff({ firstMs, longestMs })
     const beganAtMs = performance.now()
     let before = ''
-    known.isInspecting = true
+    link.isInspecting = true
     for (;;) {
       const inspection = await this.#calls
         .run(registration.appInstanceId, () => inspect(registration, signal))
         .catch((error: unknown): Inspection => ({ ...notInspected, problem: String(error).slice(0, 1_000) }))
-      this.#setInspection(known, inspection)
+      this.#setInspection(link, inspection)
       const printed = JSON.stringify(inspection)
       const isSettled = inspection.state === 'running' && printed === before
       before = printed
       if (isSettled || performance.now() - beganAtMs > mostMs) break
       await pause(backOff.nextMs(), signal)
-      if (signal.aborted || known.isGone || this.#links.get(registration.appInstanceId) !== known) break
+      if (signal.aborted || link.isGone || this.#links.get(registration.appInstanceId) !== link) break
     }
-    known.isInspecting = false
+    link.isInspecting = false
   }
 
-  #setInspection(known: MonitoredLink, inspection: Inspection): void {
-    const { registration } = known
+  #setInspection(link: MonitoredLink, inspection: Inspection): void {
+    const { registration } = link
     // A result is outdated if the link has registered again in the meantime.
-    if (this.#links.get(registration.appInstanceId) !== known || this.#stopping.signal.aborted) return
+    if (this.#links.get(registration.appInstanceId) !== link || this.#stopping.signal.aborted) return
     const { log } = this.#options
-    const { inspection: before, hasAnswered } = known
-    known.inspection = inspection
-    known.hasAnswered = true
-    known.firstInspection.resolve()
+    const { inspection: before, hasAnswered } = link
+    link.inspection = inspection
+    link.hasAnswered = true
+    link.firstInspection.resolve()
     // After a new registration, an equal inspection is reported too, because the link may have another address.
     if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
-    const link = registration.appInstanceId
-    if (inspection.state === 'running' && before.state !== 'running') log.info({ link }, 'link is reachable')
+    const linkId = registration.appInstanceId
+    if (inspection.state === 'running' && before.state !== 'running') log.info({ link: linkId }, 'link is reachable')
     if (inspection.state !== 'running' && before.problem !== inspection.problem) {
-      log.warn({ link, problem: inspection.problem }, 'link is not reachable')
+      log.warn({ link: linkId, problem: inspection.problem }, 'link is not reachable')
     }
     if (inspection.state === 'running') this.#events.follow(registration)
     this.#scheduleReport()
@@ -224,19 +224,19 @@ export class LinkMonitor {
       await pause(everyMs, signal)
       registry.purge()
       const present = [...this.#links.values()].filter(({ isGone }) => !isGone)
-      await Promise.all(present.map((known) => this.#check(known)))
+      await Promise.all(present.map((link) => this.#check(link)))
     }
   }
 
-  async #check(known: MonitoredLink): Promise<void> {
+  async #check(link: MonitoredLink): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    if (known.isInspecting) return
-    if (known.inspection.state !== 'running') return void this.#inspect(known)
-    const seen = await this.#calls.run(known.registration.appInstanceId, () =>
-      probe(known.registration, this.#stopping.signal),
+    if (link.isInspecting) return
+    if (link.inspection.state !== 'running') return void this.#inspect(link)
+    const seen = await this.#calls.run(link.registration.appInstanceId, () =>
+      probe(link.registration, this.#stopping.signal),
     )
-    const { problem: _, ...inspection } = known.inspection
-    this.#setInspection(known, { ...inspection, ...seen })
+    const { problem: _, ...inspection } = link.inspection
+    this.#setInspection(link, { ...inspection, ...seen })
   }
 
   /**
@@ -277,8 +277,8 @@ export class LinkMonitor {
   }
 
   /** Removes links that were reported as gone, so that later reports do not contain them. */
-  #dropGone(told: readonly LinkReport[]): void {
-    for (const { appInstanceId, state } of told) {
+  #dropGone(reports: readonly LinkReport[]): void {
+    for (const { appInstanceId, state } of reports) {
       if (state !== 'gone' || this.#links.get(appInstanceId)?.isGone !== true) continue
       this.#links.delete(appInstanceId)
       this.#events.drop(appInstanceId)

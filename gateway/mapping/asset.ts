@@ -33,8 +33,8 @@ export function assetOfDevice(readings: readonly Reading[]): MappingResult {
  */
 const relationClass = 'DeviceRelationship'
 
-function relationOf({ asset_relationship: given }: Document): MappingResult {
-  const { subject, predicate, object } = documentOf(given)
+function relationOf({ asset_relationship: relationship }: Document): MappingResult {
+  const { subject, predicate, object } = documentOf(relationship)
   const texts = { subject: textOf(subject), predicate: textOf(predicate), object: textOf(object) }
   const missing = Object.entries(texts).find(([, text]) => text === undefined)
   if (missing !== undefined) {

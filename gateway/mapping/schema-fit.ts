@@ -90,11 +90,11 @@ function isNothing(value: unknown): value is null | undefined {
 function listFitter(fit: Fit, limit = Number.POSITIVE_INFINITY): Fit {
   return (value, at) => {
     if (isNothing(value)) return undefined
-    const given: readonly unknown[] = Array.isArray(value) ? value : [value]
-    if (given.length > limit) refuse(at, `has more than ${limit} entries`)
+    const entries: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (entries.length > limit) refuse(at, `has more than ${limit} entries`)
     const fitted: unknown[] = []
-    for (let index = 0; index < given.length && index < limit; index++) {
-      const entry = below(at, index, () => fit(given[index], at))
+    for (let index = 0; index < entries.length && index < limit; index++) {
+      const entry = below(at, index, () => fit(entries[index], at))
       if (entry !== undefined) fitted.push(entry)
     }
     return fitted.length === 0 ? undefined : fitted
@@ -121,8 +121,8 @@ function fitObject(value: unknown, definition: Class, at: Position): Document | 
 function classOf(document: Document, definition: Class, at: Position): Class | undefined {
   const { discriminator } = definition
   if (discriminator === undefined) return definition
-  const told = document[discriminator.name]
-  if (typeof told === 'string' && discriminator.classes.includes(told)) return classNamed(told)
+  const className = document[discriminator.name]
+  if (typeof className === 'string' && discriminator.classes.includes(className)) return classNamed(className)
   return below(at, discriminator.name, () => refuse(at, `must be one of ${discriminator.classes.join(', ')}`))
 }
 

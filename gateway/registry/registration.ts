@@ -116,8 +116,8 @@ type Filter = Pick<ServiceInfoFilter, 'appInstanceIds' | 'appTypes' | 'driverSch
  */
 export function matches(registration: Registration, filter: Filter | undefined): boolean {
   if (filter === undefined) return true
-  const fits = (wanted: readonly string[], has: readonly string[]) =>
-    wanted.length === 0 || wanted.some((value) => has.includes(value))
+  const fits = (requested: readonly string[], has: readonly string[]) =>
+    requested.length === 0 || requested.some((value) => has.includes(value))
   return (
     fits(filter.appInstanceIds, [registration.appInstanceId]) &&
     fits(filter.appTypes, registration.appTypes) &&

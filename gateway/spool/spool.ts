@@ -36,10 +36,10 @@ export class Spool {
   #isDiskFull = false
   readonly #closing = new AbortController()
 
-  private constructor(options: Options, found: { segments: Segment[]; cursor: { segment: number; offset: number } }) {
+  private constructor(options: Options, stored: { segments: Segment[]; cursor: { segment: number; offset: number } }) {
     this.#options = options
-    this.#segments = found.segments
-    this.#cursor = found.cursor
+    this.#segments = stored.segments
+    this.#cursor = stored.cursor
   }
 
   static async open(options: Options): Promise<Spool> {

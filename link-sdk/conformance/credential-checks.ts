@@ -12,7 +12,7 @@ const { getConfigSchema } = linkServices.driverInfo.method
 const inventedValue = 'made-up-by-the-conformance-suite'
 
 /** Returns the checks that use the first protected device of the discovery. */
-export function credentialChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
+export function credentialChecks(findingsOf: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
       sentence: 'The credential schemas of the link mark secret fields',
@@ -29,7 +29,7 @@ export function credentialChecks(found: (subject: Subject) => Promise<Findings>)
       sentence: 'The error of a protected device contains its address, so that credentials can be requested',
       hint: 'Put the address of the device into parameter_json of the source of the error.',
       async run(subject) {
-        const { parameterJson } = await lockedDevice(subject, found)
+        const { parameterJson } = await lockedDevice(subject, findingsOf)
         expect(isObject(parameterJson), `parameter_json is "${parameterJson}", not a JSON object.`)
       },
     },
@@ -37,7 +37,7 @@ export function credentialChecks(found: (subject: Subject) => Promise<Findings>)
       sentence: 'A protected device rejects wrong credentials, and the error does not repeat them',
       hint: 'Scan only the targets of a DiscoverRequest, with their credentials; return UNAUTHENTICATED again.',
       async run(subject) {
-        const connection = await lockedDevice(subject, found)
+        const connection = await lockedDevice(subject, findingsOf)
         const [schema] = await schemasOf(subject)
         if (schema === undefined) throw new NotApplicable('The link has no schema for test credentials.')
         const wrong = { schemaUri: schema.uri, credentials: JSON.stringify(inventedFor(schema.schema)) }
@@ -58,7 +58,7 @@ export function credentialChecks(found: (subject: Subject) => Promise<Findings>)
       async run(subject) {
         const { credentials } = subject.settings
         if (credentials === undefined) throw new NotApplicable('No credentials were passed.')
-        const connection = await lockedDevice(subject, found)
+        const connection = await lockedDevice(subject, findingsOf)
         const [schema] = await schemasOf(subject)
         const right = { schemaUri: schema?.uri ?? '', credentials }
         const { devices, errors } = await ask(subject, connection, right)
@@ -82,9 +82,9 @@ async function schemasOf(subject: Subject): Promise<ConfigSchema[]> {
 
 async function lockedDevice(
   subject: Subject,
-  found: (subject: Subject) => Promise<Findings>,
+  findingsOf: (subject: Subject) => Promise<Findings>,
 ): Promise<ConnectionParameterSet> {
-  const { errors } = await found(subject)
+  const { errors } = await findingsOf(subject)
   const locked = errors.find(({ resultCode }) => resultCode === Code.UNAUTHENTICATED)
   if (locked === undefined) throw new NotApplicable('No device is protected.')
   const target = locked.source.value?.target

@@ -8,7 +8,7 @@ import type {
 } from '@millwright/api/proto/generated/discover_pb.js'
 import { variantOf } from '@millwright/api/variant.ts'
 import { type Check, codeOf, expect, NotApplicable, nameOf, type Subject } from './check.ts'
-import { assetIdentifiersOf, valuesOf } from './found.ts'
+import { assetIdentifiersOf, valuesOf } from './device-values.ts'
 import { filtersOf } from './info-checks.ts'
 
 type Request = MessageInitShape<typeof DiscoverRequestSchema>
@@ -19,28 +19,28 @@ const { discoverDevices } = linkServices.discover.method
 const enough = 1_000
 
 /** Returns the checks of a discovery. The discovery runs once for all of them. */
-export function discoverChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
+export function discoverChecks(findingsOf: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
       sentence: 'A discovery ends with OK',
       hint: 'DiscoverDevices ends with OK when the scan is complete, also without devices.',
-      run: found,
+      run: findingsOf,
     },
     {
       sentence: 'Every message of a discovery has content',
       hint: 'A DiscoverResponse contains at least one device or one error.',
-      run: async (subject) => expect((await found(subject)).emptyMessages === 0, 'There are empty messages.'),
+      run: async (subject) => expect((await findingsOf(subject)).emptyMessages === 0, 'There are empty messages.'),
     },
     {
       sentence: 'Every value of a device has a URI that names its field',
       hint: 'Give each DeviceIdentifier a classifier of type "URI": <schema>/<Class>#<path>.',
-      run: async (subject) => forEachDevice(await found(subject), checkValues),
+      run: async (subject) => forEachDevice(await findingsOf(subject), checkValues),
     },
     {
       sentence: 'Every device has a unique identifier',
       hint: 'Send asset_identifiers: a MAC address, an IEC 61406 link, or manufacturer, article and serial number.',
       run: async (subject) =>
-        forEachDevice(await found(subject), (device) => {
+        forEachDevice(await findingsOf(subject), (device) => {
           const known = assetIdentifiersOf(device)
           expect(known.length > 0, 'A device has no identifier.')
           expect(
@@ -53,7 +53,7 @@ export function discoverChecks(found: (subject: Subject) => Promise<Findings>): 
       sentence: 'Every error has a description and a device',
       hint: 'A DiscoverError has a code other than OK, a description, and the device or the target it is about.',
       async run(subject) {
-        const { errors } = await found(subject)
+        const { errors } = await findingsOf(subject)
         if (errors.length === 0) throw new NotApplicable('The discovery had no errors.')
         for (const { resultCode, description, source } of errors) {
           expect(resultCode !== 0, 'An error has the code OK.')

@@ -72,8 +72,8 @@ export async function optionsOf(subject: Subject): Promise<SupportedOption[]> {
  * Returns undefined when the link reports that it has none. Links with an older SDK return UNKNOWN, "no supported
  * filters", instead of an empty list.
  */
-async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
-  return asked.catch((error: unknown) => {
+async function noneIsFine<T>(call: Promise<T>): Promise<T | undefined> {
+  return call.catch((error: unknown) => {
     if (codeOf(error) === status.UNKNOWN && /no supported/i.test(String(error))) return undefined
     throw error
   })
@@ -106,8 +106,8 @@ const typeOfCase = {
   nullValue: variantTypeOf('null'),
 } as const
 
-async function optional<T>(asked: Promise<T>, allowed: readonly number[]): Promise<T> {
-  return asked.catch((error: unknown) => {
+async function optional<T>(call: Promise<T>, allowed: readonly number[]): Promise<T> {
+  return call.catch((error: unknown) => {
     if (allowed.includes(codeOf(error)))
       throw new NotApplicable(`The link returns ${nameOf(codeOf(error))}, which is allowed.`)
     throw error

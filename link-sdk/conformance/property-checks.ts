@@ -3,19 +3,19 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import { type Check, expect, NotApplicable, nameOf, type Subject } from './check.ts'
+import { assetIdentifiersOf } from './device-values.ts'
 import type { Findings } from './discover-checks.ts'
-import { assetIdentifiersOf } from './found.ts'
 
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
 const strangeKey = 'no_device_has_this_one'
 
 /** Returns the checks that read the first device of the discovery. */
-export function propertyChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
+export function propertyChecks(findingsOf: (subject: Subject) => Promise<Findings>): readonly Check[] {
   const deviceFor = async (subject: Subject) => {
     if ((await subject.statusOf(getSupportedProperties, {})) === status.UNIMPLEMENTED) {
       throw new NotApplicable('The link has no device info interface.')
     }
-    const device = (await found(subject)).devices[0]
+    const device = (await findingsOf(subject)).devices[0]
     if (device === undefined) throw new NotApplicable('No device was found.')
     const parameterJson = JSON.stringify({ asset_identifiers: assetIdentifiersOf(device) })
     return { target: { case: 'connectionParameterSet' as const, value: { schemaUri: baseSchemaUrl, parameterJson } } }

@@ -7,22 +7,22 @@ import { UsageError } from '../settings.ts'
  * Reads credentials as JSON from a file (`@file`). Credentials in arguments are rejected, because other users of the
  * machine can see arguments.
  */
-export async function readCredentials(given: string): Promise<string> {
-  if (!given.startsWith('@'))
+export async function readCredentials(argument: string): Promise<string> {
+  if (!argument.startsWith('@'))
     throw new UsageError(
       'Other users of the machine can see arguments. Put the credentials into a file and pass @file.',
     )
   try {
-    return JSON.stringify(JSON.parse(await readFile(given.slice(1), 'utf8')))
+    return JSON.stringify(JSON.parse(await readFile(argument.slice(1), 'utf8')))
   } catch {
     throw new UsageError('The credentials are not valid JSON, or the file does not exist.')
   }
 }
 
 /** Reads a DiscoverRequest in the JSON format of protobuf, or from a file (`@file`). */
-export async function readRequest(given: string): Promise<DiscoverRequest> {
+export async function readRequest(argument: string): Promise<DiscoverRequest> {
   try {
-    const json = given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given
+    const json = argument.startsWith('@') ? await readFile(argument.slice(1), 'utf8') : argument
     return fromJsonString(DiscoverRequestSchema, json)
   } catch (error) {
     throw new UsageError(`The request is not a DiscoverRequest: ${error instanceof Error ? error.message : error}`)

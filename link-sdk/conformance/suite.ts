@@ -16,15 +16,15 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
   if (reached.outcome === 'fail') return
 
   let discovery: Promise<Findings> | undefined
-  const found = (of: Subject) => {
+  const findingsOf = (of: Subject) => {
     discovery ??= runDiscovery(of)
     return discovery
   }
   const checks = [
     infoChecks,
-    discoverChecks(found),
-    credentialChecks(found),
-    propertyChecks(found),
+    discoverChecks(findingsOf),
+    credentialChecks(findingsOf),
+    propertyChecks(findingsOf),
     updateChecks,
     registered,
   ]

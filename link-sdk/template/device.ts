@@ -31,6 +31,6 @@ export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: Ab
  * Returns true when the target refers to this device, by the address from `discover` or by its identifiers in the
  * inventory.
  */
-export function isMeant({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
+export function isTarget({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
   return address.ip_address === own || identifiers.some(({ mac_address }) => mac_address === mac)
 }

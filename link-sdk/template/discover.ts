@@ -2,7 +2,7 @@ import { credentialsOf, withCredentials } from '@millwright/link-sdk/credential.
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
-import { findDevices, isMeant } from './device.ts'
+import { findDevices, isTarget } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
@@ -12,9 +12,9 @@ import { simulatedDevices } from './simulator.ts'
  */
 export async function* discover({ targets, signal }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
-    const asked = targets.filter((target) => isMeant(contact, target))
-    if (targets.length > 0 && asked.length === 0) continue
-    const credentials = asked.flatMap((target) => credentialsOf(target, credentialSchema.uri))
+    const ownTargets = targets.filter((target) => isTarget(contact, target))
+    if (targets.length > 0 && ownTargets.length === 0) continue
+    const credentials = ownTargets.flatMap((target) => credentialsOf(target, credentialSchema.uri))
     const address = { ip_address: contact.address }
     try {
       yield { asset: assetOf(await withCredentials(credentials, contact.read)), address }

@@ -3,14 +3,14 @@ import { credentialsOf, withCredentials } from '@millwright/link-sdk/credential.
 import type { PropertiesCall, PropertyValues } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
-import { findDevices, isMeant } from './device.ts'
+import { findDevices, isTarget } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
 /** Reads all asset fields of one device. */
 export async function properties({ device: target, signal }: PropertiesCall): Promise<PropertyValues> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
-    if (!isMeant(contact, target)) continue
+    if (!isTarget(contact, target)) continue
     const device = await withCredentials(credentialsOf(target, credentialSchema.uri), contact.read)
     return assetOf(device) as Record<string, VariantValue>
   }

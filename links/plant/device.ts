@@ -46,7 +46,7 @@ function isUser({ username, password }: Credential): boolean {
 }
 
 /** Returns true when a device matches all identifiers of a target. A target without identifiers matches no device. */
-export function isMeant(device: Device, identifiers: Target['identifiers']): boolean {
+export function isTarget(device: Device, identifiers: Target['identifiers']): boolean {
   const answers = identifiers.map((identifier) => fits(device, identifier)).filter((answer) => answer !== undefined)
   return answers.length > 0 && answers.every((answer) => answer)
 }

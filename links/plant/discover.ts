@@ -3,7 +3,7 @@ import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
-import { ask, type Device, isMeant } from './device.ts'
+import { ask, type Device, isTarget } from './device.ts'
 import { numberOfAddress, type Range, rangesOf } from './ip-range.ts'
 import { plantOf, rememberPlant, wholeNumber } from './options.ts'
 import { type ReferenceDevice, referenceDevices } from './reference.ts'
@@ -104,7 +104,7 @@ export function isReferenceTarget({ address, identifiers }: Target, device: Refe
   if (address.ipAddress !== undefined) {
     return address.ipAddress === device.network.ip && (address.alNic ?? device.nic) === device.nic
   }
-  return isMeant(device, identifiers)
+  return isTarget(device, identifiers)
 }
 
 function isIn(ranges: readonly Range[], address: number): boolean {

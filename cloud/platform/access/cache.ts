@@ -5,10 +5,10 @@ import type { Log } from '../log.ts'
 import { TenantDirectory } from '../tenants/directory.ts'
 import { type AccessChange, NotificationListener } from './notification-listener.ts'
 import { type GrantedRole, type HeldRole, noRights, type Rights, rightsOf } from './rights.ts'
-import { type FoundAccess, findAccess, listVersions } from './store.ts'
+import { findAccess, listVersions, type PrincipalAccess } from './store.ts'
 
 /** The cached access of a principal. */
-export type Access = FoundAccess & {
+export type Access = PrincipalAccess & {
   readonly held: readonly HeldRole[]
   /** The rights of the principal. They are empty while the principal is disabled. */
   readonly rights: Rights

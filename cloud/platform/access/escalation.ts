@@ -25,8 +25,8 @@ export function requireCovers(
   permissions: readonly string[],
   accessGroupId: string | null,
 ): void {
-  const given = rightsOf([{ accessGroupId, permissions }])
-  refuse(lacking(caller.rights, given), 'grant')
+  const grantedRights = rightsOf([{ accessGroupId, permissions }])
+  refuse(lacking(caller.rights, grantedRights), 'grant')
 }
 
 /**

@@ -42,9 +42,9 @@ const enabledAdministrator = statement<{ there: boolean }>(
 /** Inserts a grant. If the same grant exists already, it returns the existing grant. */
 export async function insertGrant(
   tx: Transaction,
-  wanted: { principalId: string; role: string; accessGroupId?: string | null | undefined },
+  input: { principalId: string; role: string; accessGroupId?: string | null | undefined },
 ): Promise<{ grant: GrantRow; created: boolean }> {
-  const { principalId, role, accessGroupId = null } = wanted
+  const { principalId, role, accessGroupId = null } = input
   const created = (await tx.row(newGrant, v7(), principalId, role, accessGroupId)) !== undefined
   const grant = await tx.row(sameGrant, principalId, role, accessGroupId)
   if (grant === undefined) throw new Error('A grant vanished within its transaction')

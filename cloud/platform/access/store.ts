@@ -172,7 +172,7 @@ const accessById = statement<AccessRow>(
    order by g.id`,
 )
 
-export type FoundAccess = {
+export type PrincipalAccess = {
   version: number
   principal: Pick<PrincipalRow, 'id' | 'kind' | 'name' | 'displayName' | 'disabled'>
   held: HeldRole[]
@@ -180,7 +180,7 @@ export type FoundAccess = {
   revoked: ReadonlySet<string>
 }
 
-export async function findAccess(handle: Handle, principalId: string): Promise<FoundAccess | undefined> {
+export async function findAccess(handle: Handle, principalId: string): Promise<PrincipalAccess | undefined> {
   const rows = await handle.rows(accessById, principalId)
   const first = rows[0]
   if (first === undefined) return undefined

@@ -47,14 +47,14 @@ function idOf({ module, name }: Pick<Migration, 'module' | 'name'>): string {
 }
 
 /** Throws if the database contains data, because a restore never overwrites data. */
-export async function requireEmpty(owner: Owner, known: ReadonlySet<string>): Promise<void> {
+export async function requireEmpty(owner: Owner, migrations: ReadonlySet<string>): Promise<void> {
   const filled = await findFilled(owner)
   if (filled !== undefined) {
     throw new StartError(
       `The database is not empty (${filled} has rows): restore into a new home or an empty database. Nothing was changed.`,
     )
   }
-  const further = (await listApplied(owner)).find((migration) => !known.has(idOf(migration)))
+  const further = (await listApplied(owner)).find((migration) => !migrations.has(idOf(migration)))
   if (further === undefined) return
   throw new StartError(
     `The database has tables of a later version (${idOf(further)}) than the backup: restore into a new home or an empty database.`,

@@ -22,7 +22,7 @@ type StreamOptions = {
    * Returns the text to send for the messages that match the reader's filter and rights. The text is empty if no
    * message matches.
    */
-  tell: (messages: readonly Message[], holder: { rights: Rights }) => string | Promise<string>
+  format: (messages: readonly Message[], holder: { rights: Rights }) => string | Promise<string>
   /** The last position that the reader received. If undefined, the stream starts at the newest position. */
   after: number | undefined
   heartbeatMs?: number
@@ -56,24 +56,24 @@ export async function openStream(
 type FollowOptions = StreamOptions & { after: number; signal: AbortSignal }
 
 async function* follow(context: Context, tail: Tail, following: FollowOptions): AsyncGenerator<string> {
-  const { caller, tell, signal, heartbeatMs = usualHeartbeatMs } = following
+  const { caller, format, signal, heartbeatMs = usualHeartbeatMs } = following
   let position = following.after
   let sentAtMs = performance.now()
-  const say = (text: string) => {
+  const markSent = (text: string) => {
     sentAtMs = performance.now()
     return text
   }
-  yield say(openingMessage(position))
+  yield markSent(openingMessage(position))
   while (!signal.aborted) {
     const step = await next(context, tail, { caller, position })
     if (step.end !== undefined) {
       yield endMessage(step.end)
       return
     }
-    const told = step.messages.length === 0 ? '' : await tell(step.messages, step)
+    const text = step.messages.length === 0 ? '' : await format(step.messages, step)
     position = step.messages.at(-1)?.position ?? position
-    if (told !== '') yield say(told)
-    else if (performance.now() - sentAtMs >= heartbeatMs) yield say(heartbeat(position))
+    if (text !== '') yield markSent(text)
+    else if (performance.now() - sentAtMs >= heartbeatMs) yield markSent(heartbeat(position))
     else if (step.messages.length === 0)
       await tail.wait(step.failed ? Infinity : position, { signal, ms: msUntilCheck(caller) })
   }

@@ -26,11 +26,11 @@ export function branchesOf(expression: Expression, names: readonly string[]): Br
  * Returns true if every branch pins at least one of the names. Such a filter matches only rows with the pinned values.
  */
 export function isNarrow(expression: Expression, names: readonly string[]): boolean {
-  const wanted = new Set(names.map(canonicalName))
+  const canonicalNames = new Set(names.map(canonicalName))
   const decide = (part: Expression): boolean => {
     if (part.kind === 'and') return part.terms.some(decide)
     if (part.kind === 'or') return part.terms.every(decide)
-    return wanted.has(pinned(part) ?? '')
+    return canonicalNames.has(pinned(part) ?? '')
   }
   return decide(expression)
 }

@@ -86,9 +86,9 @@ function compileCondition(condition: Exclude<Condition, AnyElement>, scope: Scop
   const isInverse =
     condition.kind === 'comparison' && (condition.operator === 'ne') !== (condition.literal.kind === 'null')
   // A missing row counts as null. So a condition that accepts null is compiled as the negation of its opposite.
-  const asked = isInverse ? { ...condition, operator: opposite(condition.operator) } : condition
-  const found = exists(property.row, compileOn(property, asked, scope))
-  return isInverse ? negated(found) : found
+  const positive = isInverse ? { ...condition, operator: opposite(condition.operator) } : condition
+  const existence = exists(property.row, compileOn(property, positive, scope))
+  return isInverse ? negated(existence) : existence
 }
 
 function opposite(operator: Comparison): 'eq' | 'ne' {
@@ -136,7 +136,7 @@ function arrayAt({ name, at }: Path, scope: Scope): ArrayProperty {
 
 function unknownAt(name: string, at: number, { table }: Scope) {
   if (name === '') return invalidFilter(at, `expected a property of the element: ${table.filterable.join(', ')}`)
-  return unknownProperty(name, { to: 'filter', known: table.filterable })
+  return unknownProperty(name, { to: 'filter', available: table.filterable })
 }
 
 function compileOn(property: Scalar, condition: Exclude<Condition, AnyElement>, scope: Scope): Sql {

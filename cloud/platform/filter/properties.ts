@@ -93,8 +93,11 @@ export function isSortable(property: Property): property is Scalar {
   return property.kind !== 'array' && property.sortable !== false
 }
 
-export function unknownProperty(name: string, { to, known }: { to: string; known: readonly string[] }): Problem {
-  return new Problem('unknown_property', `Unknown property "${name}". Properties to ${to} by: ${known.join(', ')}`)
+export function unknownProperty(
+  name: string,
+  { to, available }: { to: string; available: readonly string[] },
+): Problem {
+  return new Problem('unknown_property', `Unknown property "${name}". Properties to ${to} by: ${available.join(', ')}`)
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

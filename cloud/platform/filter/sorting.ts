@@ -32,7 +32,7 @@ function sortKey(text: string, table: PropertyTable): SortKey {
     throw new Problem('sort_on_array', `Cannot sort by "${name}", because it is an array or inside an array`)
   const property = table.find(name)
   if (property === undefined || !isSortable(property))
-    throw unknownProperty(name, { to: 'sort', known: table.sortable })
+    throw unknownProperty(name, { to: 'sort', available: table.sortable })
   const nullable = property.row !== undefined || property.nullable !== false
   return { property: name, column: columnOf(property), kind: property.kind, nullable, descending }
 }

@@ -45,8 +45,8 @@ function holds(condition: Leaf, values: Values, how: Evaluation): boolean {
     how.caseInsensitive && property.kind === 'text' ? `${value}`.toLowerCase() : value
   const stored = values[name] ?? null
   const value = stored === null ? null : folded(comparable(property, stored))
-  const wanted = (literal: Literal) => folded(comparable(property, 'value' in literal ? literal.value : ''))
-  if (condition.kind === 'in') return condition.literals.some((literal) => value === wanted(literal))
+  const literalValue = (literal: Literal) => folded(comparable(property, 'value' in literal ? literal.value : ''))
+  if (condition.kind === 'in') return condition.literals.some((literal) => value === literalValue(literal))
   if (condition.kind === 'text') {
     if (value === null) return false
     const [text, part] = [`${value}`, `${folded(condition.literal.value)}`]
@@ -54,7 +54,7 @@ function holds(condition: Leaf, values: Values, how: Evaluation): boolean {
     return condition.function === 'startswith' ? text.startsWith(part) : text.endsWith(part)
   }
   if (condition.literal.kind === 'null') return (value === null) === (condition.operator === 'eq')
-  const other = wanted(condition.literal)
+  const other = literalValue(condition.literal)
   if (condition.operator === 'eq') return value === other
   if (condition.operator === 'ne') return value !== other
   if (value === null) return false

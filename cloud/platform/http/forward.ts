@@ -52,7 +52,7 @@ export async function forwardRoutes(
       for (const { contract, operation } of forward.operations) {
         const route = {
           method: operation.method,
-          config: { errorWords: contract.errorWords },
+          config: { errorFormat: contract.errorFormat },
           onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
             const authorized = await options.authorize(incomingRequestOf(request), operation, contract)
             request.caller = authorized.caller

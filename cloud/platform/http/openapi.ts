@@ -181,19 +181,19 @@ function shapeOf({ mediaType }: Media) {
  * Returns one response for each error status, with its codes. A status that the operation itself defines keeps its
  * description.
  */
-function errors({ errorWords }: Contract, operation: Operation) {
+function errors({ errorFormat }: Contract, operation: Operation) {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(operation)) {
-    const { status } = errorWords?.tell(new Problem(code, '').toDocument()) ?? problemCodes[code]
+    const { status } = errorFormat?.fromProblem(new Problem(code, '').toDocument()) ?? problemCodes[code]
     if (status in operation.answers) continue
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const described = [...byStatus].map(([status, codes]) => [
     status,
     {
-      ...(errorWords === undefined
+      ...(errorFormat === undefined
         ? problemResponse
-        : { content: { 'application/json': { schema: errorWords.schema } } }),
+        : { content: { 'application/json': { schema: errorFormat.schema } } }),
       description: codes.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join('. '),
     },
   ])

@@ -54,9 +54,9 @@ function placeOf(error: unknown): string {
 
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
-  const { errorWords } = request.routeOptions.config
+  const { errorFormat } = request.routeOptions.config
   // Other services of the platform expect a problem, even if the contract defines another error format for clients.
-  const inContractFormat = isPeer(request) ? undefined : errorWords?.tell(document)
+  const inContractFormat = isPeer(request) ? undefined : errorFormat?.fromProblem(document)
   const { status, body } = inContractFormat ?? { status: problem.status, body: document }
   const type = inContractFormat === undefined ? 'application/problem+json' : 'application/json'
   reply

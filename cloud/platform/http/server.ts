@@ -46,7 +46,7 @@ declare module 'fastify' {
     trace: RequestTrace | undefined
   }
   interface FastifyContextConfig {
-    errorWords?: Contract['errorWords']
+    errorFormat?: Contract['errorFormat']
   }
 }
 
@@ -66,8 +66,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     routerOptions: { maxParamLength: 512 },
     rewriteUrl: ({ url = '/' }) => deprecated.current(withoutAlias(url)),
     genReqId: ({ headers }) => {
-      const given = headers['x-request-id']
-      return typeof given === 'string' && requestIds.test(given) ? given : randomUUID()
+      const requestId = headers['x-request-id']
+      return typeof requestId === 'string' && requestIds.test(requestId) ? requestId : randomUUID()
     },
     frameworkErrors: (error, request, reply) => send(reply, problemOf(error), request),
     clientErrorHandler: answerUnreadable,
@@ -227,7 +227,7 @@ function operationRoute(
   const route = {
     method: operation.method,
     bodyLimit: bodyBytesOf(operation),
-    config: { errorWords: contract.errorWords },
+    config: { errorFormat: contract.errorFormat },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const authorized = await authorize(incomingRequestOf(request), operation, contract)
       request.caller = authorized.caller

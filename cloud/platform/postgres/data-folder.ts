@@ -12,22 +12,26 @@ export const superuser = 'millwright'
 const unfinished = 'data.unfinished-'
 
 /** Returns true if the data folder does not exist yet. Throws if this PostgreSQL cannot use an existing data folder. */
-export function isNew(found: {
+export function isNew({
+  folder,
+  entries,
+  version,
+  supported,
+}: {
   folder: string
   entries: string[]
   version: string | undefined
-  wanted: string
+  supported: string
 }): boolean {
-  const { folder, entries, version, wanted } = found
   if (entries.length === 0) return true
   if (version === undefined) {
     throw new StartError(
       `The folder ${folder} contains files but no PostgreSQL data: move them to another place, or use another home.`,
     )
   }
-  if (version !== wanted) {
+  if (version !== supported) {
     throw new StartError(
-      `The data in ${folder} was written by PostgreSQL ${version}, but this version of Millwright uses PostgreSQL ${wanted}: start the version that wrote the data, or use another home.`,
+      `The data in ${folder} was written by PostgreSQL ${version}, but this version of Millwright uses PostgreSQL ${supported}: start the version that wrote the data, or use another home.`,
     )
   }
   return false
@@ -36,7 +40,7 @@ export function isNew(found: {
 export function isNewFolder(folder: string, binaries: Binaries): boolean {
   const entries = readOr([], () => readdirSync(folder))
   const version = readOr(undefined, () => readFileSync(path.join(folder, 'PG_VERSION'), 'utf8').trim())
-  return isNew({ folder, entries, version, wanted: binaries.majorVersion })
+  return isNew({ folder, entries, version, supported: binaries.majorVersion })
 }
 
 function readOr<Value>(fallback: Value, read: () => Value): Value {
@@ -52,14 +56,19 @@ function readOr<Value>(fallback: Value, read: () => Value): Value {
  * Creates the data folder under a temporary name and renames it when it is complete, so that an interruption leaves no
  * incomplete data folder.
  */
-export async function createDataFolder(given: {
+export async function createDataFolder({
+  folder,
+  binaries,
+  account,
+  environment,
+  durable,
+}: {
   folder: string
   binaries: Binaries
   account: Account
   environment: NodeJS.ProcessEnv
   durable: boolean
 }): Promise<void> {
-  const { folder, binaries, account, environment, durable } = given
   const parent = path.dirname(folder)
   removeUnfinished(parent)
   const fresh = path.join(parent, `${unfinished}${randomBytes(6).toString('hex')}`)

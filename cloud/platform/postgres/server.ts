@@ -42,33 +42,33 @@ exec "$@" 3<&-`
  * Starts the server in its own session, so that Ctrl-C in the terminal does not reach it. The owner process ends the
  * server. A running server does not keep the owner process alive, and ends together with it.
  */
-export function startServer(given: {
+export function startServer(launch: {
   command: string[]
   account: Account
   environment: NodeJS.ProcessEnv
   log: ServerLog
 }): Server {
-  const { program, programArguments, options } = as(given.account, '/bin/sh', [
+  const { program, programArguments, options } = as(launch.account, '/bin/sh', [
     '-c',
     watchedServer,
     'sh',
-    ...given.command,
+    ...launch.command,
   ])
   const child = spawn(program, programArguments, {
     ...options,
     cwd: '/',
-    env: given.environment,
+    env: launch.environment,
     detached: true,
-    stdio: ['ignore', given.log.descriptor, given.log.descriptor, 'pipe'],
+    stdio: ['ignore', launch.log.descriptor, launch.log.descriptor, 'pipe'],
   })
-  given.log.close()
+  launch.log.close()
   child.unref()
   let expected = false
-  const exited = exitOf(child).then((exit) => ({ ...exit, expected, lastLogLine: given.log.lastMeaningfulLine() }))
+  const exited = exitOf(child).then((exit) => ({ ...exit, expected, lastLogLine: launch.log.lastMeaningfulLine() }))
   return {
     pid: child.pid,
     exited,
-    logFile: given.log.file,
+    logFile: launch.log.file,
     async stop() {
       expected = true
       await end(child, exited)
@@ -110,7 +110,7 @@ export async function untilReady(
   { dataFolder, log }: { dataFolder: string; log: (sentence: string) => void },
 ): Promise<void> {
   const started = Date.now()
-  let told = started
+  let reportedAt = started
   let exit: ServerExit | undefined
   server.exited.then((result) => {
     exit = result
@@ -124,9 +124,9 @@ export async function untilReady(
       await server.stop()
       throw new StartError(`PostgreSQL was not ready after ${startLimitMs / 1000} seconds (log: ${server.logFile}).`)
     }
-    if (Date.now() - told > patienceMs) {
+    if (Date.now() - reportedAt > patienceMs) {
       log('PostgreSQL is still starting; after a crash it first recovers the latest writes.')
-      told = Date.now()
+      reportedAt = Date.now()
     }
     await delay(pollMs)
   }

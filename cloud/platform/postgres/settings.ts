@@ -43,10 +43,10 @@ const defaults: Settings = {
  * Returns the command line arguments of the server. PostgreSQL parses the socket folder as a list, so the path is
  * quoted in case it contains a comma.
  */
-export function serverArguments(given: { dataFolder: string; socketFolder: string; settings: Settings }): string[] {
-  const settings = { ...defaults, unix_socket_directories: `"${given.socketFolder}"`, ...given.settings }
+export function serverArguments(server: { dataFolder: string; socketFolder: string; settings: Settings }): string[] {
+  const settings = { ...defaults, unix_socket_directories: `"${server.socketFolder}"`, ...server.settings }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${printed(value)}`])
-  return ['-D', given.dataFolder, ...options]
+  return ['-D', server.dataFolder, ...options]
 }
 
 /** Returns true if a setting is off. Texts such as `fsync: 'off'` are accepted too, as in PostgreSQL. */

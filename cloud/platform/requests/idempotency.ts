@@ -10,7 +10,7 @@ import type { RawInput } from '../validation.ts'
 import {
   claimRequest,
   completeRequest,
-  type FoundRequest,
+  type EarlierRequest,
   findRequest,
   keepRequest,
   releaseRequest,
@@ -163,7 +163,7 @@ function textOf(body: unknown): string {
   return body instanceof JsonText ? body.text : JSON.stringify(body)
 }
 
-function repeated(before: FoundRequest, isSame: boolean): Answer {
+function repeated(before: EarlierRequest, isSame: boolean): Answer {
   if (!isSame) {
     throw new Problem(
       'idempotency_key_reused',

@@ -9,9 +9,9 @@ export type StoredRequest = {
 }
 
 /** An earlier request with the same key. It has a response, or is still in progress. */
-export type FoundRequest = StoredRequest & { inProgress: boolean }
+export type EarlierRequest = StoredRequest & { inProgress: boolean }
 
-const find = statement<FoundRequest>(
+const find = statement<EarlierRequest>(
   `select fingerprint, status, headers, body, claim_id is not null as "inProgress" from idempotent_requests
    where tenant_id = $1 and principal_id = $2 and key = $3 and created_at > $4 and (claim_id is null or claimed_until > $5)`,
 )
@@ -43,7 +43,10 @@ const release = statement(
 /** The key of a request. Requests that were stored before `storedSince` are ignored. */
 type Key = { principalId: string; key: string; storedSince: Date }
 
-export function findRequest(handle: Handle, { principalId, key, storedSince }: Key): Promise<FoundRequest | undefined> {
+export function findRequest(
+  handle: Handle,
+  { principalId, key, storedSince }: Key,
+): Promise<EarlierRequest | undefined> {
   return handle.row(find, principalId, key, storedSince, new Date())
 }
 

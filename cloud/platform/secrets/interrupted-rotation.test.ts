@@ -24,7 +24,7 @@ const program = `
   const { MasterKeys } = await at('./master-keys.ts')
   const { Safe } = await at('./safe.ts')
   const { notes } = await at('../testing/sealed-notes.ts')
-  const masterKeys = await MasterKeys.open({ file, given: [], transit: undefined })
+  const masterKeys = await MasterKeys.open({ file, environmentKeys: [], transit: undefined })
   const client = await openClient(JSON.parse(owner))
   let step = 0
   const onStep = () => { if (++step === Number(last)) process.kill(process.pid, 'SIGKILL') }
@@ -112,7 +112,7 @@ describe('installation without platform keys', { skip }, () => {
       )
       const other = await MasterKeys.open({
         file: '/nowhere/master.key',
-        given: [randomBytes(32).toString('base64')],
+        environmentKeys: [randomBytes(32).toString('base64')],
         transit: undefined,
       })
       await assert.rejects(openSecrets(owner, other), /The master key does not match/)

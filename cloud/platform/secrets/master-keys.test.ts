@@ -20,7 +20,7 @@ describe('master keys', () => {
 
   after(() => rm(home, { recursive: true }))
 
-  const open = (given: string[] = []) => MasterKeys.open({ file, given, transit: undefined })
+  const open = (environmentKeys: string[] = []) => MasterKeys.open({ file, environmentKeys, transit: undefined })
   const aKey = () => randomBytes(32).toString('base64')
   const fresh = () => {
     file = join(home, `master-${number++}.key`)

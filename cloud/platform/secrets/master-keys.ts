@@ -10,7 +10,7 @@ export type MasterKeyPlaces = {
   /** The path of the key file. The file is created if the keys come neither from the environment nor from Vault. */
   file: string
   /** The keys from the environment, newest first. */
-  given: readonly string[]
+  environmentKeys: readonly string[]
   transit: Transit | undefined
 }
 
@@ -32,7 +32,7 @@ export class MasterKeys {
 
   private constructor(places: MasterKeyPlaces) {
     this.#places = places
-    this.place = places.transit !== undefined ? 'Vault' : places.given.length > 0 ? 'environment' : 'file'
+    this.place = places.transit !== undefined ? 'Vault' : places.environmentKeys.length > 0 ? 'environment' : 'file'
   }
 
   /** Reads the existing keys and creates none. */
@@ -139,8 +139,10 @@ export class MasterKeys {
 
   async #read(): Promise<void> {
     const inFile = (await readKeyFile(this.#places.file)).map((bytes) => this.#hold(bytes, 'file'))
-    const given = this.#places.given.map((text) => this.#hold(decodedKey(text, 'MILLWRIGHT_MASTER_KEY'), 'environment'))
-    this.#newest = this.place === 'Vault' ? undefined : (given[0] ?? inFile[0])
+    const inEnvironment = this.#places.environmentKeys.map((text) =>
+      this.#hold(decodedKey(text, 'MILLWRIGHT_MASTER_KEY'), 'environment'),
+    )
+    this.#newest = this.place === 'Vault' ? undefined : (inEnvironment[0] ?? inFile[0])
   }
 
   async #newRoot(): Promise<MasterKeyRow> {

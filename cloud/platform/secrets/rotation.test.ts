@@ -26,7 +26,7 @@ describe('master key from the environment', { skip }, () => {
     const id = await writeNote(hub.context, hub.tenant, 'from before')
     const fresh = randomBytes(32).toString('base64')
     const given = (...keys: string[]) =>
-      MasterKeys.open({ file: '/nowhere/master.key', given: keys, transit: undefined })
+      MasterKeys.open({ file: '/nowhere/master.key', environmentKeys: keys, transit: undefined })
     const seenWith = async (masterKeys: MasterKeys) => {
       await hub.asOwner((owner) => openSecrets(owner, masterKeys))
       return readNote({ ...hub.context, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
@@ -70,7 +70,7 @@ for (const arrangement of ['one process', 'split'] as const) {
     /** Runs the work with the keys of a separate process, like the command line does. */
     const asOperator = <Result>(work: (owner: Owner, masterKeys: MasterKeys) => Promise<Result>) =>
       hub.asOwner(async (owner) =>
-        work(owner, await MasterKeys.open({ file: file.path, given: [], transit: undefined })),
+        work(owner, await MasterKeys.open({ file: file.path, environmentKeys: [], transit: undefined })),
       )
 
     test('completes requests that seal, open, sign, authenticate or call another process during a key rotation', async () => {

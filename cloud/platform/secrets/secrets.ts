@@ -58,10 +58,10 @@ export class Secrets {
   }
 
   /** Returns true if a process of this installation created the code with a valid key. The code may be truncated. */
-  isMac(purpose: string, message: Uint8Array | string, given: Uint8Array): boolean {
-    if (given.length < shortestMac) return false
+  isMac(purpose: string, message: Uint8Array | string, mac: Uint8Array): boolean {
+    if (mac.length < shortestMac) return false
     return this.#versions.some((version) => {
-      return sameBytes(macOf(version, purpose, message).subarray(0, given.length), given)
+      return sameBytes(macOf(version, purpose, message).subarray(0, mac.length), mac)
     })
   }
 

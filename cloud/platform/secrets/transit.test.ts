@@ -45,7 +45,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
 
   /** Opens the master keys of a process that has only the address and the token of the server. */
   const withVault = (change: Partial<TransitSettings> = {}, path = '/nowhere/master.key') =>
-    MasterKeys.open({ file: path, given: [], transit: new Transit({ ...settings, ...change }) })
+    MasterKeys.open({ file: path, environmentKeys: [], transit: new Transit({ ...settings, ...change }) })
 
   const noteAsSeenWith = async (masterKeys: MasterKeys, id: string) => {
     await hub.asOwner((owner) => openSecrets(owner, masterKeys))
@@ -98,7 +98,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     const [first, ...others] = all.map((secrets) => secrets.mac('p', 'x').toString('hex'))
     assert.ok(others.every((other) => other === first))
     assert.equal((await fresh.asOwner((owner) => owner.query('select from master_keys'))).rowCount, 1)
-    assert.ok(vault.asked.every((line) => line.startsWith('POST /v1/transit/')))
+    assert.ok(vault.requests.every((line) => line.startsWith('POST /v1/transit/')))
   })
 
   test('reads the Vault token from a file for each request', async () => {

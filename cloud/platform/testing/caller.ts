@@ -6,7 +6,7 @@ import type { TestCaller, TestHub } from './hub.ts'
 type Held = { permissions: readonly Permission[]; accessGroupId?: string }
 
 /** Creates a caller with exactly these permissions, in the whole tenant or in access groups. */
-export async function givenCaller(hub: TestHub, held: readonly Held[]): Promise<TestCaller> {
+export async function createCaller(hub: TestHub, held: readonly Held[]): Promise<TestCaller> {
   const admin = await hub.as('administrator')
   const roles: string[] = []
   for (const { permissions } of held) {

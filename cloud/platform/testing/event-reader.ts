@@ -48,16 +48,16 @@ export class EventReader {
 
   /** Reads the given number of events. The end message is not counted. */
   async take(count: number): Promise<CloudEvent[]> {
-    const told: CloudEvent[] = []
-    while (told.length < count) {
+    const received: CloudEvent[] = []
+    while (received.length < count) {
       const message = await this.next()
       assert.ok(message, 'the stream has ended')
       assert.notEqual(message.event, 'end', message.data)
       const event = JSON.parse(message.data) as CloudEvent
       assert.deepEqual([message.id, message.event], [String(Number(event.sequence)), event.type])
-      told.push(event)
+      received.push(event)
     }
-    return told
+    return received
   }
 
   close(): void {

@@ -22,14 +22,14 @@ export const testMasterKey = createHash('sha256').update('master key of the test
 
 const testMasterKeys = await MasterKeys.open({
   file: '/nowhere/master.key',
-  given: [testMasterKey],
+  environmentKeys: [testMasterKey],
   transit: undefined,
 })
 
 /** Opens the master keys and the secrets of a process. If `file` is given, the master key is read from this file. */
 export async function keysFor(owner: Address, file?: string): Promise<{ masterKeys: MasterKeys; secrets: Secrets }> {
   const masterKeys =
-    file === undefined ? testMasterKeys : await MasterKeys.open({ file, given: [], transit: undefined })
+    file === undefined ? testMasterKeys : await MasterKeys.open({ file, environmentKeys: [], transit: undefined })
   const client = await openClient(owner)
   try {
     return { masterKeys, secrets: await openSecrets(client, masterKeys) }
@@ -85,8 +85,8 @@ if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_S
 
 /** Returns the address of the server of this test run. If a test file runs alone, it starts a separate server. */
 async function serverAddress(): Promise<Parts> {
-  const given = process.env.MILLWRIGHT_TEST_SERVER
-  if (given !== undefined) return JSON.parse(given)
+  const sharedServer = process.env.MILLWRIGHT_TEST_SERVER
+  if (sharedServer !== undefined) return JSON.parse(sharedServer)
   ownServer ??= startTestServer()
   return (await ownServer).address
 }

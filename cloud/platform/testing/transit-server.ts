@@ -17,7 +17,7 @@ export async function startTransitServer({
   namespace?: string
 }) {
   const versions = [randomBytes(32)]
-  const asked: string[] = []
+  const requests: string[] = []
   const state = { isSealed: false }
 
   const encrypt = (plaintext: string) => {
@@ -52,7 +52,7 @@ export async function startTransitServer({
     return [404, { errors: [] }]
   }
   const respond = (request: IncomingMessage, body: string): [number, object] => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     if (state.isSealed) return [503, { errors: ['Vault is sealed'] }]
     const isKnown = request.headers['x-vault-token'] === token
     if (!isKnown || request.headers['x-vault-namespace'] !== namespace) return [403, { errors: ['permission denied'] }]
@@ -75,7 +75,7 @@ export async function startTransitServer({
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     state,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()

@@ -38,7 +38,7 @@ export async function askAll(hub: TestHub, { questions, seed }: Options): Promis
   const world = await createWorld(hub)
   const random = randomFrom(seed)
   const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)] as Value
-  for (let asked = 0, picks = 0; asked < questions; picks++) {
+  for (let requests = 0, picks = 0; requests < questions; picks++) {
     if (picks % picksPerMove === 0) await moveAsset(world, pick([...world.assets.values()]), random(groupCount))
     if (picks % picksPerGateway === 0) await askGateway(world, pick(world.gateways))
     const [name, surface] = pick(Object.entries(surfaces))
@@ -46,9 +46,9 @@ export async function askAll(hub: TestHub, { questions, seed }: Options): Promis
     try {
       await surface(asking)
     } catch (error) {
-      throw new Error(`request ${asked} (${name}, seed ${seed}): ${(error as Error).message}`, { cause: error })
+      throw new Error(`request ${requests} (${name}, seed ${seed}): ${(error as Error).message}`, { cause: error })
     }
-    asked += asking.requests
+    requests += asking.requests
   }
 }
 

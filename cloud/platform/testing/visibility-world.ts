@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
-import { givenCaller } from './caller.ts'
+import { createCaller } from './caller.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
@@ -86,7 +86,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
     for (const readsGateways of [false, true]) {
       const read = world.groups.filter((_, index) => mask & (1 << index)).map(({ id }) => id)
       const extra = readsGateways ? (['glb_inventory_read_gateway_data'] as const) : []
-      const caller = await givenCaller(hub, [
+      const caller = await createCaller(hub, [
         { permissions: [...global, ...extra] },
         ...[empty, ...read].map((accessGroupId) => ({
           permissions: ['inventory_read_asset_data'] as const,

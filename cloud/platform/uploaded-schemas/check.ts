@@ -56,8 +56,8 @@ export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   const places = placesIn(rest)
   for (const place of places) checkPlace(place)
   const anchors = new Set(places.flatMap(({ schema: { $anchor, $dynamicAnchor } }) => [$anchor, $dynamicAnchor]))
-  const known = { own, anchors, base, pointers: new Set(places.map(({ pointer }) => pointer)) }
-  for (const place of places) keepInside(place, known)
+  const schemaPlaces = { own, anchors, base, pointers: new Set(places.map(({ pointer }) => pointer)) }
+  for (const place of places) keepInside(place, schemaPlaces)
   return rest
 }
 
@@ -136,12 +136,12 @@ type SchemaPlaces = {
  * Replaces references to the base schema with its name. All other references must point to a schema inside the uploaded
  * schema.
  */
-function keepInside({ schema, pointer }: Place, known: SchemaPlaces): void {
+function keepInside({ schema, pointer }: Place, schemaPlaces: SchemaPlaces): void {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     if (!(keyword in schema)) continue
     const reference = schema[keyword]
     if (typeof reference !== 'string') throw refused(`${pointer}/${keyword}`, 'must be text')
-    schema[keyword] = keptReference(reference, `${pointer}/${keyword}`, known)
+    schema[keyword] = keptReference(reference, `${pointer}/${keyword}`, schemaPlaces)
   }
 }
 

@@ -83,14 +83,14 @@ async function requireGroup(handle: Handle, caller: Caller, id: string): Promise
   throw new Problem('access_group_not_found', `Access group ${id} does not exist`)
 }
 
-async function getAccess(handle: Handle, principalId: string): Promise<store.FoundAccess> {
+async function getAccess(handle: Handle, principalId: string): Promise<store.PrincipalAccess> {
   const access = await store.findAccess(handle, principalId)
   if (access === undefined) throw new Problem('principal_not_found', `Principal ${principalId} does not exist`)
   return access
 }
 
 async function groupNames(handle: Handle, ids: (string | null)[]): Promise<Map<string, string>> {
-  const wanted = new Set(ids.filter((id) => id !== null))
-  if (wanted.size === 0) return new Map()
-  return new Map((await store.listAccessGroupsAmong(handle, [...wanted])).map(({ id, name }) => [id, name]))
+  const groupIds = new Set(ids.filter((id) => id !== null))
+  if (groupIds.size === 0) return new Map()
+  return new Map((await store.listAccessGroupsAmong(handle, [...groupIds])).map(({ id, name }) => [id, name]))
 }

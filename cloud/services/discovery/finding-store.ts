@@ -76,8 +76,9 @@ const putFindingsStatement = statement<{ outcome: Outcome }>(
 
 /** Stores findings. Each asset counts once in a run. Returns the number of new findings by outcome. */
 export async function putFindings(tx: Transaction, runId: string, findings: readonly Finding[]) {
-  const given = onceEach(findings).map((finding) => ({ ...finding, runId }))
-  const rows = given.length === 0 ? [] : await tx.rows(putFindingsStatement, ...found.values(given))
+  const distinctFindings = onceEach(findings).map((finding) => ({ ...finding, runId }))
+  const rows =
+    distinctFindings.length === 0 ? [] : await tx.rows(putFindingsStatement, ...found.values(distinctFindings))
   const count = (outcome: Outcome) => rows.filter((row) => row.outcome === outcome).length
   return { created: count('new'), updated: count('changed'), unchanged: count('unchanged') }
 }

@@ -199,11 +199,11 @@ async function recordFoundAssets(
   const { gatewayId, assetLinkId } = discovery
   const link = await context.database.read(actor, (handle) => findLink(handle, gatewayId, assetLinkId))
   const source = discovery.deviceClass ?? assetLinkId
-  let found: FoundAssets | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
+  let found: DiscoveredAssets | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
   while (found !== undefined) found = await recordFound(context, actor, { ...found, source })
 }
 
-type FoundAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
+type DiscoveredAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
 
 /**
  * Records that the gateway found these assets. If some of the assets were deleted in the meantime, nothing is recorded and
@@ -212,8 +212,8 @@ type FoundAssets = { gateway: string; assetLink: string | undefined; assets: str
 async function recordFound(
   context: Context,
   actor: Caller,
-  { gateway, assetLink, assets, source }: FoundAssets & { source: string },
-): Promise<FoundAssets | undefined> {
+  { gateway, assetLink, assets, source }: DiscoveredAssets & { source: string },
+): Promise<DiscoveredAssets | undefined> {
   const data = { gateway, ...(assetLink === undefined ? {} : { assetLink }), assets, source }
   try {
     await context.peers(inventory, actor).recordFound({ body: { data } })

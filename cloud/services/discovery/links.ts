@@ -77,11 +77,11 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
     async recordLinks({ params: { gatewayId }, body: { data } }, caller) {
       const { data: gateway } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
       const actor = onBehalfOf(gateway, caller)
-      const known = new Map(
+      const stored = new Map(
         (await database.read(caller, (handle) => listLinks(handle, gatewayId))).map((row) => [row.appInstanceId, row]),
       )
-      const reported = withRemovedLinks(data.links, known)
-      const links = await withAssets(context, actor, { gateway, reported, known })
+      const reported = withRemovedLinks(data.links, stored)
+      const links = await withAssets(context, actor, { gateway, reported, stored })
       await updateRelations(context, actor, { gateway, links })
       await storeLinks(context, actor, { gateway, links })
       return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
@@ -89,9 +89,9 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
   }
 }
 
-type FoundAsset = { link: LinkRow; assetId: string }
+type LinkedAsset = { link: LinkRow; assetId: string }
 
-async function hasFound(context: Context, caller: Caller, { link, assetId }: FoundAsset): Promise<boolean> {
+async function hasFound(context: Context, caller: Caller, { link, assetId }: LinkedAsset): Promise<boolean> {
   const filter = `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link' and object.id eq '${link.assetId}'`
   const { data } = await context.peers(inventory, systemCaller(caller)).listRelations({ query: { filter, limit: 1 } })
   return data.length > 0
@@ -101,23 +101,23 @@ async function hasFound(context: Context, caller: Caller, { link, assetId }: Fou
  * Adds links that the gateway no longer has. A report contains all links of a gateway, so a link that is missing in it no
  * longer exists.
  */
-function withRemovedLinks(reported: readonly LinkReport[], known: ReadonlyMap<string, LinkRow>): LinkReport[] {
+function withRemovedLinks(reported: readonly LinkReport[], stored: ReadonlyMap<string, LinkRow>): LinkReport[] {
   const named = new Set(reported.map(({ appInstanceId }) => appInstanceId))
-  const missing = [...known.values()].filter(({ appInstanceId }) => !named.has(appInstanceId))
+  const missing = [...stored.values()].filter(({ appInstanceId }) => !named.has(appInstanceId))
   return [...reported, ...missing.map(({ report }) => ({ ...report, state: 'gone' as const }))]
 }
 
-type Links = { gateway: Gateway; reported: readonly LinkReport[]; known: ReadonlyMap<string, LinkRow> }
+type Links = { gateway: Gateway; reported: readonly LinkReport[]; stored: ReadonlyMap<string, LinkRow> }
 
 /** Returns every link with its asset. It writes the asset when the link is new or has changed. */
 async function withAssets(
   context: Context,
   actor: Caller,
-  { gateway, reported, known }: Links,
+  { gateway, reported, stored }: Links,
 ): Promise<ReportedLink[]> {
   const links = reported.map((report) => ({
     report,
-    before: known.get(report.appInstanceId),
+    before: stored.get(report.appInstanceId),
     digest: digestOf(report),
   }))
   const changed = links.filter(({ before, digest, report }) => before?.digest !== digest && report.state !== 'gone')

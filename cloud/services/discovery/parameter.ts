@@ -18,11 +18,11 @@ type ParameterCheck = {
 /** Validates filters or options and returns them. Missing mandatory parameters get the default value of the link. */
 export function requireSupported({ kind, input, supported, pointer }: ParameterCheck): Parameter[] {
   const errors: FieldError[] = []
-  const known = new Map(supported.map((parameter) => [parameter.key, parameter]))
+  const byKey = new Map(supported.map((parameter) => [parameter.key, parameter]))
   const parameters = input.map((one, index): Parameter => {
-    const parameter = known.get(one.key)
+    const parameter = byKey.get(one.key)
     if (parameter === undefined)
-      errors.push(unknown({ kind, key: one.key, known: [...known.keys()], pointer: `${pointer}/${index}/key` }))
+      errors.push(unknown({ kind, key: one.key, keys: [...byKey.keys()], pointer: `${pointer}/${index}/key` }))
     const value = parameter === undefined ? one.value : typedValue(parameter, one.value)
     if (value === undefined)
       errors.push({
@@ -52,18 +52,18 @@ export function requireSupported({ kind, input, supported, pointer }: ParameterC
 function unknown({
   kind,
   key,
-  known,
+  keys,
   pointer,
 }: {
   kind: string
   key: string
-  known: string[]
+  keys: string[]
   pointer: string
 }): FieldError {
   const detail =
-    known.length === 0
+    keys.length === 0
       ? `The link has no ${kind}s, so ${key} is unknown`
-      : `The link has no ${kind} ${key}. It supports: ${known.join(', ')}`
+      : `The link has no ${kind} ${key}. It supports: ${keys.join(', ')}`
   return { pointer, code: 'unknown', detail }
 }
 

@@ -16,11 +16,11 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       const { row, run, errors } = await database.read(caller, async (handle) => {
         const discovered = await findDiscovery(handle, jobId)
         const id = runId ?? discovered?.latestRunId ?? undefined
-        const found = id === undefined ? undefined : await findRun(handle, id)
+        const run = id === undefined ? undefined : await findRun(handle, id)
         return {
           row: discovered,
-          run: found,
-          errors: found === undefined ? [] : await listErrors(handle, found.id, { limit, offset }),
+          run,
+          errors: run === undefined ? [] : await listErrors(handle, run.id, { limit, offset }),
         }
       })
       if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))

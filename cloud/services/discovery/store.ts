@@ -142,10 +142,10 @@ function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | u
 
 export async function listDiscoveries(
   handle: Handle,
-  { scope, ...wanted }: Listing & { scope: Scope | undefined },
+  { scope, ...listing }: Listing & { scope: Scope | undefined },
   { limit, offset }: { limit: number; offset: number },
 ) {
-  const { where, values, next } = listed(wanted, scope)
+  const { where, values, next } = listed(listing, scope)
   const list = dynamicStatement<DiscoveryRow>(
     `select ${columns} from discoveries d where ${where} order by d.id desc limit $${next} offset $${next + 1}`,
   )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { givenCaller } from '../../platform/testing/caller.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -27,7 +27,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     base = await listening(hub)
     admin = await hub.as('administrator')
     const [hall1] = await Promise.all(['hall-1', 'hall-2'].map(createGroup))
-    reader = await givenCaller(hub, [
+    reader = await createCaller(hub, [
       { permissions: ['glb_jobs_read', 'glb_discovery_run', 'glb_audit_read'] },
       { permissions: ['inventory_read_asset_data'], accessGroupId: hall1 ?? '' },
     ])

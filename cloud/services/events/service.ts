@@ -40,7 +40,7 @@ export const eventsService = service({
         const stream = await openStream(context, feed, {
           caller,
           after,
-          async tell(messages, holder) {
+          async format(messages, holder) {
             const allowed = messages.filter((message) => selects(message) && maySee(holder, message))
             const shown = await readableEvents(context, { ...caller, rights: holder.rights }, allowed)
             return shown.map((message) => eventMessage(message, caller.tenantName)).join('')

@@ -419,7 +419,7 @@ test('polls for events of other processes only while streams are open', async (t
   const stream = await openStream(hub.context, new Feed({ database, log }), {
     caller,
     after: undefined,
-    tell: formatAll,
+    format: formatAll,
   })
   await stream.next()
   const looks = async () => {
@@ -446,7 +446,7 @@ test('sends the position on an idle stream, and ends the stream immediately when
   await using hub = await testHub()
   const { database, log } = hub.context
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
-  const wish = { caller, after: undefined, tell: () => '', heartbeatMs: 1 }
+  const wish = { caller, after: undefined, format: () => '', heartbeatMs: 1 }
   const stream = await openStream(hub.context, new Feed({ database, log }), wish)
   assert.equal((await stream.next()).value, 'retry: 1000\nid: 0\n\n')
   await emitEvents(hub, numbered(3))
@@ -463,7 +463,7 @@ test('reads events from the database for a stream that is behind the cache, unti
   const { database, log } = hub.context
   const feed = new Feed({ database, log })
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
-  const open = () => openStream(hub.context, feed, { caller, after: undefined, tell: formatAll })
+  const open = () => openStream(hub.context, feed, { caller, after: undefined, format: formatAll })
   const [slow, quick] = [await open(), await open()]
   await slow.next()
   const subjects = numbered(2_500)

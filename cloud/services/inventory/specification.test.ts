@@ -5,7 +5,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { applyWrite, asset, createRelations, givenCaller, node, postRelation, type TestRelation } from './testing.ts'
+import { applyWrite, asset, createCaller, createRelations, node, postRelation, type TestRelation } from './testing.ts'
 
 /**
  * These tests check the rules of the specification for relations and assets, with its errors and limits. The titles contain
@@ -112,11 +112,11 @@ describe('specification', () => {
         [[{ permissions: [writeRelations] }, { permissions: both, accessGroupId: line }], 201],
       ] as const
       for (const [held, status] of rights) {
-        const caller = await givenCaller(hub, held)
+        const caller = await createCaller(hub, held)
         const answer = await postRelation(caller, { subject: one, predicate: 'x', object: other })
         assert.equal(answer.status, status, JSON.stringify(held))
       }
-      const nodesOnly = await givenCaller(hub, [{ permissions: [writeRelations] }])
+      const nodesOnly = await createCaller(hub, [{ permissions: [writeRelations] }])
       assert.equal((await postRelation(nodesOnly, { subject: node(), predicate: 'x', object: node() })).status, 201)
     })
 
@@ -143,9 +143,9 @@ describe('specification', () => {
 
   describe('4.1 GET /relations', () => {
     test('4.1 GET rule 1: requires the global permission to read relations', async () => {
-      const without = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data', writeRelations] }])
+      const without = await createCaller(hub, [{ permissions: ['inventory_read_asset_data', writeRelations] }])
       assert.equal((await answered(without, 'listRelations', {})).status, 403)
-      const reader = await givenCaller(hub, [{ permissions: [readRelations] }])
+      const reader = await createCaller(hub, [{ permissions: [readRelations] }])
       assert.equal((await answered(reader, 'listRelations', {})).status, 200)
     })
 
@@ -215,7 +215,7 @@ describe('specification', () => {
         [[writeRelations], 403],
         [[readRelations, writeRelations], 200],
       ] as const) {
-        const caller = await givenCaller(hub, [{ permissions }])
+        const caller = await createCaller(hub, [{ permissions }])
         assert.equal((await answered(caller, 'deleteRelations', { body: { data: { ids } } })).status, status)
         assert.equal((await answered(caller, 'deleteRelationsByFilter', { query })).status, status)
       }
@@ -334,7 +334,7 @@ describe('specification', () => {
       await put(device(rack))
       await put(device(hidden, { access_group: 'line' }))
       const group = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
-      const writer = await givenCaller(hub, [
+      const writer = await createCaller(hub, [
         { permissions: [writeRelations] },
         { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: group },
       ])

@@ -4,7 +4,7 @@ import { type Entity, inventory } from '@millwright/api/inventory/inventory.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
 import { findAccessGroupByName } from '../../platform/access/store.ts'
-import { givenCaller } from '../../platform/testing/caller.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './assets/asset-store.ts'
 import type { AuthoredRelation, RelationInput } from './relations/relation.ts'
@@ -86,7 +86,7 @@ export function day(number: number): string {
   return new Date(Date.UTC(2025, 0, number)).toISOString()
 }
 
-export { givenCaller }
+export { createCaller }
 
 /** Access groups with one reader for each subset of them. */
 export type Readers = {
@@ -111,7 +111,7 @@ export async function createReaders(hub: TestHub, groupCount: number): Promise<R
       accessGroupId,
     }))
     created.ownGroups.push(own)
-    created.readers.push(await givenCaller(hub, grants))
+    created.readers.push(await createCaller(hub, grants))
   }
   return created
 }

@@ -28,7 +28,7 @@ export const jobsService = service({
         const stream = await openStream(context, context.feed, {
           caller,
           after: startOf(headers['last-event-id'], undefined),
-          async tell(messages, holder) {
+          async format(messages, holder) {
             if (!may(holder, 'glb_jobs_read')) return ''
             const reader = { ...caller, rights: holder.rights }
             return (await readable(context, reader, messages.filter(selects))).map(jobMessage).join('')

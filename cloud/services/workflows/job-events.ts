@@ -24,7 +24,7 @@ export function jobEventHandlers(context: Context): Pick<Handlers<typeof workflo
       const stream = await openStream(context, context.feed, {
         caller,
         after: startOf(headers['last-event-id'], undefined),
-        async tell(messages, holder) {
+        async format(messages, holder) {
           if (!may(holder, permission)) return ''
           const matching = jobEventsIn(messages).filter(({ data }) => matches(data))
           if (matching.length === 0) return ''

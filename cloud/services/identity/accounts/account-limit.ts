@@ -30,10 +30,10 @@ export class AccountLimit {
    * Counts an attempt as failed before its outcome is known. If the limit is reached, it does not count and returns the
    * seconds to wait.
    */
-  async begin(given: AccountAttempt): Promise<number> {
-    if (given.tenantId === undefined) return 0
-    const { account, counter, network } = this.#keysOf(given.attempt)
-    return this.#context.database.transaction({ tenantId: given.tenantId }, async (tx) => {
+  async begin(signIn: AccountAttempt): Promise<number> {
+    if (signIn.tenantId === undefined) return 0
+    const { account, counter, network } = this.#keysOf(signIn.attempt)
+    return this.#context.database.transaction({ tenantId: signIn.tenantId }, async (tx) => {
       const nowMs = Date.now()
       const now = new Date(nowMs).toISOString()
       const expiresAt = new Date(nowMs + perAccount.forgetSeconds * 1000).toISOString()
@@ -48,11 +48,11 @@ export class AccountLimit {
   }
 
   /** Removes the counted failure and stores the network as known. */
-  async succeed(given: AccountAttempt): Promise<void> {
-    if (given.tenantId === undefined) return
-    const { account, counter, network } = this.#keysOf(given.attempt)
+  async succeed(signIn: AccountAttempt): Promise<void> {
+    if (signIn.tenantId === undefined) return
+    const { account, counter, network } = this.#keysOf(signIn.attempt)
     const until = new Date(Date.now() + networkKnownDays * 86_400_000).toISOString()
-    await this.#context.database.transaction({ tenantId: given.tenantId }, async (tx) => {
+    await this.#context.database.transaction({ tenantId: signIn.tenantId }, async (tx) => {
       await store.decrementFailure(tx, counter)
       if (network !== '') await store.rememberNetwork(tx, { account, network }, until)
     })

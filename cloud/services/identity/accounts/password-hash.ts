@@ -40,8 +40,8 @@ export async function hashPassword(password: string): Promise<string> {
  */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const { cost: storedCost, salt, hash } = parsed(stored ?? unknownUserHash)
-  const given = await run(password, { cost: storedCost, salt, bytes: hash.length })
-  return sameBytes(given, hash) && stored !== undefined
+  const computed = await run(password, { cost: storedCost, salt, bytes: hash.length })
+  return sameBytes(computed, hash) && stored !== undefined
 }
 
 type Run = { cost: Cost; salt: Buffer; bytes: number }

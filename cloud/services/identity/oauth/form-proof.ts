@@ -18,8 +18,8 @@ const validSeconds = 3_600
 const browserValue = /^[A-Za-z0-9_-]{43}$/
 
 /** Creates a proof. A browser that already has a value reuses it, so that forms in several tabs are valid. */
-export function createFormProof(secrets: Secrets, query: string, known: string | undefined): FormProof {
-  const browser = browserValue.test(known ?? '') ? String(known) : randomBytes(32).toString('base64url')
+export function createFormProof(secrets: Secrets, query: string, browserId: string | undefined): FormProof {
+  const browser = browserValue.test(browserId ?? '') ? String(browserId) : randomBytes(32).toString('base64url')
   const time = Math.floor(Date.now() / 1000)
   return { browser, proof: `${time}.${secrets.mac(purpose, message({ browser, query, time })).toString('base64url')}` }
 }
@@ -27,12 +27,12 @@ export function createFormProof(secrets: Secrets, query: string, known: string |
 type FormProofInput = { browser: string | undefined; proof: string | undefined; query: string }
 
 export function isFormProof(secrets: Secrets, { browser, proof, query }: FormProofInput, now = Date.now()): boolean {
-  const found = /^(\d{1,12})\.([A-Za-z0-9_-]{43})$/.exec(proof ?? '')
-  if (found === null || browser === undefined || !browserValue.test(browser)) return false
-  const time = Number(found[1])
+  const match = /^(\d{1,12})\.([A-Za-z0-9_-]{43})$/.exec(proof ?? '')
+  if (match === null || browser === undefined || !browserValue.test(browser)) return false
+  const time = Number(match[1])
   const age = now / 1000 - time
   if (age > validSeconds || age < -validSeconds) return false
-  return secrets.isMac(purpose, message({ browser, query, time }), Buffer.from(String(found[2]), 'base64url'))
+  return secrets.isMac(purpose, message({ browser, query, time }), Buffer.from(String(match[2]), 'base64url'))
 }
 
 function message({ browser, query, time }: { browser: string; query: string; time: number }): string {

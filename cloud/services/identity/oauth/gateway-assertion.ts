@@ -40,18 +40,20 @@ export async function authenticatedGateway(
   const retryAfter = shared.guard.waitFor(attempt)
   if (retryAfter > 0)
     throw new Refusal('slow_down', 'Too many invalid assertions. Wait before you try again.', { retryAfter })
-  const found = await findGateway(shared, clientId)
+  const gateway = await findGateway(shared, clientId)
   const why =
-    found === undefined ? 'the gateway does not exist' : await invalidityReason(shared, assertion, { found, clientId })
+    gateway === undefined
+      ? 'the gateway does not exist'
+      : await invalidityReason(shared, assertion, { gateway, clientId })
   const signIn = { attempt, action: 'identity.token', requestId: visitor.request.id }
   await shared.guard.recordSecretCheck(signIn, {
     isCorrect: why === undefined,
-    tenantId: found?.tenant.id,
-    principal: found?.principal,
+    tenantId: gateway?.tenant.id,
+    principal: gateway?.principal,
   })
-  if (found === undefined || why !== undefined)
+  if (gateway === undefined || why !== undefined)
     throw new Refusal('invalid_client', `The assertion of the gateway is not accepted: ${why}`)
-  return { ...found, clientId }
+  return { ...gateway, clientId }
 }
 
 /** Reads the client id from the assertion. The id is not trusted until the signature is verified. */
@@ -85,11 +87,11 @@ type GatewayIdentity = NonNullable<Awaited<ReturnType<typeof findGateway>>>
 async function invalidityReason(
   { context: { settings, database } }: IdentityContext,
   assertion: string,
-  { found, clientId }: { found: GatewayIdentity; clientId: string },
+  { gateway, clientId }: { gateway: GatewayIdentity; clientId: string },
 ): Promise<string | undefined> {
-  if (found.principal.disabled) return 'the gateway was revoked'
+  if (gateway.principal.disabled) return 'the gateway was revoked'
   try {
-    const { payload } = await jwtVerify(assertion, await importJWK(found.key.publicJwk, 'ES256'), {
+    const { payload } = await jwtVerify(assertion, await importJWK(gateway.key.publicJwk, 'ES256'), {
       algorithms: ['ES256'],
       issuer: clientId,
       subject: clientId,
@@ -102,7 +104,7 @@ async function invalidityReason(
     if (exp - iat > longestLifetimeSeconds) return `it is valid for more than ${longestLifetimeSeconds} seconds`
     if (jti === '' || jti.length > longestId) return `its claim jti must have 1 to ${longestId} characters`
     const proof = {
-      tenantId: found.tenant.id,
+      tenantId: gateway.tenant.id,
       signer: clientId,
       id: jti,
       expiresAt: (exp + clockToleranceSeconds) * 1000,

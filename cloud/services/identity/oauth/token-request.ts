@@ -5,13 +5,13 @@ export type ClientCredentials = { clientId: string | undefined; clientSecret: st
 
 /** Reads the credentials from the form or from HTTP Basic (RFC 6749 §2.3.1). If both are present, they must agree. */
 export function readClient(form: Parameters, authorization: string | undefined): ClientCredentials {
-  const given = { clientId: optional(form, 'client_id'), clientSecret: optional(form, 'client_secret') }
-  if (authorization === undefined) return given
+  const formCredentials = { clientId: optional(form, 'client_id'), clientSecret: optional(form, 'client_secret') }
+  if (authorization === undefined) return formCredentials
   const basic = readBasic(authorization)
-  if (given.clientId !== undefined && given.clientId !== basic.clientId) {
+  if (formCredentials.clientId !== undefined && formCredentials.clientId !== basic.clientId) {
     throw new Refusal('invalid_request', 'client_id differs between form and Authorization header')
   }
-  if (given.clientSecret !== undefined && given.clientSecret !== basic.clientSecret) {
+  if (formCredentials.clientSecret !== undefined && formCredentials.clientSecret !== basic.clientSecret) {
     throw new Refusal('invalid_request', 'client_secret differs between form and Authorization header')
   }
   return basic

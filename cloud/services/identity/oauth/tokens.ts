@@ -233,28 +233,28 @@ async function authorizationCode(
   if (code === undefined || tenant === undefined) throw unusable
 
   const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
-    const found = await store.lockCode(tx, code.hash)
-    if (found === undefined) return undefined
-    if (found.used) {
+    const access = await store.lockCode(tx, code.hash)
+    if (access === undefined) return undefined
+    if (access.used) {
       // The code is deleted, because `revokeStolen` revokes all its tokens. A further replay therefore has nothing to
       // revoke.
       await store.deleteCode(tx, code.hash)
-      return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
+      return revokeStolen(tx, { access, visitor, grant: 'authorization_code', reason: 'used_twice' })
     }
-    if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
+    if (access.clientId !== clientId || access.redirectUri !== redirectUri) return undefined
     await store.useCode(tx, code.hash)
     // A wrong verifier also uses the code up, so that an attacker cannot guess again.
-    if (challengeOf(verifier) !== found.challenge)
-      return revokeStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
+    if (challengeOf(verifier) !== access.challenge)
+      return revokeStolen(tx, { access, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
     const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
-    const next = await renew(tx, { ...found, familyExpiresAt })
+    const next = await renew(tx, { ...access, familyExpiresAt })
     if (next === undefined) return undefined
     const actor = {
-      principal: { id: found.principalId, kind: 'user' as const, name: next.name },
+      principal: { id: access.principalId, kind: 'user' as const, name: next.name },
       request: visitor.request,
     }
     const detail = { grant: 'authorization_code', clientId }
-    await record(tx, actor, { action: 'identity.token', target: `user/${found.principalId}`, detail })
+    await record(tx, actor, { action: 'identity.token', target: `user/${access.principalId}`, detail })
     return next
   })
   if (redeemed === undefined) throw unusable
@@ -274,13 +274,13 @@ async function refreshToken(shared: IdentityContext, { form, client, visitor }: 
   if (token === undefined || tenant === undefined) throw unusable
 
   const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
-    const found = await store.lockRefreshToken(tx, token.hash)
-    if (found === undefined || found.clientId !== clientId) return undefined
-    if (found.used) return revokeStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
+    const access = await store.lockRefreshToken(tx, token.hash)
+    if (access === undefined || access.clientId !== clientId) return undefined
+    if (access.used) return revokeStolen(tx, { access, visitor, grant: 'refresh_token', reason: 'used_twice' })
     await store.useRefreshToken(tx, token.hash)
-    const next = await renew(tx, found)
+    const next = await renew(tx, access)
     if (next === undefined) return undefined
-    const granted = scopeOf(found)?.filter((name) => next.held.includes(name))
+    const granted = scopeOf(access)?.filter((name) => next.held.includes(name))
     // An invalid scope is refused within the transaction. The rollback keeps the refresh token unused.
     if (requestedScope !== undefined) narrowed(granted ?? next.held, requestedScope)
     return { ...next, scope: requestedScope ?? granted }
@@ -300,7 +300,7 @@ async function findUsableTenant(
 }
 
 type StolenToken = {
-  found: store.GrantedAccess
+  access: store.GrantedAccess
   visitor: AnonymousCaller
   grant: 'authorization_code' | 'refresh_token'
   reason: 'used_twice' | 'wrong_verifier'
@@ -311,7 +311,7 @@ type StolenToken = {
  * stolen.
  */
 async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefined> {
-  const { principalId, familyId, clientId } = theft.found
+  const { principalId, familyId, clientId } = theft.access
   await changeAccess(tx)
   await store.endFamily(tx, familyId)
   await revokeTokens(tx, { principalId, ids: [familyId] })

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { type FoundAccess, findAccess } from '../../../platform/access/store.ts'
+import { findAccess, type PrincipalAccess } from '../../../platform/access/store.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import type { Context } from '../../../platform/service.ts'
 import { findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
@@ -20,7 +20,7 @@ export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undef
   return readOpaqueToken(readCookie(cookies, sessionCookie))
 }
 
-export type Session = { id: string; tenant: Tenant; access: FoundAccess }
+export type Session = { id: string; tenant: Tenant; access: PrincipalAccess }
 
 /** Returns the session of this browser, if its user may still sign in. */
 export async function findSession(context: Context, cookies: string | undefined): Promise<Session | undefined> {
@@ -35,7 +35,7 @@ export async function findSession(context: Context, cookies: string | undefined)
   })
 }
 
-async function enabledAccess(handle: Handle, principalId: string): Promise<FoundAccess | undefined> {
+async function enabledAccess(handle: Handle, principalId: string): Promise<PrincipalAccess | undefined> {
   const access = await findAccess(handle, principalId)
   return access?.principal.disabled === false ? access : undefined
 }
@@ -58,7 +58,7 @@ export async function endSessionBefore(context: Context, cookies: string | undef
   })
 }
 
-type Issue = { sessionId: string; access: FoundAccess; request: AuthorizationRequest }
+type Issue = { sessionId: string; access: PrincipalAccess; request: AuthorizationRequest }
 
 /**
  * Issues an authorization code for the program and returns the redirect address. Refuses a scope that contains a role that

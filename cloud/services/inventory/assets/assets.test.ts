@@ -7,7 +7,7 @@ import { systemCaller } from '../../../platform/access/system.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { PayloadCache } from '../../../platform/payload-cache.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { assertCounts, givenCaller } from '../testing.ts'
+import { assertCounts, createCaller } from '../testing.ts'
 import { WriteAcceptor, type WriteRequest } from '../writes/accept.ts'
 import { preferredWaitMs, statusTasks } from '../writes/status.ts'
 
@@ -526,7 +526,7 @@ describe('assets', () => {
     const [readable, writable] = [await newGroup('only-read'), await newGroup('written-too')]
     await newGroup('unseen')
     const write = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
-    const mover = await givenCaller(hub, [
+    const mover = await createCaller(hub, [
       { permissions: write, accessGroupId: groups[0]?.id ?? '' },
       { permissions: write, accessGroupId: writable },
       { permissions: ['inventory_read_asset_data'], accessGroupId: readable },
@@ -781,7 +781,7 @@ describe('assets', () => {
       const name = `related-${index}`
       const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name } } })
       await put({ ...device(name), access_group: name }, {}, admin)
-      const caller = await givenCaller(hub, [
+      const caller = await createCaller(hub, [
         ...(index === 2 ? [] : [{ permissions: ['glb_inventory_write_relation_data'] as const }]),
         { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: defaultGroup },
         { permissions, accessGroupId: group.id },

@@ -128,8 +128,8 @@ export const assetProperties: PropertyTable = propertyTable(
     shown: 'custom_properties/<key>',
     sortable: false,
     find(name) {
-      const [, given] = /^custom_properties\/(.+)$/.exec(name) ?? []
-      const key = given === undefined ? undefined : uuidOf(given)
+      const [, keyText] = /^custom_properties\/(.+)$/.exec(name) ?? []
+      const key = keyText === undefined ? undefined : uuidOf(keyText)
       if (key === undefined) return undefined
       return {
         ...text('p.value', { sortable: false }),

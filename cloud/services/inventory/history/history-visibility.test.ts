@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
-import { applyWrite, asset, createRelations, givenCaller } from '../testing.ts'
+import { applyWrite, asset, createCaller, createRelations } from '../testing.ts'
 
 test('hides asset history that was recorded while the asset was in an access group hidden from the caller', async () => {
   await using hub = await testHub()
@@ -10,7 +10,7 @@ test('hides asset history that was recorded while the asset was in an access gro
   const group = async (name: string) =>
     (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
   const [open, secret] = [await group('open'), await group('secret')]
-  const reader = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'], accessGroupId: open }])
+  const reader = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'], accessGroupId: open }])
   const create = async (name: string, access_group: string) => {
     const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }]
     const body = { data: { asset: { functional_object_type: 'Device', name, access_group, asset_identifiers } } }

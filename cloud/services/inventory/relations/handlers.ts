@@ -1,5 +1,5 @@
 import { type inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
-import type { StatementResult } from '@millwright/api/inventory/relations.ts'
+import type { RelationBatchResult } from '@millwright/api/inventory/relations.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { requirePermission } from '../../../platform/access/permission-denied.ts'
@@ -53,7 +53,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
 
     async createRelations({ body: { data }, itemErrors }, caller) {
       const results = await writer.writeMany(caller, data.relations, itemErrors)
-      const count = (outcome: StatementResult['outcome']) => results.filter((one) => one.outcome === outcome).length
+      const count = (outcome: RelationBatchResult['outcome']) => results.filter((one) => one.outcome === outcome).length
       const counts = { created: count('created'), refreshed: count('refreshed'), failed: count('failed') }
       return { data: { ...counts, results } }
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Entity, inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
-import type { StatementResult } from '@millwright/api/inventory/relations.ts'
+import type { RelationBatchResult } from '@millwright/api/inventory/relations.ts'
 import type { Problem, ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
@@ -13,14 +13,14 @@ import {
   assertCounts,
   asset,
   createAssets,
-  givenCaller,
+  createCaller,
   node,
   postRelation,
   type TestRelation,
 } from '../testing.ts'
 import { RelationWriter } from './relation-writer.ts'
 
-type Batch = { created: number; refreshed: number; failed: number; results: StatementResult[] }
+type Batch = { created: number; refreshed: number; failed: number; results: RelationBatchResult[] }
 
 const putting = /^\s*insert into relations\b/
 
@@ -84,7 +84,7 @@ describe('RelationWriter', () => {
 
     test('refuses an invalid concurrent request without affecting the others', async () => {
       const [motorId = '', other = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
-      const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
+      const outsider = await createCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       const good = { subject: asset(motorId), predicate: 'x', object: asset(other) }
       const answers = await Promise.all([
         ...Array.from({ length: 8 }, (_, index) => postRelation(operator, { ...good, predicate: `x${index}` })),
@@ -277,11 +277,11 @@ describe('RelationWriter', () => {
       )
       const read = 'inventory_read_asset_data' as const
       const relate = { permissions: ['glb_inventory_write_relation_data'] as const }
-      const writer = await givenCaller(hub, [
+      const writer = await createCaller(hub, [
         relate,
         { permissions: [read, 'inventory_write_asset_data'], accessGroupId: home },
       ])
-      const reader = await givenCaller(hub, [relate, { permissions: [read], accessGroupId: home }])
+      const reader = await createCaller(hub, [relate, { permissions: [read], accessGroupId: home }])
       const missing = v7()
       const batch = [readable, hidden, missing].map((id) => ({ subject: asset(id), predicate: 'x', object: node() }))
       const codesOf = async (caller: TestCaller) =>

@@ -1,5 +1,5 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
-import type { RelationStatement, StatementResult } from '@millwright/api/inventory/relations.ts'
+import type { RelationBatchResult, RelationBody } from '@millwright/api/inventory/relations.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
@@ -15,7 +15,7 @@ import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triples
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
 
 /** A relation to write, with its author and its JSON pointer in the request body. */
-type RelationRequest = { caller: Caller; relation: RelationStatement; pointer: string }
+type RelationRequest = { caller: Caller; relation: RelationBody; pointer: string }
 
 /** The relations that were written, or the problem if no relation was written. */
 type Outcome = readonly PutRelation[] | Problem
@@ -41,7 +41,7 @@ export class RelationWriter {
   }
 
   /** Writes one relation. A bidirectional relation is written together with its reverse: both are written or neither. */
-  write(caller: Caller, relation: RelationStatement): Promise<readonly PutRelation[]> {
+  write(caller: Caller, relation: RelationBody): Promise<readonly PutRelation[]> {
     const request = { caller, relation, pointer: '/data' }
     return caller.transaction === undefined
       ? this.#coalescer.submit(caller.tenantId, request)
@@ -54,9 +54,9 @@ export class RelationWriter {
    */
   writeMany(
     caller: Caller,
-    relations: readonly RelationStatement[],
+    relations: readonly RelationBody[],
     malformed: ItemErrors = new Map(),
-  ): Promise<StatementResult[]> {
+  ): Promise<RelationBatchResult[]> {
     const items = relations.map((relation, index) => ({ caller, relation, pointer: `/data/relations/${index}` }))
     const requests = items.filter((_, index) => !malformed.has(index))
     return this.#database.transaction(caller, async (tx) => {
@@ -178,7 +178,7 @@ function missingAssets({ caller, relation, pointer }: RelationRequest, groups: G
   })
 }
 
-function resultOf(outcome: Outcome): StatementResult {
+function resultOf(outcome: Outcome): RelationBatchResult {
   if (outcome instanceof Problem) return { outcome: 'failed', ...outcome.toDocument() }
   const isNew = outcome.some((put) => put.outcome === 'created')
   return { outcome: isNew ? 'created' : 'refreshed', ids: outcome.map(({ relation }) => relation.id) }

@@ -13,7 +13,7 @@ import {
   assertCounts,
   asset,
   createAssets,
-  givenCaller,
+  createCaller,
   node,
   postRelation,
   type TestRelation,
@@ -103,7 +103,7 @@ describe('relations', () => {
 
     test('distinguishes a node from an asset when both have the same id', async () => {
       const { subject } = await two({ subject: officeGroup })
-      const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
+      const outsider = await createCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       assert.equal(
         (await postRelation(outsider, { subject: node(subject.id), predicate: 'x', object: node() })).status,
         201,
@@ -131,7 +131,7 @@ describe('relations', () => {
     test('returns the same response for a hidden and a missing asset, with the same SQL statements', async () => {
       const { object } = await two({ object: officeGroup })
       const here = await two({ subject: lineGroup })
-      const caller = await givenCaller(hub, [
+      const caller = await createCaller(hub, [
         { permissions: ['glb_inventory_write_relation_data'] },
         { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: lineGroup },
       ])
@@ -169,7 +169,7 @@ describe('relations', () => {
       const relate = { permissions: ['glb_inventory_write_relation_data'] as const }
       const here = { permissions: [read, write], accessGroupId: lineGroup }
       const answered = async (there: Permission[]) => {
-        const caller = await givenCaller(hub, [relate, here, { permissions: there, accessGroupId: officeGroup }])
+        const caller = await createCaller(hub, [relate, here, { permissions: there, accessGroupId: officeGroup }])
         const answer = await postRelation(caller, input)
         assert.equal((await postRelation(caller, { ...input, object: node() })).status, 201)
         const { code, detail } = problemIn(answer)
@@ -351,9 +351,9 @@ describe('relations', () => {
   describe('GET /relations', () => {
     test('lists all relations of the tenant to a caller with only the global permission to read relations', async () => {
       const relation = await related()
-      const withoutPermission = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
+      const withoutPermission = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
       assert.equal((await withoutPermission.exchange(inventory, 'listRelations', {})).status, 403)
-      const reader = await givenCaller(hub, [{ permissions: ['glb_inventory_read_relation_data'] }])
+      const reader = await createCaller(hub, [{ permissions: ['glb_inventory_read_relation_data'] }])
       const { data } = await reader.inventory.listRelations({
         query: { filter: `subject.id eq '${relation.subject.id}'` },
       })
@@ -505,11 +505,11 @@ describe('relations', () => {
       const query = { relationsFilter: `subject.id eq '${relation.subject.id}'` }
       const permissions = ['glb_inventory_read_relation_data', 'glb_inventory_write_relation_data'] as const
       for (const permission of permissions) {
-        const half = await givenCaller(hub, [{ permissions: [permission] }])
+        const half = await createCaller(hub, [{ permissions: [permission] }])
         assert.equal((await half.exchange(inventory, 'deleteRelations', { body })).status, 403)
         assert.equal((await half.exchange(inventory, 'deleteRelationsByFilter', { query })).status, 403)
       }
-      const both = await givenCaller(hub, [{ permissions }])
+      const both = await createCaller(hub, [{ permissions }])
       assert.deepEqual((await both.inventory.deleteRelationsByFilter({ query })).data, { deletable: 1, deleted: 1 })
     })
 

@@ -65,7 +65,7 @@ export function writeHandlers(own: InventoryContext): Writes {
 
   const put = async (
     caller: Caller,
-    wanted: {
+    request: {
       assets: AssetDocument[]
       meta: WriteMeta | undefined
       strict: boolean
@@ -74,11 +74,11 @@ export function writeHandlers(own: InventoryContext): Writes {
       itemErrors?: ItemErrors | undefined
     },
   ) => {
-    const { headers } = wanted
-    const checked = await putPayload(own, connectionPerStatement(context.database, caller), { caller, ...wanted })
+    const { headers } = request
+    const checked = await putPayload(own, connectionPerStatement(context.database, caller), { caller, ...request })
     const payload = { ...checked, ...matching(headers) }
     const id = await acceptor.accept(caller, {
-      ...(wanted.single
+      ...(request.single
         ? { kind: 'put', action: 'inventory.createAsset' }
         : { kind: 'put-many', action: 'inventory.createAssets' }),
       payload,
@@ -89,9 +89,9 @@ export function writeHandlers(own: InventoryContext): Writes {
   /** Queues changes of assets. Items of a bulk write that cannot be applied get their own result in the status. */
   const patch = async (
     caller: Caller,
-    wanted: { action: string; items: (PatchItem | RefusedItem)[]; target?: string; headers: Headers },
+    request: { action: string; items: (PatchItem | RefusedItem)[]; target?: string; headers: Headers },
   ) => {
-    const { items, target, headers, action } = wanted
+    const { items, target, headers, action } = request
     const id = await acceptor.accept(caller, {
       kind: 'patch',
       action: `inventory.${action}`,
@@ -104,14 +104,14 @@ export function writeHandlers(own: InventoryContext): Writes {
   /** Queues a change of the asset in the path, which must exist and be writable. */
   const patchOne = async (
     caller: Caller,
-    { params, change, ...wanted }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
+    { params, change, ...request }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
   ) => {
     await read(caller, async (handle) => {
       await requireWritable(handle, caller, params.id)
       if (change.change === 'gateway_version' && !(await areGateways(handle, [params.id])))
         throw new Problem('not_found', `Gateway ${params.id} does not exist`)
     })
-    return patch(caller, { ...wanted, items: [{ assetId: params.id, ...change }], target: `asset/${params.id}` })
+    return patch(caller, { ...request, items: [{ assetId: params.id, ...change }], target: `asset/${params.id}` })
   }
 
   return {
@@ -410,16 +410,17 @@ async function writableGroup(
   caller: Caller,
   { group, pointer, groups = new Map() }: { group: string; pointer: string; groups?: GroupsByName },
 ): Promise<string> {
-  const found = groups.has(group) ? groups.get(group) : await findGroup(handle, group)
-  groups.set(group, found)
+  const accessGroup = groups.has(group) ? groups.get(group) : await findGroup(handle, group)
+  groups.set(group, accessGroup)
   const visible =
-    found !== undefined &&
-    (mayIn(caller, 'inventory_read_asset_data', found.id) || mayIn(caller, 'inventory_write_asset_data', found.id))
-  if (!visible || found === undefined)
+    accessGroup !== undefined &&
+    (mayIn(caller, 'inventory_read_asset_data', accessGroup.id) ||
+      mayIn(caller, 'inventory_write_asset_data', accessGroup.id))
+  if (!visible || accessGroup === undefined)
     throw at('access_group_not_found', pointer, 'is not an access group that the caller can read')
-  if (!mayIn(caller, writeAssets, found.id))
-    throw permissionDenied({ permission: writeAssets, accessGroup: found.name, pointer })
-  return found.id
+  if (!mayIn(caller, writeAssets, accessGroup.id))
+    throw permissionDenied({ permission: writeAssets, accessGroup: accessGroup.name, pointer })
+  return accessGroup.id
 }
 
 async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow | undefined> {

@@ -4,7 +4,7 @@ import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, createAssets, givenCaller, node } from '../testing.ts'
+import { asset, createAssets, createCaller, node } from '../testing.ts'
 
 type ItemResult = Partial<ProblemDocument> & { assetId?: string; outcome?: string }
 
@@ -25,7 +25,7 @@ describe('results of bulk writes', () => {
     const readableGroup = await newGroup('item-readable')
     const hiddenGroup = await newGroup('item-hidden')
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
-    caller = await givenCaller(hub, [
+    caller = await createCaller(hub, [
       { permissions: ['glb_inventory_write_relation_data'] },
       {
         permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'],

@@ -119,28 +119,28 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
       'The identifiers belong to several assets. Remove the identifiers of the other assets, or merge the assets',
     )
   }
-  const known = targetId === undefined ? undefined : batch.asset(targetId)
-  if (known === undefined && item.assetId !== undefined)
+  const existing = targetId === undefined ? undefined : batch.asset(targetId)
+  if (existing === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `Asset ${item.assetId} does not exist`)
-  if (known !== undefined && !mayOverwrite(writing, known, { item, payload }))
-    throw new IdentityTaken(known.id, identifiersWith(item, identity.matchedBy))
-  requireVersion(precondition, known)
+  if (existing !== undefined && !mayOverwrite(writing, existing, { item, payload }))
+    throw new IdentityTaken(existing.id, identifiersWith(item, identity.matchedBy))
+  requireVersion(precondition, existing)
   const fresh = item.identifiers.filter(({ key }) => batch.ownerOf(key) === undefined)
   requireUnreserved(writing, { fresh, item, payload })
   if (item.accessGroupId !== undefined) requireGroup(writing, item.accessGroupId)
   const now = new Date().toISOString()
-  const accessGroupId = groupAfter(writing, { item, known, payload })
-  if (accessGroupId !== known?.accessGroupId && !mayWrite(rights, accessGroupId))
+  const accessGroupId = groupAfter(writing, { item, existing, payload })
+  if (accessGroupId !== existing?.accessGroupId && !mayWrite(rights, accessGroupId))
     throw await writeDenied(writing, accessGroupId)
 
   const own =
-    known === undefined
+    existing === undefined
       ? createdDocument(item.asset, { responsible: sender.principalName, now })
-      : mergeAsset(known.document, item.asset)
+      : mergeAsset(existing.document, item.asset)
   const written = item.rest === undefined ? own : withRest(own, item.rest, now)
   const content = payload.source.type === 'discovery' ? withReachedState(written, now) : written
   const faults = await schemas.faultsOf(writing.tx, content, {
-    asSent: known === undefined && item.rest === undefined,
+    asSent: existing === undefined && item.rest === undefined,
   })
   if (faults.length > 0) {
     throw new Problem(
@@ -153,21 +153,21 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   const changes: Change[] = suspicionsOf(identity, { ...item, source: payload.source, time: now }).map(
     (suspicion): Change => ({ type: 'suspect duplicate', suspicion }),
   )
-  if (known !== undefined && batch.gatewayScope.isInConflict(known.id, sender.principalId))
-    changes.push({ type: 'resolve conflict', key: { assetId: known.id, gatewayId: sender.principalId } })
+  if (existing !== undefined && batch.gatewayScope.isInConflict(existing.id, sender.principalId))
+    changes.push({ type: 'resolve conflict', key: { assetId: existing.id, gatewayId: sender.principalId } })
   const conflicts = visibleConflicts(writing, item, identity)
   const decision = (assetId: string, outcome: PutResult['outcome']): Decision<PutResult> => {
     const result = { assetId, outcome, ...recognised, ...(conflicts.length === 0 ? {} : { conflicts }), relations: [] }
     return { result, changes }
   }
-  const isUnmoved = known?.accessGroupId === accessGroupId
-  if (known !== undefined && fresh.length === 0 && isUnmoved && isSame(known.document, content))
-    return decision(known.id, 'unchanged')
+  const isUnmoved = existing?.accessGroupId === accessGroupId
+  if (existing !== undefined && fresh.length === 0 && isUnmoved && isSame(existing.document, content))
+    return decision(existing.id, 'unchanged')
   const asset: WorkingAsset = {
-    id: known?.id ?? newId(),
+    id: existing?.id ?? newId(),
     accessGroupId,
-    version: (known?.version ?? 0) + 1,
-    createdAt: known?.createdAt ?? now,
+    version: (existing?.version ?? 0) + 1,
+    createdAt: existing?.createdAt ?? now,
     document: { ...content, last_modified_timestamp: now },
   }
   changes.push({
@@ -179,7 +179,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
     const row = { ...identifier, assetId: asset.id, createdAt: now }
     changes.push({ type: 'add identifier', row, assetCreatedAt: asset.createdAt })
   }
-  return decision(asset.id, known === undefined ? 'created' : 'updated')
+  return decision(asset.id, existing === undefined ? 'created' : 'updated')
 }
 
 /** Returns the assets to which these identifiers belong. */
@@ -191,8 +191,8 @@ function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncer
 }
 
 /** Compares the version of the asset with `If-Match`. A write with `If-Match` never creates an asset. */
-function requireVersion(precondition: Precondition, known: WorkingAsset | undefined): void {
-  if (known !== undefined) precondition.require(known)
+function requireVersion(precondition: Precondition, existing: WorkingAsset | undefined): void {
+  if (existing !== undefined) precondition.require(existing)
   else if (precondition.isGiven)
     throw new Problem('precondition_failed', 'If-Match requires an existing asset, but no asset has these identifiers')
 }
@@ -258,16 +258,16 @@ function mayOverwrite(writing: Writing, asset: WorkingAsset, input: PutInput): b
   return !isManaged && (isInWritableGroup || isFoundBySender(writing, asset))
 }
 
-type Placement = PutInput & { known: WorkingAsset | undefined }
+type Placement = PutInput & { existing: WorkingAsset | undefined }
 
 /**
  * Returns the access group of the asset after the write. A gateway puts new assets into its own access group and never
  * moves an asset.
  */
-function groupAfter({ batch, sender }: Writing, { item, known, payload }: Placement): string {
+function groupAfter({ batch, sender }: Writing, { item, existing, payload }: Placement): string {
   const gateway = isOfGateway(sender) ? batch.asset(sender.principalId) : undefined
-  if (gateway !== undefined) return known?.accessGroupId ?? gateway.accessGroupId
-  return item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
+  if (gateway !== undefined) return existing?.accessGroupId ?? gateway.accessGroupId
+  return item.accessGroupId ?? existing?.accessGroupId ?? payload.defaultGroupId
 }
 
 /**

@@ -51,14 +51,16 @@ export function iterationsFor(nodeCount: number): number {
 export function initialPositions(
   keys: readonly string[],
   links: readonly Link[],
-  known: ReadonlyMap<string, { x: number; y: number }>,
+  previous: ReadonlyMap<string, { x: number; y: number }>,
 ): Map<string, { x: number; y: number }> {
   const neighbours = new Map<string, string[]>(keys.map((key) => [key, []]))
   for (const { source, target } of links) {
     neighbours.get(source)?.push(target)
     neighbours.get(target)?.push(source)
   }
-  const positions = new Map(keys.flatMap((key) => (known.has(key) ? [[key, known.get(key) ?? origin] as const] : [])))
+  const positions = new Map(
+    keys.flatMap((key) => (previous.has(key) ? [[key, previous.get(key) ?? origin] as const] : [])),
+  )
   const degree = (key: string) => neighbours.get(key)?.length ?? 0
   const starts = [...positions.keys(), ...keys.toSorted((a, b) => degree(b) - degree(a))]
   const reach = Math.sqrt(keys.length) * spacing

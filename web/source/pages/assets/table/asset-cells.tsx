@@ -27,11 +27,11 @@ export function StateChip({ path, value, language }: StateChipProps) {
 /** Returns the grid columns of the asset table. */
 export function gridColumns(
   columns: readonly TableColumn[],
-  known: readonly AssetProperty[],
+  properties: readonly AssetProperty[],
   language: Language,
 ): GridColumn<Asset>[] {
   return columns.flatMap(({ path, width, isPinned }) => {
-    const property = known.find((each) => each.path === path)
+    const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
     const { title, isSortable } = property
     return [{ id: path, header: title[language], width, isPinned, isSortable, cell: cellOf(property, language) }]

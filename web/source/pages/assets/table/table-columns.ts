@@ -14,10 +14,10 @@ export function defaultColumns(): TableColumn[] {
 }
 
 /** Validates stored columns. Columns of properties that no longer exist are removed. */
-export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[]): TableColumn[] {
+export function tableColumnsOf(stored: unknown, properties: readonly AssetProperty[]): TableColumn[] {
   if (!Array.isArray(stored)) return defaultColumns()
   const columns = stored.flatMap((each): TableColumn[] => {
-    const property = known.find(({ path }) => path === each?.path)
+    const property = properties.find(({ path }) => path === each?.path)
     if (property === undefined) return []
     const width = typeof each.width === 'number' && each.width >= 60 ? each.width : property.width
     return [{ path: property.path, width, isPinned: each.isPinned === true }]
@@ -29,10 +29,10 @@ export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[])
 export function namedColumns(
   names: string,
   own: readonly TableColumn[],
-  known: readonly AssetProperty[],
+  properties: readonly AssetProperty[],
 ): TableColumn[] {
   const columns = names.split(',').flatMap((path): TableColumn[] => {
-    const property = known.find((each) => each.path === path)
+    const property = properties.find((each) => each.path === path)
     if (property === undefined) return []
     return [own.find((each) => each.path === path) ?? { path, width: property.width, isPinned: false }]
   })

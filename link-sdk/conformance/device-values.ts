@@ -1,21 +1,21 @@
 import type { DiscoveredDevice } from '@millwright/api/proto/generated/discover_pb.js'
 import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
 
-/** `FoundValue` is one value of a device, with its path in the asset. */
-export type FoundValue = { path: string; classifier: string; value: DeviceIdentifier['value'] }
+/** `DeviceValue` is one value of a device, with its path in the asset. */
+export type DeviceValue = { path: string; classifier: string; value: DeviceIdentifier['value'] }
 
 /** Returns all values of a device in order, including containers. */
-export function valuesOf({ identifiers }: DiscoveredDevice): FoundValue[] {
+export function valuesOf({ identifiers }: DiscoveredDevice): DeviceValue[] {
   return identifiers.flatMap(valuesIn)
 }
 
-function valuesIn(identifier: DeviceIdentifier): FoundValue[] {
+function valuesIn(identifier: DeviceIdentifier): DeviceValue[] {
   const { value } = identifier
   const children = value.case === 'children' ? value.value.value.flatMap(valuesIn) : []
-  return [foundValue(identifier), ...children]
+  return [deviceValue(identifier), ...children]
 }
 
-function foundValue({ classifiers, value }: DeviceIdentifier): FoundValue {
+function deviceValue({ classifiers, value }: DeviceIdentifier): DeviceValue {
   const classifier = classifiers.find(({ type }) => type === 'URI')?.value ?? ''
   return { classifier, value, path: classifier.includes('#') ? decoded(classifier.replace(/^[^#]*#/, '')) : '' }
 }
@@ -32,8 +32,8 @@ function decoded(fragment: string): string {
 export function assetIdentifiersOf(device: DiscoveredDevice): Record<string, string>[] {
   const fieldName = (path: string) => path.slice(path.lastIndexOf('/') + 1)
   return device.identifiers
-    .filter((identifier) => /^(asset|mac)_identifiers(\[\d+\])?$/.test(foundValue(identifier).path))
-    .map(({ value }) => (value.case === 'children' ? value.value.value.map(foundValue) : []))
+    .filter((identifier) => /^(asset|mac)_identifiers(\[\d+\])?$/.test(deviceValue(identifier).path))
+    .map(({ value }) => (value.case === 'children' ? value.value.value.map(deviceValue) : []))
     .map((fields) =>
       Object.fromEntries(
         fields.flatMap(({ path, value }) => (value.case === 'text' ? [[fieldName(path), value.value]] : [])),
