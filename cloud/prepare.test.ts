@@ -10,7 +10,7 @@ import { prepareDatabase } from './prepare.ts'
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
 
 describe('database preparation', { skip }, () => {
-  test('prepares a database at every start when its owner has only the right to create roles', async () => {
+  test('prepares a database at every start when the only attribute of its owner is CREATEROLE', async () => {
     await using place = await ownDatabase('createrole')
     for (let start = 1; start <= 2; start++) {
       const { app, server } = await prepare(place.owner)
@@ -28,7 +28,7 @@ describe('database preparation', { skip }, () => {
     await client.end()
   })
 
-  test('grants the same rights to another application role', async () => {
+  test('grants a second application role the same rights as the first', async () => {
     await using place = await ownDatabase('createrole')
     await prepare(place.owner)
     await using other = await place.role('login')
@@ -53,7 +53,7 @@ describe('database preparation', { skip }, () => {
     await assert.rejects(prepare(place.owner, place.owner), oneSentence(/owns the table/))
   })
 
-  test('reports what to do when the owner cannot create roles or the server does not respond', async () => {
+  test('reports a solution when the database owner cannot create roles or the server does not respond', async () => {
     await using place = await ownDatabase('nocreaterole')
     await assert.rejects(prepare(place.owner), oneSentence(/MILLWRIGHT_DATABASE_APP_URL/))
     await assert.rejects(

@@ -34,7 +34,7 @@ describe('tenant isolation', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  test('has rows of a tenant in every table, as data for the isolation tests', async () => {
+  test('has rows in every tenant table, so that the isolation tests have data', async () => {
     const missing: string[] = []
     for (const table of await tenantTables()) if ((await rowsOf(table)).length === 0) missing.push(table)
     assert.deepEqual(missing, [])
@@ -64,13 +64,13 @@ describe('tenant isolation', () => {
     }
   })
 
-  test('shows no rows on a connection without a tenant', async () => {
+  test('returns no rows on a connection without a tenant', async () => {
     await bind('')
     for (const table of await tenantTables()) assert.equal(await attempt(`select 1 from ${table}`), 0, table)
     await bind(other.tenantId)
   })
 
-  test('returns 404 for every resource of another tenant, and omits them from lists', async () => {
+  test('returns 404 for every resource of another tenant, and omits it from lists', async () => {
     assert.ok(made.length > 5)
     for (const { operation, method, path } of made) {
       const answer = await hub.request({

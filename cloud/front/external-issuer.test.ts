@@ -58,14 +58,14 @@ describe('token of an external identity provider', () => {
     })
   }
 
-  test('gives a token of an external provider the roles that its claim is mapped to', async () => {
+  test('gives an external token the roles that its claim is mapped to', async () => {
     const answer = await rights({ groups: ['plant-admins', 'canteen'] })
     assert.equal(answer.status, 200)
     const { data } = answer.body as { data: { name: string; tenant: string; roles: string[] } }
     assert.deepEqual([data.name, data.tenant, data.roles], ['jane@company.example', hub.tenant.name, ['administrator']])
   })
 
-  test('gives a token of an external provider a role only in the access groups that its claim is mapped to', async () => {
+  test('limits the role of an external token to the access groups that its claim is mapped to', async () => {
     for (const groups of [['line-1'], ['line-1', 'line-2']]) {
       const answer = await rights({ email: 'olga@company.example', groups })
       const { data } = answer.body as {
@@ -91,7 +91,7 @@ describe('token of an external identity provider', () => {
     )
   })
 
-  test('refuses a write in an access group that an earlier external token allowed and the current one does not', async () => {
+  test('refuses a write in an access group that only an earlier token of the external user allowed', async () => {
     const admin = await hub.as('administrator')
     const sent = async (claims: string[] | undefined, asset: object) => {
       const token = await provider.sign({ email: 'otto@company.example', groups: claims })
@@ -121,7 +121,7 @@ describe('token of an external identity provider', () => {
     assert.equal((answer.body as { data: { name: string } }).data.name, `same@company.example (${issuer})`)
   })
 
-  test('returns 403 when the current external token lacks a role that an earlier token had', async () => {
+  test('returns 403 when only an earlier token of the external user had the required role', async () => {
     await rights({ groups: ['plant-admins'] })
     const token = await provider.sign({ email: 'jane@company.example', groups: [] })
     const answer = await hub.request({

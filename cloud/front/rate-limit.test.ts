@@ -7,7 +7,7 @@ import { testHub } from '../platform/testing/hub.ts'
 import { RateLimit } from './rate-limit.ts'
 
 describe('rate limit', () => {
-  test('allows the requests of one second as a burst, then a steady rate', () => {
+  test('allows a burst of one second of requests, then a steady rate', () => {
     let now = 0
     const limit = new RateLimit({ perSecond: 10, now: () => now })
     for (let i = 0; i < 10; i++) limit.take('jane')

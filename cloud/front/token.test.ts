@@ -22,7 +22,7 @@ describe('access token', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('accepts a valid token', async () => {
+  test('accepts a valid access token', async () => {
     assert.equal((await ask(await signed({}))).status, 200)
     assert.equal((await ask(admin.token)).status, 200)
   })
@@ -89,7 +89,7 @@ describe('access token', () => {
     )
   })
 
-  test('refuses a token as soon as its principal is disabled', async () => {
+  test('refuses an access token as soon as its principal is disabled', async () => {
     const victim = await hub.as('viewer')
     assert.equal((await ask(victim.token)).status, 200)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -99,7 +99,7 @@ describe('access token', () => {
     await refusedSoon(victim.token)
   })
 
-  test('refuses a token once its principal is deleted', async () => {
+  test('refuses an access token once its principal is deleted', async () => {
     const victim = await hub.as('viewer')
     assert.equal((await ask(victim.token)).status, 200)
     await hub.context.database.transaction(hub.tenant, async (tx) => {
@@ -109,7 +109,7 @@ describe('access token', () => {
     await refusedSoon(victim.token)
   })
 
-  test('refuses a token while its tenant is suspended, and accepts it afterwards', async () => {
+  test('refuses an access token while its tenant is suspended, and accepts it afterwards', async () => {
     const tenant = await hub.anotherTenant()
     const caller = await hub.as('administrator', { tenant })
     assert.equal((await ask(caller.token)).status, 200)
@@ -119,7 +119,7 @@ describe('access token', () => {
     await eventually(async () => (await ask(caller.token)).status === 200)
   })
 
-  test('limits a token to the permissions that both its roles and the current grants contain', async () => {
+  test('limits an access token to the permissions that both its roles and the current grants contain', async () => {
     const both = await hub.as('administrator')
     const narrowed = await hub.tokenFor(both.principalId, { roles: ['viewer'] })
     const answer = await hub.request({

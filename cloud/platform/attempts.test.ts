@@ -22,7 +22,7 @@ test('allows five wrong passwords, then doubles the wait after each further one,
   assert.deepEqual(waits, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900])
 })
 
-test('allows the next attempt exactly when the wait is over', () => {
+test('allows the next sign-in attempt exactly when the wait is over', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   for (let i = 0; i < 8; i++) attempts.failed(jane)
@@ -33,21 +33,21 @@ test('allows the next attempt exactly when the wait is over', () => {
   assert.equal(attempts.waitFor(jane), 0)
 })
 
-test('does not delay the same name from another address, or other names from the same address', () => {
+test('does not delay sign-ins with the same name from another address, or other names from the same address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 10; i++) attempts.failed(jane)
   assert.equal(attempts.waitFor({ ...jane, address: '10.0.0.2' }), 0)
   assert.equal(attempts.waitFor({ ...jane, subject: 'user joe@default' }), 0)
 })
 
-test('delays an address that tries many names', () => {
+test('delays sign-ins from an address that tries many names', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 60; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   assert.ok(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.1' }) > 0)
   assert.equal(attempts.waitFor({ subject: 'user new@default', address: '10.0.0.2' }), 0)
 })
 
-test('resets the failures of a name after a correct password, but not the failures of the address', () => {
+test('resets the failed attempts of a name after a correct password, but not those of its address', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 49; i++) attempts.failed({ subject: `user n${i}@default`, address: '10.0.0.1' })
   attempts.failed(jane)
@@ -56,7 +56,7 @@ test('resets the failures of a name after a correct password, but not the failur
   assert.equal(attempts.failed(jane).ofAddress, 51)
 })
 
-test('resets the failures after an hour without a failure', () => {
+test('resets the failed sign-in attempts after an hour without a failure', () => {
   const time = clock()
   const attempts = new Attempts(() => time.now)
   for (let i = 0; i < 30; i++) attempts.failed(jane)
@@ -65,14 +65,14 @@ test('resets the failures after an hour without a failure', () => {
   assert.equal(attempts.failed(jane).ofSubject, 1)
 })
 
-test('limits the memory for failed attempts', () => {
+test('limits the memory for failed sign-in attempts', () => {
   const attempts = new Attempts(() => 0)
   for (let i = 0; i < 30_000; i++)
     attempts.failed({ subject: `user n${i}`, address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` })
   assert.equal(attempts.remembered, 20_000)
 })
 
-test('returns a wait between 0 and 15 minutes for any sequence of failures', () => {
+test('delays sign-ins by 0 to 15 minutes after any sequence of failures', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 200 }), (pauses) => {
       const time = clock()

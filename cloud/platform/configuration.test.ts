@@ -5,14 +5,14 @@ import { describeConfiguration } from './configuration.ts'
 import { StartError } from './start-error.ts'
 
 describe('configuration', () => {
-  test('has a default for every setting', () => {
+  test('uses a default for every setting that is not set', () => {
     const configuration = readCloudConfiguration({})
     assert.equal(configuration.port, 8080)
     assert.equal(configuration.host, '127.0.0.1')
     assert.equal(configuration.home, '.millwright')
   })
 
-  test('treats an empty variable as not set', () => {
+  test('treats an empty environment variable as not set', () => {
     assert.equal(readCloudConfiguration({ MILLWRIGHT_PORT: '' }).port, 8080)
   })
 

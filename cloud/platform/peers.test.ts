@@ -21,7 +21,7 @@ describe('peer tokens', () => {
     request: { id: 'a-request-of-jane', address: '192.0.2.7' },
   }
 
-  test('returns the unchanged caller when it verifies a peer token', async () => {
+  test('returns the original caller from a verified peer token', async () => {
     assert.deepEqual(await tokens.verify(await tokens.sign(caller)), { ...caller, byPeer: true })
   })
 

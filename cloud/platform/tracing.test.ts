@@ -50,7 +50,7 @@ test('does not trace requests when no exporter is configured', async () => {
   assert.equal(await startTracing({}), undefined)
 })
 
-test('stops in time without an error when the collector is unreachable', async () => {
+test('stops tracing in time and without an error when the collector is unreachable', async () => {
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:1'
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
   const trace = tracing?.begin({ id: 'request-2', method: 'GET', url: '/x', address: '127.0.0.1', headers: {} })

@@ -82,7 +82,7 @@ test('polls for changed permissions on a timer', limits, async () => {
 })
 
 test(
-  'returns changed permissions in another process after a notification, even if its connection was lost before',
+  'returns changed permissions in another process after a notification, also after a lost connection',
   limits,
   async () => {
     await using site = await testSite()
@@ -207,7 +207,7 @@ test('returns the same permissions in all processes after concurrent changes', l
   }
 })
 
-test('returns the changed permissions of a role for all its holders', limits, async () => {
+test('returns the changed permissions of a role for the holders of the role', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   await database.transaction(site.scope, (tx) =>
@@ -225,7 +225,7 @@ test('returns the changed permissions of a role for all its holders', limits, as
 })
 
 test(
-  'limits a token to those of its roles that are still granted, and to nothing for a disabled principal',
+  'removes revoked roles, and all roles of a disabled principal, from the permissions of a token',
   limits,
   async () => {
     await using site = await testSite()

@@ -34,7 +34,7 @@ test(
 )
 
 test(
-  'lets a caller change a principal whose role in a group the caller also holds in that group or tenant-wide',
+  "lets a caller change a principal when the caller also holds the principal's permissions in its group",
   limits,
   async () => {
     await using site = await testSite()

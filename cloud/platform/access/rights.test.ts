@@ -44,7 +44,7 @@ test('computes the same rights as the reference implementation, for every permis
   )
 })
 
-test('returns a reason for every held permission, and none for other permissions', () => {
+test('returns the granting roles for every held permission, and none for other permissions', () => {
   fc.assert(
     fc.property(heldRoles, fc.constantFrom(...permissionNames), place, (held, permission, group) => {
       const reasons = reasonsFor(held, permission, group)
@@ -112,11 +112,11 @@ test('makes an access group visible to a principal with a role in that group', (
   assert.deepEqual(visibleWith('viewer', 'line-1'), new Set(['line-1']))
 })
 
-test('makes every access group visible to a principal with a role in the whole tenant', () => {
+test('makes every access group visible to a principal with the role viewer in the whole tenant', () => {
   assert.equal(visibleWith('viewer', null), 'all')
 })
 
-test('makes no access group visible to a principal whose role has only tenant-wide permissions', () => {
+test('makes no access group visible to a principal with only tenant-wide permissions', () => {
   assert.deepEqual(visibleWith('auditor', null), new Set())
   assert.deepEqual(visibleWith('auditor', 'line-1'), new Set())
 })

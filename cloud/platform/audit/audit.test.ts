@@ -35,7 +35,7 @@ function verify(hub: TestHub, tenant = hub.tenant) {
 
 type Owner = Parameters<Parameters<TestHub['asOwner']>[0]>[0]
 
-test('records principal, action and address, and seals the entry soon after its commit', async () => {
+test('seals audit entries soon after their commit', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 3 })
   const { intact, checked, head, firstFault } = await verify(hub)
@@ -43,7 +43,7 @@ test('records principal, action and address, and seals the entry soon after its 
   assert.equal(head?.sequence, 3)
 })
 
-test('records no entry of a rolled back transaction, and records a refusal outside the transaction', async () => {
+test('records no audit entry of a rolled back transaction, and records a refusal outside the transaction', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   await assert.rejects(
@@ -82,7 +82,7 @@ test('replaces unstorable characters in names and details of audit entries', asy
   assert.equal((rows[0]?.detail as Record<string, unknown> | undefined)?.[kept], kept)
 })
 
-test('seals the entries of two hundred concurrent writers into one chain without gaps, with two sealers', async () => {
+test('seals the audit entries of two hundred writers into one chain without gaps, with two sealers', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const processes = [hub, sibling]
@@ -98,7 +98,7 @@ test('seals the entries of two hundred concurrent writers into one chain without
   assert.deepEqual({ intact, checked, firstFault }, { intact: true, checked: 200, firstFault: null })
 })
 
-test('seals the entries of a process that ended before it sealed them', async () => {
+test('seals the audit entries of a process that ended before it sealed them', async () => {
   await using hub = await testHub()
   await hub.settle()
   // No worker receives the signals of commits of this `Database`.
@@ -110,13 +110,13 @@ test('seals the entries of a process that ended before it sealed them', async ()
   assert.deepEqual(await verify(hub).then(({ intact, checked }) => ({ intact, checked })), { intact: true, checked: 1 })
 })
 
-test('seals the entries of several batches in order', async () => {
+test('seals audit entries of several batches in order', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 1_203 })
   assert.equal((await verify(hub)).checked, 1_203)
 })
 
-test('does not allow the application to change, delete or reseal an entry', async () => {
+test('does not allow the application to change, delete or reseal an audit entry', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
   const { database } = hub.context
@@ -325,7 +325,7 @@ test('detects manipulations by an attacker with access to the whole database', a
   }
 })
 
-test('does not add entries to a chain whose head was forged', async () => {
+test('does not add entries to an audit chain whose head was forged', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
   await hub.asOwner((owner) => rewriteChainOf(owner, hub.tenant.tenantId))

@@ -60,7 +60,7 @@ function sorted(value: unknown): unknown {
   return JSON.parse(canonical(value))
 }
 
-test('verifies a chain that was extended in one or several steps', async () => {
+test('verifies an audit chain that was extended in one or several steps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(content, { minLength: 2, maxLength: 12 }), fc.nat(), async (contents, cut) => {
       const whole = extend(emptyHead, contents)
@@ -82,7 +82,7 @@ test('verifies a chain that was extended in one or several steps', async () => {
   )
 })
 
-test('reports the changed entry when any field of a chain changes', async () => {
+test('reports the changed entry when any field of an audit chain changes', async () => {
   const fields = ['tenant', 'id', 'time', 'action', 'outcome', 'principal', 'principalName', 'principalKind'] as const
   const more = ['target', 'requestId', 'address', 'detail', 'hash'] as const
   await fc.assert(
@@ -97,7 +97,7 @@ test('reports the changed entry when any field of a chain changes', async () => 
   )
 })
 
-test('detects deleted, duplicated and swapped entries', async () => {
+test('detects deleted, duplicated and swapped entries of an audit chain', async () => {
   await fc.assert(
     fc.asyncProperty(chain, fc.nat(), async (links, place) => {
       const index = place % links.length
@@ -114,7 +114,7 @@ test('detects deleted, duplicated and swapped entries', async () => {
   )
 })
 
-test('detects a chain that was rewritten from one entry to its end, because it does not match the head', () => {
+test('detects an audit chain that was rewritten up to its end, because it does not match the head', () => {
   fc.assert(
     fc.property(chain, fc.nat(), (links, place) => {
       const index = place % links.length
@@ -127,7 +127,7 @@ test('detects a chain that was rewritten from one entry to its end, because it d
   )
 })
 
-test('verifies each entry of a filtered export, and reports the export as incomplete', async () => {
+test('verifies each entry of a filtered audit export, and reports the export as incomplete', async () => {
   await fc.assert(
     fc.asyncProperty(chain, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), async (links, kept) => {
       const some = links.filter((_, index) => kept[index])
@@ -139,7 +139,7 @@ test('verifies each entry of a filtered export, and reports the export as incomp
   )
 })
 
-test('reports a fault for input that is not an export', async () => {
+test('reports a fault for input that is not an audit export', async () => {
   for (const line of ['{', '42', 'null', '{}', '{"sequence":1,"hash":"x","previousHash":"y"}']) {
     const check = await verifyExport([line])
     assert.deepEqual([check.intact, check.firstFault?.sequence], [false, 1])

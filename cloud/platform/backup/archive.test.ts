@@ -35,7 +35,7 @@ test('writes an archive that tar can read', async () => {
   assert.equal(execFileSync('tar', ['-xOf', '-'], { input: bytes, encoding: 'utf8' }), 'a\tb\n')
 })
 
-test('reports a truncated archive or a changed header as damaged', async () => {
+test('reports an archive that is truncated or has a changed header as damaged', async () => {
   const bytes = await written([{ name: 'a/1', content: Buffer.alloc(700, 1) }])
   const read = (some: Buffer) => Array.fromAsync(readArchive(inPieces(some, 100)))
   for (const length of [0, 100, 600, 1_300, bytes.length - 1_024]) {

@@ -25,7 +25,7 @@ const measured = statement<{ length: number; asked: string }>('select length($2:
 const much = 'x'.repeat(4_000_000)
 
 for (const binding of ['session', 'transaction'] satisfies Binding[]) {
-  describe(`Database that binds tenants per ${binding}`, () => {
+  describe(`database with the tenant set per ${binding}`, () => {
     let hub: TestHub
     let database: Database
     let a: TestTenant
@@ -148,7 +148,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await small.close()
     })
 
-    test('replaces lost connections', async () => {
+    test('replaces lost database connections', async () => {
       const mine = open(binding, 2)
       const before = await mine.read(a, (handle) => handle.row(backend))
       await hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [before?.pid]))
@@ -165,7 +165,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await mine.close()
     })
 
-    test('sends the parts of a pipeline in order, before earlier parts have their results', async () => {
+    test('sends the parts of a pipeline in order, without waiting for the results of earlier parts', async () => {
       const order: string[] = []
       await database.transaction(a, (tx) =>
         tx.pipeline(
@@ -194,7 +194,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.equal(isSent, false)
     })
 
-    test('fails instead of waiting when the server is lost during a pipeline', async () => {
+    test('fails instead of waiting when the connection to the server is lost during a pipeline', async () => {
       const mine = open(binding, 1)
       const lost = mine.transaction(a, async (tx) => {
         const { pid } = (await tx.row(backend)) ?? {}
@@ -216,7 +216,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       )
     })
 
-    test('refuses a tenant that is not a UUID', async () => {
+    test('refuses a tenant id that is not a UUID', async () => {
       await assert.rejects(database.read({ tenantId: "x'; drop table tenants; --" }, (handle) => handle.rows(names)))
     })
 
@@ -232,7 +232,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
   })
 }
 
-test('prefers an idle connection that is bound to the tenant', async () => {
+test('prefers an idle connection that was last used for the same tenant', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -246,7 +246,7 @@ test('prefers an idle connection that is bound to the tenant', async () => {
   await database.close()
 })
 
-test('ends a statement that exceeds the time limit', async () => {
+test('cancels a statement that exceeds the time limit', async () => {
   await using hub = await testHub()
   const client = await openClient(hub.database.app)
   await client.query('set statement_timeout = 50')
@@ -323,7 +323,7 @@ test('shares connections between lookups without mixing tenants, and fails each 
   await database.close()
 })
 
-test('returns the same result when a statement runs with or without a description of its columns', async () => {
+test('returns the same result with and without a column description from the server', async () => {
   await using hub = await testHub()
   const server = { ...hub.database.server, binding: 'session' } as const
   const database = new Database({ address: hub.database.app, server, connections: 1 })
@@ -350,7 +350,7 @@ test('returns the same result when a statement runs with or without a descriptio
   await database.close()
 })
 
-test('reserves enclosing transactions for other tenants when one tenant requests many', async () => {
+test('runs an enclosing transaction of one tenant while another tenant requests many', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await using database = new Database({ address: hub.database.app, server: hub.database.server, connections: 8 })

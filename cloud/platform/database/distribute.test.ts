@@ -14,7 +14,7 @@ const table = (name: string, more: Partial<Table> = {}): Table => ({
 })
 
 describe('distribution over a Citus cluster', () => {
-  test('creates shared tables as reference tables and distributes the others by tenant, co-located', () => {
+  test('creates shared tables as reference tables, and co-locates the other tables by tenant', () => {
     const tables = [
       table('assets', { needs: ['tenants'] }),
       table('migrations', { tenant: false }),
@@ -28,7 +28,7 @@ describe('distribution over a Citus cluster', () => {
     ])
   })
 
-  test('skips tables that are distributed already, and co-locates new ones with them', () => {
+  test('skips tables that are already distributed, and co-locates new tables with them', () => {
     const tables = [
       table('assets', { place: 'distributed' }),
       table('tenants', { tenant: false, place: 'reference' }),

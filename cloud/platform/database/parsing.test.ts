@@ -4,7 +4,7 @@ import { parserOf } from './parsing.ts'
 
 const timestamptz = 1184
 
-test('returns times as RFC 3339 with milliseconds when the server omits zeros', () => {
+test('returns times in RFC 3339 format with milliseconds, even if the server omits trailing zeros', () => {
   const parse = parserOf(timestamptz)
   const printed = {
     '2026-01-31 12:00:00.123+00': '2026-01-31T12:00:00.123Z',

@@ -46,7 +46,7 @@ const row: fc.Arbitrary<Row> = fc.record({
   hash: fc.uint8Array({ maxLength: 40 }),
 })
 
-describe('rows as parameters', () => {
+describe('rows as statement parameters', () => {
   let database: TestDatabase
   let client: Client
 
@@ -61,7 +61,7 @@ describe('rows as parameters', () => {
     await database.leave([])
   })
 
-  test('stores rows unchanged and in order', async () => {
+  test('stores rows that are passed as parameters unchanged and in order', async () => {
     const rows = rowset<Row>(columns)
     const text = `select id, name, place, version, time, printed, document::text as document, detail::text as detail, hash
                   from ${rows.rows} where $1 = ''`
@@ -107,7 +107,7 @@ describe('rows as parameters', () => {
     assert.equal((await client.query('select ($1::tsvector[])[1]::text as words', [none])).rows[0].words, '')
   })
 
-  test('refuses a value that is not a UUID, and runs later statements normally', async () => {
+  test('refuses a row value that is not a UUID, and runs later statements normally', async () => {
     assert.throws(() => arrayOf('uuid', ['01890000-0000-7000-8000-00000000000g']), /is not a UUID/)
     assert.throws(() => arrayOf('uuid', ['short']), /is not a UUID/)
     const id = '01890000-0000-7000-8000-00000000000f'

@@ -72,7 +72,7 @@ test('rejects a write with `overloaded` when too many writes wait', async () => 
   }
 })
 
-test('rejects only the unsettled writes of a failed batch, and runs the next batch', async () => {
+test('rejects the writes of a failed batch that have no result yet, and runs the next batch', async () => {
   let batch = 0
   const coalescer = new WriteCoalescer<number, string>({
     maxItems: 10,

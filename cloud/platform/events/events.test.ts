@@ -195,7 +195,7 @@ test('deletes events after thirty days and never reuses their positions', async 
   assert.equal((await read(hub, 3))[0]?.position, 4)
 })
 
-test('assigns events of emitLast a position at commit, after all events that were committed before', async () => {
+test('assigns events of emitLast a position at commit, after all previously committed events', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const last = (subjects: string[]) =>
@@ -228,7 +228,7 @@ test('assigns events of emitLast a position at commit, after all events that wer
   )
 })
 
-test('assigns events of emitLast a position after many events that still wait for theirs', async () => {
+test('assigns events of emitLast a position after many earlier events without a position', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const said = Array.from({ length: 700 }, (_, index) => ({ type: 'test', subject: `${index}`, data: {} }))

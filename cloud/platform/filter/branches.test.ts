@@ -127,7 +127,7 @@ describe('branches of a filter', () => {
   })
 })
 
-describe('narrow filters', () => {
+describe('filters that limit every branch to given values', () => {
   const cases: [string, boolean][] = [
     [`predicate eq 'p'`, true],
     [`object.type eq 'node' and object.id eq 'a' and predicate eq 'p'`, true],
@@ -142,7 +142,7 @@ describe('narrow filters', () => {
     [`(predicate eq 'p' or object.type eq 'node') and subject.id eq 'a'`, true],
   ]
   for (const [text, expected] of cases) {
-    test(`classifies the filter ${text} as ${expected ? 'narrow' : 'not narrow'}`, () =>
+    test(`reports that the filter ${text} ${expected ? 'limits' : 'does not limit'} every branch to given values`, () =>
       assert.equal(isNarrow(parseFilter(text), narrowing), expected))
   }
 })

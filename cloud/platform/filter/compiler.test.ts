@@ -21,7 +21,7 @@ describe('compiled filters', () => {
     })
   })
 
-  test('compares text by code point, regardless of the collation of the database, without wrapping the column', () => {
+  test('compares text by code point, regardless of the collation of the database', () => {
     assert.equal(compiled(`name ge 'x'`).sql, 't.name >= $2::text collate "C"')
     assert.deepEqual(compiled(`startswith(name, 'x%')`), {
       sql: '(t.name >= $2::text collate "C" and t.name < $3::text collate "C")',
@@ -72,7 +72,7 @@ describe('compiled filters', () => {
     assert.doesNotMatch(sqlOf(`parts/any(p: p/label eq 'x')`, true).sql, /found/)
   })
 
-  test('normalizes compared values like the stored values, but not searched parts of a value', () => {
+  test('normalizes a literal that is compared with a whole value, but not a literal of `contains`', () => {
     const capital = (literal: string) => literal.slice(0, 1).toUpperCase() + literal.slice(1)
     const table = propertyTable({ type: { kind: 'text', column: 'type', normalise: capital } })
     const valuesOf = (text: string) => compileFilter(parseFilter(text), table).values
@@ -113,7 +113,7 @@ describe('compiled filters', () => {
       assert.throws(() => compiled(text), { name: 'Problem', code: 'invalid_filter', message: detail }))
   }
 
-  test('lists the filterable properties when a property is unknown', () => {
+  test('lists the filterable properties when a filter contains an unknown property', () => {
     for (const name of ['nmae', '__proto__', 'constructor', 'extras/x', 'parts/label']) {
       assert.throws(() => compiled(`${name} eq 'x'`), {
         code: 'unknown_property',
@@ -127,7 +127,7 @@ describe('compiled filters', () => {
   })
 })
 
-test('computes the end of a prefix range as the next text that does not start with the prefix', () => {
+test('returns the next text that does not start with a prefix as the end of its range', () => {
   assert.equal(afterPrefix('ab'), 'ac')
   assert.equal(afterPrefix('a\u{10ffff}'), 'b')
   assert.equal(afterPrefix('\ud7ff'), '\ue000')

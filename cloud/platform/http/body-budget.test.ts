@@ -26,7 +26,7 @@ function exchange(bytes: number, tenantId: string) {
   }
 }
 
-test('releases the memory budget of a large body that is not sent in time, but not of a received body', async (t) => {
+test('aborts a request whose large body is not sent in time, and releases its memory budget', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const budget = new BodyBudget()
   const large = { ...operation, bodyBytes: limits.bodiesInFlightPerTenant }

@@ -26,7 +26,7 @@ describe('HTTP front', () => {
   const json = (headers: Record<string, string> = {}) => signed({ 'content-type': 'application/json', ...headers })
   const problem = (body: unknown) => body as ProblemDocument
 
-  test('returns a problem document with instance and trace id', async () => {
+  test('returns errors as a problem document with instance and trace id', async () => {
     const answer = await hub.request({ method: 'GET', path: '/authorization/v1/roles/none?x=1', headers: signed() })
     const { type, title, status, detail, code, instance, traceId } = problem(answer.body)
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe('HTTP front', () => {
     assert.equal((await ask('/inventory/v2-earlyaccessible/assets')).status, 404)
   })
 
-  test('refuses an offset that exceeds the range of integers', async () => {
+  test('refuses a list offset that exceeds the range of integers', async () => {
     for (const offset of ['99999999999999999999', '1e300']) {
       const path = `/authorization/v1/access-groups?offset=${offset}`
       const answer = await hub.request({ method: 'GET', path, headers: signed() })
@@ -105,7 +105,7 @@ describe('HTTP front', () => {
     }
   })
 
-  test('refuses a limit of 101 instead of clamping it', async () => {
+  test('refuses a list limit of 101 instead of reducing it to 100', async () => {
     const answer = await hub.request({ method: 'GET', path: '/authorization/v1/roles?limit=101', headers: signed() })
     assert.equal(problem(answer.body).code, 'invalid_query')
     assert.deepEqual(
@@ -114,7 +114,7 @@ describe('HTTP front', () => {
     )
   })
 
-  test('reports every invalid field with its pointer', async () => {
+  test('reports every invalid field of a body with its JSON pointer', async () => {
     const body = JSON.stringify({ data: { name: 'x', permissions: ['no_such'], extra: 1 } })
     const answer = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
     assert.deepEqual(

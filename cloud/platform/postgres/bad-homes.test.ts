@@ -41,7 +41,7 @@ test('refuses data of another PostgreSQL version', async () => {
   )
 })
 
-test('refuses a data folder with other files, and does not change it', async () => {
+test('refuses a data folder that contains files but no database', async () => {
   const home = homeWith('strange', { 'letter.txt': 'dear reader' })
   assert.match(await sentence(startPostgres({ home })), /contains files but no PostgreSQL data/)
   assert.match(await sentence(startPostgres({ home })), /contains files/, 'the home is free again')
@@ -94,7 +94,9 @@ test('reports a home that an ordinary user cannot write to', { skip: !isRoot && 
   assert.match(message, /^StartError: .*(cannot be written|cannot be used|cannot be read): .*permission denied/i)
 })
 
-test('reports a full disk', { skip: !canMount() && 'needs to mount a file system' }, async () => {
+test('reports a full disk when the server starts', {
+  skip: !canMount() && 'needs to mount a file system',
+}, async () => {
   const home = path.join(folder.path, 'small')
   mkdirSync(home)
   const mounted = (bytes: number) => ({

@@ -73,7 +73,7 @@ for (const { command, expected } of [
     assert.equal(isServerOf(command, '/home/a b/data'), expected))
 }
 
-test('parses the address and state of the server from its postmaster file', () => {
+test('parses the address and state of the server from postmaster.pid', () => {
   const lines = ['42', '/home/data', '1700000000', '5432', '/tmp/millwright-1', '', '  123  4', 'ready   ', '']
   const expected = { pid: 42, port: 5432, socketFolder: '/tmp/millwright-1', isReady: true }
   assert.deepEqual(parsePostmaster(lines.join('\n')), expected)

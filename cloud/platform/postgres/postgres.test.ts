@@ -45,7 +45,7 @@ test('creates a database with the same collation, encoding and locale on every s
   assert.equal(statSync(path.join(home, 'postgres')).mode & 0o777, 0o700)
 })
 
-test('uses durable settings by default', async () => {
+test('starts PostgreSQL with durable settings by default', async () => {
   const server = await startPostgres({ home })
   const rows = await query(
     server.connection,
@@ -167,7 +167,7 @@ test('stops a server that runs without its owner process', async () => {
   await server.stop()
 })
 
-test('restarts a server whose main process is killed while queries run, repeatedly', async () => {
+test('restarts the server each time its main process is killed while queries run', async () => {
   const warnings: string[] = []
   const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
   const killed = new Set<number>()
@@ -235,7 +235,7 @@ test('removes the incomplete data of a first start that was killed', async () =>
   assert.equal(existsSync(unfinished), false)
 })
 
-test('keeps one old log file', async () => {
+test('keeps one old log file of the server', async () => {
   const log = path.join(home, 'postgres', 'postgres.log')
   writeFileSync(log, 'x'.repeat(5 * 1024 * 1024))
   const server = await startPostgres({ home, settings })

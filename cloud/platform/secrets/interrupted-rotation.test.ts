@@ -94,7 +94,7 @@ describe('interrupted key rotation', { skip }, () => {
 })
 
 describe('installation without platform keys', { skip }, () => {
-  test('opens signing keys and audit heads of the master key without platform keys, and refuses another master key', async () => {
+  test('opens values sealed before platform keys existed, and refuses another master key', async () => {
     await using hub = await testHub({ own: true, arrangement: 'one process' })
     const derive = (purpose: string) =>
       Buffer.from(hkdfSync('sha256', Buffer.from(testMasterKey, 'base64'), 'millwright', purpose, 32))

@@ -74,7 +74,7 @@ describe('Safe', () => {
     assert.equal((await other.context.safe.open(tenant, sealed, 'row')).toString(), 'y')
   })
 
-  test('seals with one statement and opens without a statement when the data key is cached', async () => {
+  test('seals a value with one statement and opens it without a statement when the data key is cached', async () => {
     const sealed = await seal('warm', 'row')
     const { database, safe } = hub.context
     // Only statements that concern keys count, because background tasks send other statements.

@@ -82,7 +82,7 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
     assert.equal(await noteAsSeenWith(await withVault(), id), 'x')
   })
 
-  test('replaces the root key that Vault wraps with a new one', async () => {
+  test('replaces the root key in Vault by a new root key', async () => {
     const before = (await opened()).ids
     const { from, to } = await hub.asOwner(async (owner) => rotateMasterKey(owner, { masterKeys: await withVault() }))
     assert.deepEqual([from, (await opened()).ids], [before, [to]])

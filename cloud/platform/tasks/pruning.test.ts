@@ -8,7 +8,7 @@ import { Tasks } from './tasks.ts'
 
 const dayMs = 24 * 3_600_000
 
-test('deletes stored responses after a day and failed tasks after 30 days', async () => {
+test('deletes responses stored for an Idempotency-Key after a day, and failed tasks after 30 days', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const { tenantId } = hub.tenant

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeFailure } from './retry.ts'
 
-test('stores the message of a failure, truncated and without credentials', () => {
+test('stores the error message of a failed task, truncated and without credentials', () => {
   assert.equal(
     describeFailure(new Error('cannot reach https://user:word@host/path')),
     'cannot reach https://***@host/path',

@@ -20,7 +20,7 @@ test('runs a schedule at its local time before and after a daylight saving chang
   )
 })
 
-test('returns a next run after the given time, and the same run for a time just before that run', () => {
+test('returns the next run of a schedule after a given time', () => {
   const patterns = ['* * * * *', '*/7 3-5 * * *', '0 0 1 * *', '15 12 * * MON-FRI', '0 6 L * *', '@weekly']
   const moments = fc.date({ min: new Date('2024-01-01'), max: new Date('2034-01-01'), noInvalidDate: true })
   fc.assert(

@@ -192,7 +192,7 @@ test('does not count an attempt that fails because of an outage of the database 
   assert.deepEqual(await database.read(hub.tenant, (handle) => tasks.list(handle, { kind: 'patient' })), [])
 })
 
-test('rolls back the effect of a worker that lost its lease', async () => {
+test('rolls back the transaction of a worker that lost the lease of its task', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const effect = (task: Task, who: string) =>
@@ -220,7 +220,7 @@ test('rolls back the effect of a worker that lost its lease', async () => {
   assert.equal(slow.stats().lost, 1)
 })
 
-test('does not run a task again after it was completed with its effect, even if the handler fails later', async () => {
+test('does not run a task again after its handler completed it, even if the handler fails later', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const tasks = tasksOf(hub, {
@@ -282,7 +282,7 @@ test('runs each of two hundred tasks exactly once in several processes', async (
   )
 })
 
-test('renews a lease while its task runs', async () => {
+test('renews the lease of a task while the task runs', async () => {
   await using hub = await testHub()
   const leaseUntil = async () =>
     hub.asOwner(async (owner) => {
@@ -308,7 +308,7 @@ test('renews a lease while its task runs', async () => {
   assert.equal(tasks.stats().done, 1)
 })
 
-test('aborts the signal of a handler when its lease is lost', async () => {
+test('aborts the signal of a task handler when the lease of the task is lost', async () => {
   await using hub = await testHub()
   const tasks = tasksOf(hub, {
     long: {
@@ -493,7 +493,7 @@ test('pauses, resumes, replaces and removes a schedule', async () => {
   assert.equal(await change((tx) => tasks.pause(tx, { ...name, paused: true })), false)
 })
 
-test('runs committed tasks after start, and finishes running tasks at stop', async () => {
+test('runs committed tasks after the worker starts, and finishes running tasks when it stops', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const begun = Promise.withResolvers<void>()

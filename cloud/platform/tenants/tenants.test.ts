@@ -104,7 +104,7 @@ test('deletes a suspended tenant with all its data, and no data of other tenants
   assert.equal((await database.read(neighbour.scope, (handle) => listPrincipals(handle, page))).total, 1)
 })
 
-test('activates a resumed tenant', limits, async () => {
+test('sets a resumed tenant to active', limits, async () => {
   await using site = await testSite()
   await suspendTenant(site.owner, site.tenant.name)
   await resumeTenant(site.owner, site.tenant.name)

@@ -14,7 +14,7 @@ const forms: Record<string, (name: string) => string> = {
 }
 
 for (const [form, write] of Object.entries(forms)) {
-  test(`counts the definition that the compiler uses for a reference that is written as a ${form}`, () => {
+  test(`counts the subschemas of the referenced definition for a reference written as a ${form}`, () => {
     // Each definition allows one value and has its own number of subschemas.
     const definitions = names.map((name, index) => [
       name,
@@ -35,7 +35,7 @@ for (const [form, write] of Object.entries(forms)) {
   })
 }
 
-test('counts nested references with encoded names', () => {
+test('counts the subschemas of nested references with encoded names', () => {
   const levels = 20
   const next = (level: number) => ({ $ref: `#/$defs/d${level}%41` })
   const definitions = Array.from({ length: levels }, (_, level) => [

@@ -54,7 +54,7 @@ async function walk(caller: TestCaller, query: Query): Promise<unknown[]> {
   return seen
 }
 
-test('lists entries newest first, with principal, action, time and address', async () => {
+test('lists audit entries newest first, with principal, action, time and address', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -79,7 +79,7 @@ test('lists entries newest first, with principal, action, time and address', asy
   await assert.rejects(admin.audit.readEntry({ params: { id: v7() } }), isProblem('not_found'))
 })
 
-test('applies single and combined filters to the list and the count', async () => {
+test('applies single and combined filters to the list and the count of audit entries', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -109,7 +109,7 @@ test('applies single and combined filters to the list and the count', async () =
   )
 })
 
-test('returns the same pages by offset and by cursor, even if new entries are added', async () => {
+test('returns the same pages of audit entries by offset and by cursor, even if new entries are added', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -128,7 +128,7 @@ test('returns the same pages by offset and by cursor, even if new entries are ad
   assert.deepEqual(byOffset.meta.offset, 6)
 })
 
-test('refuses a cursor of another query, of another tenant or with a wrong signature', async () => {
+test('refuses a list cursor of another query, of another tenant or with a wrong signature', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -161,7 +161,7 @@ async function exported(hub: TestHub, caller: TestCaller, query = ''): Promise<s
   return answer.text.split('\n')
 }
 
-test('exports entries that can be verified without the platform, up to the verified head', async () => {
+test('exports audit entries that can be verified without the platform, up to the verified head', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -177,7 +177,7 @@ test('exports entries that can be verified without the platform, up to the verif
   assert.equal(cut.complete, false)
 })
 
-test('exports matching entries oldest first, each verifiable on its own', async () => {
+test('exports matching audit entries oldest first, each with its own verifiable hash', async () => {
   await using hub = await testHub()
   await fill(hub)
   const admin = await hub.as('administrator')
@@ -188,7 +188,7 @@ test('exports matching entries oldest first, each verifiable on its own', async 
   assert.deepEqual({ intact, complete }, { intact: true, complete: false })
 })
 
-test('exports the entries of several pages completely, with one statement per page', async () => {
+test('exports the audit entries of several pages completely, with one statement per page', async () => {
   await using hub = await testHub()
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     for (let i = 0; i < 2_100; i++) await record(tx, ada, { action: 'test.bulk', detail: { i } })

@@ -39,7 +39,7 @@ test('lists every granted role that contains a permission', () => {
   ])
 })
 
-test('lists the roles that contain a missing permission', () => {
+test('lists the roles that contain a permission that the user lacks', () => {
   const verdict = evaluate({ ...jane, held: [] }, names)
 
   assert.equal(verdict.allowed, false)
@@ -49,7 +49,7 @@ test('lists the roles that contain a missing permission', () => {
   )
 })
 
-test('explains that a role was granted only in another access group', () => {
+test('explains a missing permission by a role that was granted only in another access group', () => {
   assert.match(
     evaluate({ ...jane, held: [held('viewer', '2')] }, names).explanation,
     /in the access group line-1: the role viewer was granted in the access group line-2 only$/,

@@ -17,7 +17,7 @@ async function grantsOf(admin: Caller, principal: string): Promise<string[]> {
   return data.map(({ id }) => id)
 }
 
-test('returns the same grant when it is created twice, in the whole tenant and in a group', async () => {
+test('returns the existing grant when the same grant is created again, in the whole tenant or in a group', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)
@@ -86,7 +86,7 @@ test('lists grants newest first, filtered by any combination of principal, role 
   assert.deepEqual(page.meta, { totalElements: 4, elements: 1, offset: 1 })
 })
 
-test('removes the permissions of a revoked role with the next request', async () => {
+test('refuses the next request that needs a permission of a revoked role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const second = await hub.as('administrator')
@@ -99,7 +99,7 @@ test('removes the permissions of a revoked role with the next request', async ()
   await assert.rejects(second.authorization.listRoles({}), { code: 'forbidden' })
 })
 
-test('refuses to revoke the last administrator, even if disabled or non-user principals hold the role', async () => {
+test('refuses to revoke the role of the last enabled administrator user', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await hub.as('administrator', { accessGroupId: await createGroup(admin, 'line-1') })
@@ -193,7 +193,7 @@ test("refuses a grant of a role with more permissions than the caller's token ha
   await grant(both, { role: 'administrator' })
 })
 
-test('records grants and revocations in the audit trail and as events, but not refused ones', async () => {
+test('records grants and revocations, but no refused ones, in the audit trail and as events', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const { principalId: principal } = await hub.as(undefined)

@@ -120,7 +120,7 @@ test('refuses a new or extended role with permissions that the caller does not h
   await caller.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { permissions: [] } } })
 })
 
-test('removes a permission from all holders when it is removed from the role', async () => {
+test('removes a permission from all holders of a role when it is removed from the role', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({
@@ -170,7 +170,7 @@ test('lists only permissions that an operation requires, and accepts roles that 
   await planner.jobs.listJobs({ query: {} })
 })
 
-test('lists the permissions to every signed-in caller', async () => {
+test('lists all permissions for every signed-in caller', async () => {
   await using hub = await testHub()
   const withoutRoles = await hub.as(undefined)
 

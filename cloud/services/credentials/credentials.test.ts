@@ -293,7 +293,7 @@ describe('credentials', () => {
     const instance = async (name: string) =>
       (await manager.credentials.createInstancesTemplate({ body: { data: { name } } })).data
 
-    test('creates, changes, lists and deletes an instances template, with its id in Location', async () => {
+    test('creates, changes, lists and deletes an instances template', async () => {
       const made = await call('createInstancesTemplate', {
         body: { data: { name: 'pumps', description: 'all of them' } },
       })
@@ -344,7 +344,7 @@ describe('credentials', () => {
       }
     })
 
-    test('makes a credential instance usable for monitoring when it is mapped, and keeps its other purpose', async () => {
+    test('makes a discovery credential also usable for monitoring when it is mapped to a template', async () => {
       const { id: instancesTemplateId } = await instance('valves')
       for (const [before, is] of [
         ['discovery', undefined],
@@ -542,7 +542,7 @@ describe('credentials', () => {
     )
   })
 
-  test('returns different errors for a link without a credential schema and for an asset that is not a link', async () => {
+  test('returns 409 for a link without a credential schema, and 422 for an asset that is not a link', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const bare = linkReport({ product: { vendor: 'Example', name: 'Bare', version: '8.0.0' } })
     const broken = linkReport({ appInstanceId: 'broken', credentialSchemas: [{ uri: 'urn:x', schema: '{' }] })

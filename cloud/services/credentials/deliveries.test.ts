@@ -141,7 +141,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(JSON.parse(credentials[0]?.credentials ?? ''), { username: 'operator', password })
   })
 
-  test('delivers a credential that worked before together with the most recent ones after it failed', async () => {
+  test('delivers the most recent credentials in addition when a credential that worked before has failed', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'
     await select(address)
@@ -201,7 +201,7 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual([known, credentials.map(({ name }) => name)], [false, ['b', 'a']])
   })
 
-  test('records each delivery in the audit trail, as an event and as a use, without the secrets', async () => {
+  test('records each delivery of a credential in the audit trail, as an event and as a use, without secrets', async () => {
     const made = await given('a')
     await select('10.0.0.7')
     await select('10.0.0.7')

@@ -67,7 +67,7 @@ describe('IP address ranges', () => {
     ['::10.0.0.7', '::a00:7'],
   ]
   for (const [given, shown] of written) {
-    test(`parses the range ${given} as ${shown}`, () => {
+    test(`parses the IP address range ${given} as ${shown}`, () => {
       const parsed = parseRange(given)
       assert.ok(parsed)
       assert.equal(showRange(parsed), shown)
@@ -90,9 +90,10 @@ describe('IP address ranges', () => {
     '*',
     '',
   ]
-  for (const given of refused) test(`refuses the range "${given}"`, () => assert.equal(parseRange(given), undefined))
+  for (const given of refused)
+    test(`refuses the IP address range "${given}"`, () => assert.equal(parseRange(given), undefined))
 
-  test('parses a printed range as the same range', () => {
+  test('parses a printed IP address range as the same range', () => {
     fc.assert(
       fc.property(range, (given) => {
         const read = parseRange(showRange(given))
@@ -108,7 +109,7 @@ describe('IP address ranges', () => {
     )
   })
 
-  test('contains an address exactly when one block of the range contains the address', () => {
+  test('contains an IP address in a range exactly when one block of the range contains it', () => {
     fc.assert(
       fc.property(range, fc.array(address, { maxLength: 20 }), (given, others) => {
         const stored = new Set(blockKeysOf([given]))
@@ -122,7 +123,7 @@ describe('IP address ranges', () => {
     )
   })
 
-  test('splits a range into adjacent blocks that cover it', () => {
+  test('splits an IP address range into adjacent blocks that cover the range', () => {
     fc.assert(
       fc.property(range, (given) => {
         const bits = given.family === 4 ? 32 : 128
@@ -137,19 +138,19 @@ describe('IP address ranges', () => {
     )
   })
 
-  test('reports an invalid range by its position in the list', () => {
+  test('reports an invalid IP address range by its position in the list', () => {
     assert.throws(
       () => parseRanges(['10.0.0.0/24', 'line 1'], '/data/metadata/ipRanges'),
       (error) => error instanceof Problem && error.errors?.[0]?.pointer === '/data/metadata/ipRanges/1',
     )
   })
 
-  test('removes duplicate ranges in different notations', () => {
+  test('removes duplicate IP address ranges in different notations', () => {
     const ranges = parseRanges(['10.0.0.0/24', '10.0.0.0-10.0.0.255', '10.0.0.9/24'], '')
     assert.deepEqual(ranges.map(showRange), ['10.0.0.0/24'])
   })
 
-  test('refuses ranges that consist of thousands of blocks', () => {
+  test('refuses IP address ranges that consist of thousands of blocks', () => {
     const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
     assert.throws(() => parseRanges(ragged, ''), /more than 2048 blocks/)
   })

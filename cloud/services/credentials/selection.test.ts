@@ -91,7 +91,7 @@ describe('selection of credentials', () => {
     )
   })
 
-  test('never selects credentials of other ranges, of other products or only for monitoring, or more than three', () => {
+  test('selects at most three discovery credentials of the requested address and product', () => {
     fc.assert(
       fc.property(plant, (given) => {
         const { chosen } = select(given.found, given)

@@ -83,7 +83,7 @@ describe('changes of credential values', () => {
     )
   })
 
-  test('refuses a placeholder for a secret that does not exist', () => {
+  test('refuses the placeholder of a credential secret that does not exist', () => {
     assert.throws(() => requireSendable({ a: { pin: '***' } }), /\/data\/values\/a\/pin is the placeholder of a secret/)
   })
 

@@ -165,7 +165,7 @@ describe('discovery', () => {
     assert.deepEqual([found.found, found.errors], [1, 2])
   })
 
-  test('reports devices of a second run as new, changed, unchanged or gone', async () => {
+  test('reports the devices of a second run as new, changed, unchanged or gone', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
     await admin.discovery.runDiscovery({ params: { jobId } })
@@ -227,7 +227,7 @@ describe('discovery', () => {
     assert.equal(history.length, 1, 'the second scan writes no history')
   })
 
-  test('cancels a run before the gateway takes it, and while it is running', async () => {
+  test('cancels a discovery run before the gateway takes it, and while it is running', async () => {
     const waiting = await create()
     await hub.settle()
     await admin.discovery.cancelDiscovery({ params: { jobId: waiting.jobId } })
@@ -248,7 +248,7 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled'])
   })
 
-  test('creates no job for a run that is canceled before its job exists', async () => {
+  test('creates no job for a discovery run that is canceled before its job exists', async () => {
     const { jobId } = await create()
     await admin.discovery.cancelDiscovery({ params: { jobId } })
     assert.equal((await ended(jobId)).state, 'canceled')
@@ -256,7 +256,7 @@ describe('discovery', () => {
     assert.ok(!none, 'there is no job')
   })
 
-  test('ends a run when its job is ended or deleted in the engine, and allows the next run', async () => {
+  test('ends a run when its job is ended or deleted in the workflow engine, and allows the next run', async () => {
     const { jobId } = await create()
     const first = await lease()
     await upload(first, 0, { assets: [foundDevice(56)] })
@@ -291,7 +291,7 @@ describe('discovery', () => {
     assert.deepEqual([first?.state, first?.message], ['failed', 'No cable'])
   })
 
-  test('fails a run when its link ends, and keeps the found devices and the reason', async () => {
+  test('fails a discovery run when its link ends, and keeps the found devices and the reason', async () => {
     const { jobId } = await create()
     const held = await lease()
     await upload(held, 0, { assets: [foundDevice(61)] })
@@ -376,7 +376,7 @@ describe('discovery', () => {
     assert.deepEqual(await errorsOf([]), [' type'])
   })
 
-  test('reports the invalid field when a changed schedule is refused', async () => {
+  test('reports the invalid field when a changed discovery schedule is refused', async () => {
     const { jobId } = await create()
     const errorsOf = async (data: Record<string, unknown>) => {
       const { status, body } = await admin.exchange(discovery, 'updateDiscovery', { params: { jobId }, body: { data } })
@@ -419,7 +419,7 @@ describe('discovery', () => {
     }
   })
 
-  test('shows the next runs of a schedule, runs it when due, pauses it, and counts missed runs', async () => {
+  test('shows the next runs of a discovery schedule, runs it when due, pauses it, and counts missed runs', async () => {
     const { jobId } = await create({ schedule: { cron: '0 3 * * *', timezone: 'Europe/Berlin' } })
     const planned = await read(jobId)
     assert.equal(planned.schedule?.nextRuns.length, 5)
@@ -628,7 +628,7 @@ describe('discovery', () => {
     assert.equal(await open(), 0)
   })
 
-  test('releases the Idempotency-Key of a request whose process stopped when the claim of the key expires', async () => {
+  test('accepts an Idempotency-Key again when the claim of an interrupted request has expired', async () => {
     const keyed = { headers: { 'idempotency-key': 'died' }, body: { data: { name: 'claimed' } } }
     assert.equal((await admin.exchange(onboarding, 'createGateway', keyed)).status, 201)
     const claimUntil = (until: string) =>

@@ -201,7 +201,7 @@ describe('permissions of a gateway for discovered assets', () => {
     ])
   })
 
-  test('lets a gateway write in another group while it holds a role there, and resolves the identity conflict', async () => {
+  test('lets a gateway write assets of another access group while the gateway holds a role in that group', async () => {
     const id = await create('hall-3', foundDevice(31))
     assert.deepEqual(reasons((await scan(hall1, [foundDevice(31)])).errors), ['identity_taken'])
     await grant(hall1, 'viewer', 'hall-3')
@@ -225,7 +225,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual((await scan(hall1, [foundDevice(31)])).errors, [], 'what it found before stays writable')
   })
 
-  test("does not allow a gateway's token other operations after the gateway is granted a role", async () => {
+  test('refuses the token of a gateway at other operations even if the gateway is granted a role for them', async () => {
     const gateway = await gatewayIn('hall-1')
     await grant(gateway, 'administrator', 'hall-2')
     const granted = await requestToken(hub, await assertionOf(hub, gateway))
@@ -297,7 +297,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual(await relationsOf(hidden), [])
   })
 
-  test('updates the asset with the most certain identifier, and does not change or reveal a hidden asset', async () => {
+  test('updates the asset with the most certain identifier of a device, and does not reveal a hidden asset', async () => {
     const hidden = await create('hall-2', foundDevice(61, { name: 'Hidden' }))
     const own = await create('hall-1', {
       ...foundDevice(62),
@@ -344,7 +344,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual([await read(hall1.id), await read(link)], [gatewayBefore, linkBefore])
   })
 
-  test('sets identifiers of gateways and links only from the platform and from link reports', async () => {
+  test('refuses a new asset with an identifier that is reserved for gateways and links', async () => {
     const gateway = await enrolledGateway(hub, admin, { name: 'reserved', access_group: 'hall-1' })
     const custom = (name: string, value: string) => ({ asset_identifier_type: 'CustomIdentifier', name, value })
     const write = async (
@@ -432,7 +432,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.equal((await read(id)).access_group, 'hall-3')
   })
 
-  test('creates assets in the current access group of the gateway', async () => {
+  test('creates assets of found devices in the current access group of the gateway', async () => {
     const gateway = await gatewayIn('hall-1')
     await move(gateway.id, 'hall-3')
     const foreign = await create('hall-1', foundDevice(81))

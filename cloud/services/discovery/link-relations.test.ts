@@ -75,7 +75,7 @@ describe('relations between links and their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'older gateways report no registrations')
   })
 
-  test("creates the platform's relation of a link in addition to a user's relation with the same predicate", async () => {
+  test('creates the relation of a link to its gateway even if a user created the same relation', async () => {
     await deleteRelations()
     const body = { subject: { type: 'asset', id: linkAsset }, object: { type: 'asset', id: gateway.id } } as const
     await admin.inventory.createRelation({ body: { data: { ...body, predicate: 'is_installed_on' } } })
@@ -100,7 +100,7 @@ describe('relations between links and their gateway', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
   })
 
-  test('ends the running state of a link when the registration expires, and restores it with the next report', async () => {
+  test('ends the running state of a link when its registration expires, and restores it with the next report', async () => {
     await runJobs()
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'the registration is valid')
     await report({ registration: registeredAt(1, 0) })
@@ -165,7 +165,7 @@ describe('relations between links and their gateway', () => {
     assert.deepEqual(await predicates(), [])
   })
 
-  test('updates the last-seen time only when a link responds or registers', async () => {
+  test('updates the last-seen time of a link only when the link responds or registers', async () => {
     const seen = async () => Date.parse((await shown()).lastSeenTimestamp)
     const first = await seen()
     await report({ registration: registeredAt(0), state: 'unreachable' })

@@ -122,7 +122,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     assert.deepEqual(countsOf(finished?.data.run as RunCounts), [2, 0, 0, 2, 2])
   })
 
-  test('streams jobs of a readable link, and none of a link that the caller cannot read', async () => {
+  test('streams the jobs of a link only to callers who can read the link', async () => {
     const first = async () => {
       using stream = await EventReader.open(base, { ...reader, path: '/jobs/v1/jobs/events', lastEventId: 0 })
       return JSON.parse((await stream.next())?.data ?? '{}') as { id?: string; type?: string }
@@ -152,7 +152,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
     await move(gateway.id, 'hall-1')
   })
 
-  test('shows no discovery, no event and no definition of a job with a link that the caller cannot read', async () => {
+  test('hides the discovery, its events and its job definition when the caller cannot read the link', async () => {
     const { data: jobs } = await admin.jobs.listJobs({ query: { type: 'discovery' } })
     const [job] = jobs
     const definition = async () =>

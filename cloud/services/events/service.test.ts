@@ -12,7 +12,7 @@ async function emitEvents(hub: TestHub, count: number, tenant = hub.tenant): Pro
   await hub.settle(tenant.tenantId)
 }
 
-test('returns a change as a CloudEvent', async () => {
+test('returns a change of data as a CloudEvent', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await emitEvents(hub, 1)

@@ -72,7 +72,7 @@ test('sends every missed event once to a reader that reconnects with its last ev
   assert.deepEqual(await takeSubjects(third, 10), numbered(10, 1001))
 })
 
-test('sends a reader that reconnects before its first event all events since it connected', async () => {
+test('continues from the connection position for a reader that reconnects before its first event', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -169,7 +169,7 @@ test('sends events about assets and their relations, in order for each asset', a
   assert.equal(received.find(({ subject }) => subject === `asset/${motor}`)?.data.version, 2)
 })
 
-test('stops sending events when permissions are revoked, and sends more when permissions are granted', async () => {
+test('applies revoked and granted permissions to an open event stream', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
@@ -195,7 +195,7 @@ test('stops sending events when permissions are revoked, and sends more when per
   assert.equal(next?.subject, 'asset/4')
 })
 
-test('ends the stream of a disabled user within about a second, with the reason', async () => {
+test('ends the event stream of a disabled user within about a second, with the reason', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const admin = await hub.as('administrator')
@@ -208,7 +208,7 @@ test('ends the stream of a disabled user within about a second, with the reason'
   assert.equal(await reader.next(), undefined)
 })
 
-test('ends a stream when its token expires, with the reason as the last message', async () => {
+test('ends an event stream when its token expires, with the reason as the last message', async () => {
   await using hub = await testHub({ tokenLifetimeSeconds: 4 })
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -270,7 +270,7 @@ test('sends every event once and in order to every reader, with many concurrent 
   for (const reader of readers) reader.close()
 })
 
-test('refuses a stream from a position whose events are deleted, or from a position that does not exist', async () => {
+test('refuses to stream from a position whose events are deleted or from a position that does not exist', async () => {
   await using hub = await testHub()
   const base = await listening(hub)
   const { token } = await hub.as('administrator')
@@ -442,7 +442,7 @@ test('polls for events of other processes only while streams are open', async (t
   await settles((count) => count === 0)
 })
 
-test('sends the position on an idle stream, and ends the stream immediately when the reader disconnects', async () => {
+test('sends the current position on an idle stream, and ends the stream when the reader disconnects', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })

@@ -110,7 +110,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     assert.match(deliveries[0]?.principalName ?? '', /^gateway /)
   })
 
-  test('delivers credentials only to the gateway with the running job, for its link, and records refusals', async () => {
+  test('delivers credentials only for the running job of the gateway and its link, and records refusals', async () => {
     const address = '10.1.0.7'
     const other = await enrolledGateway(hub, admin, { name: 'line 2' })
     const refused = async (asked: RequestBody, place: Parameters<typeof ask>[1] = {}) => {
@@ -201,7 +201,7 @@ describe('delivery of credentials through the gatekeeper', () => {
     )
   })
 
-  test('delivers credentials for a device query only for that device', async () => {
+  test('delivers credentials for a device-info job only for the device of the job', async () => {
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.1.0.31' }
     const upload = {
       lease: held.lease.id,

@@ -77,7 +77,7 @@ describe('asset of a gateway', () => {
     assert.equal(status, 403)
   })
 
-  test('fails an open run when the asset of its gateway is deleted', async () => {
+  test('fails an open discovery run when the asset of its gateway is deleted', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const link = linkReport()
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })

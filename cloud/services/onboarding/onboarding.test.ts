@@ -164,7 +164,7 @@ describe('onboarding a gateway', () => {
     assert.deepEqual([large.status, (large.body as { code: string }).code], [413, 'body_too_large'])
   })
 
-  test('refuses the token of a gateway without a new proof of its key for the same request', async () => {
+  test('refuses the token of a gateway without a new proof of possession for each request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const { token, key } = gateway
     const ask = (headers: Record<string, string>) =>

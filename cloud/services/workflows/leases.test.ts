@@ -58,7 +58,7 @@ describe('leases', () => {
     )
   }
 
-  test('offers the oldest job first, starts it, and offers it to no other agent', async () => {
+  test('offers the oldest job first, starts the job, and does not offer it to another agent', async () => {
     const ids = [await createJob('order'), await createJob('order')]
     const first = await take('order')
     assert.equal(first?.job.id, ids[0])
@@ -133,7 +133,7 @@ describe('leases', () => {
     assert.equal(data.length, 1)
   })
 
-  test('releases a job that waits for the engine, and offers it again when it waits for the client', async () => {
+  test('does not offer a job that waits for the engine, and offers it again when it waits for the client', async () => {
     const id = await createJob('updated', 'artefact-update')
     const workflows = ['artefact-update']
     const taken = await take('updated', { workflows })
@@ -158,7 +158,7 @@ describe('leases', () => {
     }
   })
 
-  test('gives a job to the newer of two waiting requests of one client, because the older may be disconnected', async () => {
+  test('gives a job to the newer of two waiting requests of one client', async () => {
     const older = take('reconnects', { waitSeconds: 3 })
     await take('reconnects')
     const newer = take('reconnects', { waitSeconds: 30 })
@@ -168,7 +168,7 @@ describe('leases', () => {
     assert.equal(await older, undefined)
   })
 
-  test('responds to a request that waits for a job at its timeout, or when the lease of a job expires', async () => {
+  test('ends a request that waits for a job at its timeout, or with a job whose lease expires', async () => {
     assert.equal(await take('patient', { waitSeconds: 1 }), undefined)
     const id = await createJob('patient')
     await take('patient')
@@ -280,7 +280,7 @@ describe('leases', () => {
     }
   }
 
-  test('refuses a gateway that takes jobs, renews leases or moves jobs with a lease directly', async () => {
+  test('returns 404 when a gateway calls the lease operations of the workflow engine directly', async () => {
     const gateway = await gatewayCaller(hub)
     const body = { data: { clientId: 'x', workflows: ['discovery'], waitSeconds: 0, leaseSeconds: 1 } }
     await assert.rejects(gateway.workflows.takeJob({ body }), code('not_found'))

@@ -263,7 +263,7 @@ describe('workflow engine', () => {
     assert.deepEqual(await own.workflows.putJobDefinition({ params: { id: mine.id }, body: { a: 1 } }), { a: 1 })
   })
 
-  test('lets a caller read jobs and move them as the engine only with the required permissions', async () => {
+  test('requires permissions to read jobs and to move jobs as the engine', async () => {
     const { id } = await createJob('gateway-1', { workflow: 'discovery' })
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'CREATED')
     await assert.rejects(put(viewer, id, { state: 'CANCELED' }), code('forbidden'))
@@ -327,7 +327,7 @@ describe('workflow engine', () => {
     assert.deepEqual(await viewer.workflows.getJobDefinition({ params: { id: first.id } }), { a: 2 })
   })
 
-  test('lets a gateway change the definitions of its jobs, except of discovery and device-info jobs', async () => {
+  test('lets a gateway change the definitions of its jobs, except for discovery and device-info jobs', async () => {
     const rewrite = async (workflow: string) => {
       const { id } = await createJob(gateway.principalId, { workflow, definition: { a: 1 } })
       const { status } = await send(gateway, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })

@@ -131,7 +131,7 @@ test('accepts every acyclic workflow in which all states are reachable from the 
   )
 })
 
-test('returns the group that contains a state', () => {
+test('returns the group of a workflow that contains a state', () => {
   assert.equal(groupOf(directUpdate, 'ACTIVATED'), 'CLOSED')
   assert.equal(groupOf(machine('a > b'), 'a'), undefined)
 })

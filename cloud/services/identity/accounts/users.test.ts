@@ -34,7 +34,7 @@ test('creates, reads, lists by name, changes and deletes users', async () => {
   await assert.rejects(admin.identity.readUser({ params: { id: jane.id } }), { code: 'not_found' })
 })
 
-test('refuses invalid names, weak passwords and unknown users', async () => {
+test('refuses invalid user names, weak passwords and unknown users', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await person(hub, 'jane.doe')
@@ -53,7 +53,7 @@ test('refuses invalid names, weak passwords and unknown users', async () => {
   await assert.rejects(admin.identity.deleteUser({ params: { id: unknownId } }), { code: 'not_found' })
 })
 
-test('returns 403 for accounts when the caller lacks glb_access_manage', async () => {
+test('returns 403 for account operations when the caller lacks glb_access_manage', async () => {
   await using hub = await testHub()
   const operator = await hub.as('operator')
   await assert.rejects(operator.identity.listUsers({}), { code: 'forbidden' })
@@ -79,7 +79,7 @@ test('changes a user only when If-Match has its current version', async () => {
   })
 })
 
-test('returns 403 when an operator changes the password of, disables or deletes a user with more permissions', async () => {
+test('returns 403 when an operator changes or deletes a user with more permissions', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.authorization.createRole({ body: { data: { name: 'door_keeper', permissions: ['glb_access_manage'] } } })

@@ -5,7 +5,7 @@ import { createClientId, createClientSecret, isClientId } from '../accounts/serv
 import { readSignInName } from '../accounts/sign-in-name.ts'
 import { createOpaqueToken, readOpaqueToken } from './opaque-token.ts'
 
-test('creates an opaque token that contains only its tenant, and finds it by its hash', () => {
+test('reads the tenant id and the hash of an opaque token from its text', () => {
   fc.assert(
     fc.property(fc.uuid(), (tenantId) => {
       const { text, hash } = createOpaqueToken(tenantId)

@@ -48,7 +48,7 @@ async function unusedCode(hub: TestHub, signInName: string) {
   return { browser, exchange: { ...exchange, code, code_verifier: verifier } }
 }
 
-test('refuses an authorization code for another client or redirect address, and accepts it afterwards', async () => {
+test('refuses an authorization code for another client or redirect address without invalidating it', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { exchange } = await unusedCode(hub, jane.signInName)
@@ -88,7 +88,7 @@ test('refuses an authorization code after one minute', async () => {
   assert.equal((await requestToken(hub, exchange)).body.error, 'invalid_grant')
 })
 
-test('accepts a refresh token once, and revokes its family when it is used again', async () => {
+test('accepts a refresh token once, and revokes its token family when it is used again', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const { refreshToken: first } = await signedIn(hub, jane.signInName)
@@ -100,7 +100,7 @@ test('accepts a refresh token once, and revokes its family when it is used again
   assert.equal((await refresh(hub, third)).body.error, 'invalid_grant')
 })
 
-test('revokes only the family of a stolen refresh token', async () => {
+test('revokes only the token family of a stolen refresh token', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const one = await signedIn(hub, jane.signInName)
@@ -119,7 +119,7 @@ test('refuses a refresh token of another client', async () => {
   assert.equal((await refresh(hub, refreshToken)).status, 200)
 })
 
-test('issues refreshed tokens with the current grants, within the requested scope', async () => {
+test('issues refreshed tokens with the currently granted roles, within the requested scope', async () => {
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe', 'viewer')
   const admin = await hub.as('administrator')

@@ -68,7 +68,7 @@ test('signs a user in with an independent OAuth client (code and PKCE), and refr
   assert.equal(decodeJwt(refreshed.access_token).sub, jane.id)
 })
 
-test('serves a sign-in page without scripts and external resources that cannot be framed', async () => {
+test('serves a sign-in page that cannot be framed and has no scripts or external resources', async () => {
   await using hub = await testHub()
   const page = await new Browser(hub).open(authorizePath(hub))
   assert.equal(page.status, 200)
@@ -131,7 +131,7 @@ test('shows the sign-in page in the preferred language of the browser', async ()
   assert.match(lost.text, /<h1>Diese Anmeldung kann nicht fortgesetzt werden</)
 })
 
-test('shows the typed name again as escaped text, and never the password', async () => {
+test('shows the typed name on the sign-in page again as escaped text, and never the password', async () => {
   await using hub = await testHub()
   const name = '"><script>alert(1)</script>'
   const page = await new Browser(hub).signIn(authorizePath(hub, { state: name }), { name, password: wrongPassword })
@@ -372,7 +372,7 @@ test('ends a session and its tokens at sign-out, and redirects only to the conso
   assert.equal(again.body.error, 'invalid_grant')
 })
 
-test('refuses a plain code challenge even if it matches', async () => {
+test('refuses a plain code challenge even if the verifier matches', async () => {
   await using hub = await testHub()
   const { verifier } = proofKey()
   const refused = await new Browser(hub).open(
