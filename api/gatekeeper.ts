@@ -5,7 +5,7 @@ import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
-/** Operations for gateways. The southbound operations of the workflow engine have the same prefix. */
+/** Operations for gateways. The southbound operations for workflows and jobs have the same prefix. */
 
 export const gatekeeperLimits = {
   linksPerGateway: 2_000,

@@ -4,11 +4,11 @@ import { closed } from './envelope.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
- * The error format of the workflow engine. In addition to the less specific code of the engine, it contains the problem
+ * The error format of wfx. In addition to the less specific code of wfx, it contains the problem
  * code.
  */
 const EngineError = closed({
-  code: Type.String({ description: 'The code of the engine, for example `wfx.jobNotFound`' }),
+  code: Type.String({ description: 'The code of wfx, for example `wfx.jobNotFound`' }),
   logref: Type.String({ description: 'The request id in the logs' }),
   message: Type.String(),
   problem: Type.Optional(Type.String({ description: 'The problem code' })),
@@ -17,7 +17,7 @@ const EngineError = closed({
 type EngineCode = { code: string; status: number }
 
 /**
- * The problems for which the engine has a specific code. The engine returns 400 for some of them, although HTTP has a more
+ * The problems for which wfx has a specific code. It returns 400 for some of them, although HTTP has a more
  * specific status.
  */
 const specificCodes: Partial<Record<ProblemCode, EngineCode>> = {

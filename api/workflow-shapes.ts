@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { closed } from './envelope.ts'
 
-/** Workflows and jobs in the format of the workflow engine. */
+/** Workflows and jobs in the format of wfx. */
 
 export const workflowLimits = {
   name: 64,
@@ -55,7 +55,7 @@ export const tags = Type.Array(tag, { maxItems: workflowLimits.tags })
 /** An object with any members. The manager and the client define its content. */
 export const free = Type.Record(Type.String(), Type.Unknown())
 export const clientId = Type.String({ minLength: 1, maxLength: 128 })
-/** A time in RFC 3339 format, as agents of the engine send and expect it. */
+/** A time in RFC 3339 format, as agents of wfx send and expect it. */
 const time = Type.String({ format: 'date-time' })
 
 export const JobStatus = closed({

@@ -17,8 +17,8 @@ import {
 } from './workflow-shapes.ts'
 
 /**
- * The contract of the workflow engine. Workflows are data, and jobs are their instances. Paths and bodies are those of the
- * workflow engine that existing agents use. Its formats therefore replace `data` and problem documents.
+ * The contract of workflows and jobs. Workflows are data, and jobs are their instances. Paths and bodies are those of wfx,
+ * the workflow engine that existing agents use. Its formats therefore replace `data` and problem documents.
  */
 
 export {

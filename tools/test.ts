@@ -40,7 +40,7 @@ if (server !== undefined) {
 
 /**
  * The tests whose behaviour depends on the number of processes: operations behind the front, calls between services,
- * bodies and headers, streams, callers and permissions. They run in both arrangements.
+ * bodies and headers, streams, callers and permissions. They run twice: in one process and in several.
  */
 const crossing = [
   'cloud/operations.test.ts',

@@ -6,7 +6,7 @@ import type { RunRow } from './store.ts'
 import { endOfJob } from './workflow-job.ts'
 
 /**
- * Ends a run whose job has ended without a notification. This happens when the job was ended or deleted in the engine, or
+ * Ends a run whose job has ended without a notification. This happens when the job was ended or deleted by another caller, or
  * when a process crashed in between. Returns true if it ended the run. Without this function, the discovery could neither
  * be canceled nor run again.
  */

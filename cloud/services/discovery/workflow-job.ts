@@ -7,7 +7,7 @@ import type { RunEnding } from './store.ts'
 /** Functions for the job of a run in the workflow engine. */
 
 /**
- * Moves the gateway's job to another state, in the role of the engine. Returns false when the transition is not allowed.
+ * Moves the gateway's job to another state, as the platform (`WFX`). Returns false when the transition is not allowed.
  */
 export async function moveJob(
   context: Context,

@@ -8,7 +8,7 @@ import type { Side } from './transition.ts'
 
 /**
  * The role of a caller and the jobs that it can access. A gateway acts as a client and sees only its own jobs. Every other
- * caller acts as the engine: it manages the jobs of the gateways that it can read.
+ * caller acts as the platform (`WFX`): it manages the jobs of the gateways that it can read.
  */
 export type JobAccess = {
   as: Side /** The clients whose jobs the caller can access; absent for all clients. */

@@ -43,7 +43,7 @@ export function needsJob({ action }: JobEventData): boolean {
   return action === 'CREATE' || action === 'UPDATE_DEFINITION' || action === 'UPDATE_STATUS'
 }
 
-/** Formats an event in the format of the engine: the changed part of the job, and always its id. */
+/** Formats an event in the format of wfx: the changed part of the job, and always its id. */
 export function engineMessage(event: JobEvent, current: StoredJob | undefined, tags: readonly string[]): string {
   const { action } = event.data
   const message = {

@@ -13,7 +13,7 @@ import { listParameter } from './list-parameter.ts'
 import { hiddenIn } from './redaction.ts'
 import { workflowsOf } from './workflow-lookup.ts'
 
-/** Handlers for the stream of job events in the format of the engine. */
+/** Handlers for the stream of job events in the format of wfx. */
 export function jobEventHandlers(context: Context): Pick<Handlers<typeof workflows>, 'streamJobEvents'> {
   return {
     async streamJobEvents({ query, headers }, caller) {

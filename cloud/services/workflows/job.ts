@@ -75,7 +75,7 @@ export function showJob(row: JobRow, workflow: Workflow): WorkflowJob {
   }
 }
 
-/** Returns the history in the format of the engine, newest first. */
+/** Returns the history in the format of wfx, newest first. */
 export function showHistory(past: readonly PastRow[]): NonNullable<WorkflowJob['history']> {
   return past.map(({ modifiedAt, status, definition }) => ({
     mtime: modifiedAt,

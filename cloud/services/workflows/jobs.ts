@@ -29,7 +29,7 @@ type Operations =
   | 'addJobTags'
   | 'deleteJobTags'
 
-/** Handlers for jobs, which agents and managers of the engine use. */
+/** Handlers for jobs, which agents and managers use. */
 export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, Operations> {
   const { database } = context
 
@@ -128,7 +128,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         const workflow = await workflowOf(tx, row)
         const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body
-        // If the engine moved the job to a further state, the report does not belong to that state.
+        // If the platform moved the job to a further state, the report does not belong to that state.
         const report = state === body.state ? { clientId, progress, message, context } : {}
         // A final job does not change.
         if (row.isFinal || !changesJob(row, state, report)) return row

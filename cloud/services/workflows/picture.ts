@@ -43,7 +43,7 @@ text{fill:var(--ink)}.small{font-size:11px;font-weight:400;fill:var(--soft)}
 
 type Kind = 'client' | 'engine' | 'immediate' | 'either'
 
-/** Returns which side can use a transition: the client, the engine (on request or immediately), or both. */
+/** Returns which side can use a transition: the client, the platform (on request or immediately), or both. */
 function kindOf({ transitions }: Workflow, line: Pick<Line, 'from' | 'to'>): Kind {
   const along = transitions.filter(({ from, to }) => from === line.from && to === line.to)
   const client = along.some(({ eligible }) => eligible === 'CLIENT')
@@ -54,9 +54,9 @@ function kindOf({ transitions }: Workflow, line: Pick<Line, 'from' | 'to'>): Kin
 
 const sideNames: Readonly<Record<Kind, string>> = {
   client: 'by the client',
-  engine: 'by the engine',
+  engine: 'by the platform',
   immediate: 'immediately',
-  either: 'by client or engine',
+  either: 'by client or platform',
 }
 
 function inWords(workflow: Workflow): string {
@@ -121,7 +121,7 @@ function state(workflow: Workflow, { state: name, x, y, width, height }: Box): s
 function legend(top: number): string {
   const entries: [Kind, string][] = [
     ['client', 'client'],
-    ['engine', 'engine'],
+    ['engine', 'platform'],
     ['either', 'either'],
     ['immediate', 'immediately'],
   ]

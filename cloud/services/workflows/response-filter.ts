@@ -13,7 +13,7 @@ const deepest = 32
 /** The maximum number of results of one filter, because nested iterations grow quickly. */
 const mostResults = 10_000
 
-/** Formats the results in the format of the engine: JSON, one line for each result. */
+/** Formats the results in the format of wfx: JSON, one line for each result. */
 export function filteredText(filter: ResponseFilter, value: unknown): string {
   return filter(value)
     .map((result) => `${JSON.stringify(result)}\n`)

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/id.ts'
 import type { TestCaller, TestHub, TestTenant } from '../../platform/testing/hub.ts'
 
 /**
- * Creates a workflow from lines with arrows: `a > b` is a transition of the client, `a ~> b` of the engine, and `a => b` is
+ * Creates a workflow from lines with arrows: `a > b` is a transition of the client, `a ~> b` of the platform, and `a => b` is
  * immediate.
  */
 export function machine(...lines: string[]): Workflow {
@@ -19,7 +19,7 @@ export function machine(...lines: string[]): Workflow {
   return { name: 'machine', states, transitions }
 }
 
-/** The update workflow from the documentation of the engine. Existing agents use it. */
+/** The update workflow from the documentation of wfx. Existing agents use it. */
 export const directUpdate: Workflow = {
   ...machine(
     'INSTALL > INSTALLING',
@@ -55,7 +55,7 @@ export async function gatewayCaller(hub: TestHub, tenant: TestTenant = hub.tenan
   return hub.withToken(await hub.tokenFor(principal.id, { roles: ['gateway'], tenant }), principal.id)
 }
 
-/** Returns a client of the engine for internal services. */
+/** Returns a client of the workflow service for internal services. */
 export function engineOf(hub: TestHub, tenant: TestTenant = hub.tenant) {
   return hub.context.peers(workflows, systemCaller({ tenantId: tenant.tenantId, tenantName: tenant.name }))
 }

@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { initialState, isFinal } from './workflow.ts'
 
-/** The side that moves a job: the client that works on the job, or the engine with its managers. */
+/** The side that moves a job: the client that works on the job, or the platform with its managers. */
 export type Side = Transition['eligible']
 
 export type Step = { from: string; to: string; as: Side }
@@ -39,7 +39,7 @@ export function firstState(workflow: Workflow): string {
 }
 
 /**
- * Returns whether the client has a transition from this state. If not, the job waits for the engine and is not offered to
+ * Returns whether the client has a transition from this state. If not, the job waits for the platform and is not offered to
  * the client.
  */
 export function awaitsClient({ transitions }: Workflow, state: string): boolean {

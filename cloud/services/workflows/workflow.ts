@@ -1,7 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 
-/** Returns a workflow in the form that is stored, with explicit default actions of the engine. */
+/** Returns a workflow in the form that is stored, with the default action of `WFX` transitions filled in. */
 export function completed(workflow: Workflow): Workflow {
   return { ...workflow, transitions: workflow.transitions.map(withAction) }
 }

@@ -36,16 +36,16 @@ import type { Writing } from './writing.ts'
  * The applier takes accepted writes from the queue of a tenant, in the order of their acceptance. It applies many of them
  * in one transaction.
  *
- * A batch goes through these steps: lock the oldest queued writes; load the rows that all of them need; decide each write
- * in memory; save the change set; set the final states; emit the events. The decision about a write adds its changes to the
- * change set, or nothing if the write is refused.
+ * A batch goes through these steps: lock the oldest queued writes; load the rows that all of them need; compute the
+ * changes of each write in memory; save the change set; set the final states; emit the events. A refused write adds no
+ * changes to the change set.
  *
  * States of a write: `queued`, then `finished` or `failed`. Guarantees: a write is applied once. A write that is refused or
  * that cannot be applied fails alone. A transient error of the database leaves all writes of the batch queued.
  *
- * Two batches can be in flight: while the database saves the first batch, the applier decides the writes of the second
- * batch on top of its changes. The second batch is saved after the first batch is committed. If the first batch fails, the
- * second batch is rolled back and taken again. Only batches of puts and patches by people and programs overlap, because
+ * Two batches can be in flight: while the database saves the first batch, the applier computes the changes of the
+ * second batch on top of it. The second batch is saved after the first batch is committed. If the first batch fails, the
+ * second batch is rolled back and taken again. Only batches of puts and patches by users and programs overlap, because
  * other writes read rows that the previous batch may change.
  *
  * Limits: `batchLimits` limits one transaction. At most `relationsEnded` relations of deleted assets end in one
@@ -302,14 +302,14 @@ async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Pr
 }
 
 /**
- * Returns whether a write may be decided on top of an uncommitted batch. Of the rows that the batch changes, such a write
+ * Returns whether the changes of a write may be computed on top of an uncommitted batch. Of the rows that the batch changes, such a write
  * reads only rows that the batch's change set contains.
  */
 function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
   return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
 }
 
-/** Returns the writes at the head of the queue that may be decided before the previous batch is committed. */
+/** Returns the writes at the head of the queue whose changes may be computed before the previous batch is committed. */
 function overlapping(queued: readonly QueueEntry[]): readonly QueueEntry[] {
   const end = queued.findIndex((entry) => !mayOverlap(entry))
   return end < 0 ? queued : queued.slice(0, end)
