@@ -36,9 +36,9 @@ function isInstalledByHand() {
   const { packages: installed } = JSON.parse(record)
   return Object.entries(lockedPackages).every(([folder, entry]) => {
     if (!folder.includes('node_modules/') || entry.link) return true
-    const found = installed[folder]
-    if (found === undefined) return entry.optional === true && !isForThisPlatform(entry)
-    return found.version === entry.version && found.integrity === entry.integrity
+    const installedPackage = installed[folder]
+    if (installedPackage === undefined) return entry.optional === true && !isForThisPlatform(entry)
+    return installedPackage.version === entry.version && installedPackage.integrity === entry.integrity
   })
 }
 

@@ -79,18 +79,18 @@ class BuildFiles {
 
   async serve(name: string, request: PageRequest): Promise<PageResponse | undefined> {
     if (name === 'index.html') await this.#detectNewBuild()
-    const found = await this.#find(name, encodingsOf(request.headers['accept-encoding']))
-    if (found === undefined) return name === 'index.html' ? missing() : undefined
+    const file = await this.#find(name, encodingsOf(request.headers['accept-encoding']))
+    if (file === undefined) return name === 'index.html' ? missing() : undefined
     const mediaType = mediaTypes[extname(name)] ?? 'application/octet-stream'
     const isHashed = name.startsWith('files/')
     return {
-      body: found.bytes,
+      body: file.bytes,
       headers: {
-        etag: found.etag,
+        etag: file.etag,
         'content-type': mediaType,
         vary: 'accept-encoding',
         'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
-        ...(found.encoding && { 'content-encoding': found.encoding }),
+        ...(file.encoding && { 'content-encoding': file.encoding }),
         ...(name === 'index.html' && { 'content-security-policy': policy }),
       },
     }
@@ -107,8 +107,8 @@ class BuildFiles {
   async #find(name: string, encodings: readonly ('br' | 'gzip')[]): Promise<CachedFile | undefined> {
     if (this.#stamp === '') await this.#detectNewBuild()
     for (const encoding of [...encodings, undefined]) {
-      const found = await this.#read(name, encoding)
-      if (found !== undefined) return found
+      const file = await this.#read(name, encoding)
+      if (file !== undefined) return file
     }
     return undefined
   }

@@ -99,8 +99,8 @@ export function newPassword(): string {
 async function ensureTenant(address: Address): Promise<Scope> {
   const owner = await openClient(address)
   try {
-    const found = await findTenant(owner, tenantName)
-    if (found !== undefined) return { tenantId: found.id }
+    const tenant = await findTenant(owner, tenantName)
+    if (tenant !== undefined) return { tenantId: tenant.id }
     // A concurrent start may have created the tenant. The result is the same.
     const created = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
       const other = await findTenant(owner, tenantName)

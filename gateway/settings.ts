@@ -144,10 +144,10 @@ const ours = /^MILLWRIGHT_GATEWAY_/
 
 /** Reads the settings. Throws a `SetupError` for an invalid value and for an unknown name. */
 export function readSettings(environment: Environment): GatewaySettings {
-  const known = Object.values(gatewaySettings).map(({ variable }) => variable)
-  const unknown = Object.keys(environment).find((name) => ours.test(name) && !known.some((one) => one === name))
+  const variables = Object.values(gatewaySettings).map(({ variable }) => variable)
+  const unknown = Object.keys(environment).find((name) => ours.test(name) && !variables.some((one) => one === name))
   if (unknown !== undefined)
-    throw new SetupError(`Unknown setting ${unknown}. Settings of the gateway: ${known.join(', ')}.`)
+    throw new SetupError(`Unknown setting ${unknown}. Settings of the gateway: ${variables.join(', ')}.`)
   const read = <Value>({ variable, fallback, parse }: Setting<Value>): Value => {
     const value = environment[variable]
     return parse(value === undefined || value === '' ? fallback : value, variable)

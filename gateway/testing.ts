@@ -176,10 +176,10 @@ export class TestCloud {
     const url = new URL(request.url ?? '/', this.url)
     if (url.pathname === '/oauth/token') return this.#token(await text(request), response)
     if (url.pathname === '/gatekeeper/v1/jobs/events') return this.#events(request, response)
-    const found = operationAt(request.method ?? '', url.pathname)
-    if (found === undefined) return send(response, { status: 404, body: { code: 'not_found', detail: url.pathname } })
+    const route = operationAt(request.method ?? '', url.pathname)
+    if (route === undefined) return send(response, { status: 404, body: { code: 'not_found', detail: url.pathname } })
     const body: Body = await json(request)
-    const { contract, operation, name, params } = found
+    const { contract, operation, name, params } = route
     if (operation.body !== undefined && !Value.Check(operation.body, body)) {
       const [error] = Value.Errors(operation.body, body)
       throw new Error(`${name} broke its contract: ${JSON.stringify(error)}`)
@@ -327,8 +327,8 @@ const packages = new Map<string, GrpcObject>()
 /** Returns the protocol with the prefix of a vendor, loaded with another gRPC library. */
 // biome-ignore lint/suspicious/noExplicitAny: the library has no types for what it loads
 export function protocol(vendor: string): any {
-  const known = packages.get(vendor)
-  if (known !== undefined) return known[vendor]
+  const cached = packages.get(vendor)
+  if (cached !== undefined) return cached[vendor]
   const folder = temporaryFolder()
   const sources = join(import.meta.dirname, '..', 'api', 'proto')
   for (const name of globSync('*.proto', { cwd: sources })) {
@@ -387,9 +387,9 @@ function packageAt(vendor: string, path: string): any {
 }
 
 function serviceAt(vendor: string, path: string) {
-  const found = packageAt(vendor, path)
-  const name = Object.keys(found).find((key) => 'service' in found[key]) ?? ''
-  return found[name].service
+  const definitions = packageAt(vendor, path)
+  const name = Object.keys(definitions).find((key) => 'service' in definitions[key]) ?? ''
+  return definitions[name].service
 }
 
 /**

@@ -46,8 +46,8 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
     const startedAt = performance.now()
     log.info('Discovery started.', { filters, options, targets: targets.length })
     try {
-      const found = discover({ filters, options, targets, progress: progressWriter(stream), signal, log })
-      const { devices, errors } = await send(found, { stream, signal, log })
+      const results = discover({ filters, options, targets, progress: progressWriter(stream), signal, log })
+      const { devices, errors } = await send(results, { stream, signal, log })
       log.info('Discovery ended.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
     } finally {
       underWay -= 1

@@ -7,7 +7,7 @@ import type { LinkSettings } from './start-link.ts'
 /** `UsageError` is an error in arguments or settings. It is shown to the user as one sentence. */
 export class UsageError extends Error {}
 
-const known = {
+const settingTable = {
   host: { default: '127.0.0.1', about: 'address to listen on; 0.0.0.0 for all' },
   port: { default: '0', about: 'port to listen on; 0 selects a free port' },
   'advertised-host': { default: '', about: 'host name for the gateway, if it differs from the host' },
@@ -20,7 +20,7 @@ const known = {
   instance: { default: '', about: 'id of this instance, if a gateway has several instances of the link' },
   'log-level': { default: 'info', about: `minimum log level: ${logLevels.join(', ')}` },
 } as const
-type Name = keyof typeof known
+type Name = keyof typeof settingTable
 
 function variableOf(name: string): string {
   return `MILLWRIGHT_LINK_${name.toUpperCase().replaceAll('-', '_')}`
@@ -38,7 +38,7 @@ export function readSettings(
   if (values.help === true) return 'help'
   const value = (name: Name) => {
     const text = values[name] ?? environment[variableOf(name)]
-    return typeof text === 'string' && text.trim() !== '' ? text.trim() : known[name].default
+    return typeof text === 'string' && text.trim() !== '' ? text.trim() : settingTable[name].default
   }
   const host = value('host')
   const advertisedHost = value('advertised-host') || (isEverywhere(host) ? hostname() : '')
@@ -55,7 +55,7 @@ export function readSettings(
 }
 
 export function helpFor(name: string): string {
-  const rows = Object.entries(known).map(([option, { default: fallback, about }]) => {
+  const rows = Object.entries(settingTable).map(([option, { default: fallback, about }]) => {
     const standard = fallback === '' ? '' : ` (${fallback})`
     return `  --${option.padEnd(17)}${variableOf(option).padEnd(33)}${about}${standard}`
   })
@@ -63,7 +63,7 @@ export function helpFor(name: string): string {
 }
 
 function argumentsOf(args: readonly string[]): Record<string, string | boolean | undefined> {
-  const options = Object.fromEntries(Object.keys(known).map((name) => [name, { type: 'string' as const }]))
+  const options = Object.fromEntries(Object.keys(settingTable).map((name) => [name, { type: 'string' as const }]))
   try {
     return parseArgs({ args: [...args], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
   } catch (error) {

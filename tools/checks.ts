@@ -25,10 +25,14 @@ const installed = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/
 /** Checks types, format, lint and plain language. A test checks the architecture. */
 export async function check(): Promise<boolean> {
   // With these options, TypeScript checks only the files that changed and the files that depend on them.
-  const known = (name: string) => ['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`]
+  const incremental = (name: string) => [
+    '--incremental',
+    '--tsBuildInfoFile',
+    `node_modules/.cache/${name}.tsbuildinfo`,
+  ]
   const results = await Promise.all([
-    run(installed('tsc'), ['-p', 'tsconfig.json', ...known('types')]),
-    run(installed('tsc'), ['-p', 'web/tsconfig.json', ...known('console')]),
+    run(installed('tsc'), ['-p', 'tsconfig.json', ...incremental('types')]),
+    run(installed('tsc'), ['-p', 'web/tsconfig.json', ...incremental('console')]),
     run(installed('biome'), ['check', '--error-on-warnings', '.']),
     run(process.execPath, ['tools/language-check.ts']),
   ])

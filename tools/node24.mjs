@@ -46,14 +46,14 @@ export function node24() {
   const candidates = [root, path.join(root, 'tools')].map((folder) =>
     path.join(folder, 'node_modules', name, 'bin', program),
   )
-  const found = candidates.find((candidate) => existsSync(candidate))
-  if (found === undefined) {
+  const binary = candidates.find((candidate) => existsSync(candidate))
+  if (binary === undefined) {
     fail(
       `Millwright needs Node ${neededMajor}, which comes with its dependencies, and they are not installed: ` +
         `run "npm ci" in ${root} (this is Node ${process.versions.node}).`,
     )
   }
-  return found
+  return binary
 }
 
 function isNewEnough() {

@@ -125,12 +125,12 @@ async function printLines(terminal: Terminal, response: Response): Promise<void>
 async function inputOf(terminal: Terminal, one: ApiOperation, options: Options): Promise<AnyInput> {
   const params: Record<string, string> = {}
   const query: Record<string, string> = {}
-  const known = parametersOf(one.operation)
+  const parameters = parametersOf(one.operation)
   const help = `millwright api ${one.contract.name} ${one.name} --help`
   for (const [name, value] of pairs(options.param, '--param')) {
-    const parameter = known.find((candidate) => candidate.name === name)
+    const parameter = parameters.find((candidate) => candidate.name === name)
     if (parameter === undefined) {
-      const names = known.map((candidate) => candidate.name).join(', ')
+      const names = parameters.map((candidate) => candidate.name).join(', ')
       throw usageError(
         `Unknown parameter "${name}". ${names === '' ? 'The operation has no parameters' : `Parameters: ${names}`}.`,
         help,
@@ -138,7 +138,7 @@ async function inputOf(terminal: Terminal, one: ApiOperation, options: Options):
     }
     Object.assign(parameter.in === 'path' ? params : query, { [name]: value })
   }
-  const missing = known.filter(
+  const missing = parameters.filter(
     ({ name, required }) => required && params[name] === undefined && query[name] === undefined,
   )
   if (missing.length > 0)

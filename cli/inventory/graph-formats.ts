@@ -18,7 +18,7 @@ function nodeName(node: GraphNode): string {
  * other places, `…` replaces the relations of the node.
  */
 export function tree({ nodes, edges }: Graph): string[] {
-  const known = new Map(nodes.map((node) => [keyOf(node), node]))
+  const nodesByKey = new Map(nodes.map((node) => [keyOf(node), node]))
   const root = nodes.find(({ depth }) => depth === 0)
   if (root === undefined) return []
   const shown = new Set<string>([keyOf(root)])
@@ -30,7 +30,7 @@ export function tree({ nodes, edges }: Graph): string[] {
       .filter(({ id, subject, object }) => !drawn.has(id) && (keyOf(subject) === key || keyOf(object) === key))
       .flatMap((edge) => {
         const isOut = keyOf(edge.subject) === key
-        const other = known.get(keyOf(isOut ? edge.object : edge.subject))
+        const other = nodesByKey.get(keyOf(isOut ? edge.object : edge.subject))
         return other === undefined ? [] : [{ edge, other, isOut }]
       })
       .toSorted(
@@ -77,11 +77,11 @@ export function mermaid({ nodes, edges }: Graph): string[] {
   const numbers = new Map(nodes.map((node, index) => [keyOf(node), `n${index}`]))
   const text = (value: string) =>
     `"${sanitize(value).replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)}"`
-  const known = edges.filter(({ subject, object }) => numbers.has(keyOf(subject)) && numbers.has(keyOf(object)))
+  const drawnEdges = edges.filter(({ subject, object }) => numbers.has(keyOf(subject)) && numbers.has(keyOf(object)))
   return [
     'flowchart LR',
     ...nodes.map((node) => `  ${numbers.get(keyOf(node))}[${text(nodeName(node))}]`),
-    ...known.map(
+    ...drawnEdges.map(
       ({ subject, predicate, object }) =>
         `  ${numbers.get(keyOf(subject))} -->|${text(predicate)}| ${numbers.get(keyOf(object))}`,
     ),

@@ -26,10 +26,10 @@ export class KeyRing {
 
   async find(kid: string): Promise<CryptoKey | undefined> {
     const age = this.#now() - this.#loadedAt
-    const known = this.#keys.get(kid)
-    if (known !== undefined) {
+    const cached = this.#keys.get(kid)
+    if (cached !== undefined) {
       if (age > freshForMs) this.#reload().catch(() => {})
-      return known
+      return cached
     }
     if (age > reloadAfterMs) await this.#reload()
     return this.#keys.get(kid)

@@ -41,11 +41,11 @@ export class RateLimit {
 
   #bucket(key: string): Bucket {
     const now = this.#now()
-    const known = this.#buckets.get(key)
-    if (known !== undefined) {
-      known.tokens = Math.min(this.#perSecond, known.tokens + ((now - known.at) / 1000) * this.#perSecond)
-      known.at = now
-      return known
+    const bucket = this.#buckets.get(key)
+    if (bucket !== undefined) {
+      bucket.tokens = Math.min(this.#perSecond, bucket.tokens + ((now - bucket.at) / 1000) * this.#perSecond)
+      bucket.at = now
+      return bucket
     }
     const fresh = { tokens: this.#perSecond, at: now }
     this.#buckets.set(key, fresh)

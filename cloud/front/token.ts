@@ -56,10 +56,10 @@ export class TokenVerifier {
   async verify(token: string): Promise<VerifiedToken> {
     if (token.length > limits.tokenBytes) throw refused(`it is longer than ${limits.tokenBytes} bytes`)
     const digest = hash('sha256', token, 'base64')
-    const known = this.#verified.get(digest)
-    if (known !== undefined && known.expiresAt > Date.now()) {
+    const cached = this.#verified.get(digest)
+    if (cached !== undefined && cached.expiresAt > Date.now()) {
       this.hits++
-      return known
+      return cached
     }
     this.misses++
     this.#verified.delete(digest)

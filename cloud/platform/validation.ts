@@ -159,8 +159,8 @@ const changing = new WeakMap<object, boolean>()
 
 /** Returns true if validation may change a value: it sets defaults and lowercases some texts. */
 function changesValues(schema: TSchema): boolean {
-  const known = changing.get(schema)
-  if (known !== undefined) return known
+  const cached = changing.get(schema)
+  if (cached !== undefined) return cached
   let isFound = false
   JSON.stringify(schema, (name, value) => {
     if (name === 'default' || name === 'lowercased') isFound = true

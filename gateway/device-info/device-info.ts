@@ -91,8 +91,8 @@ export async function readProperties(
   if (keys.length === 0) return []
   if (options.service === 'identifiers') {
     const values = await identifiedValues(link, options)
-    const known = new Set(Object.keys(values))
-    return keys.map((key) => (known.has(key) ? { key, value: values[key] } : missing(key, known)))
+    const names = new Set(Object.keys(values))
+    return keys.map((key) => (names.has(key) ? { key, value: values[key] } : missing(key, names)))
   }
   const results = resultsByKey(await propertyValues(link, [...new Set(keys)], options))
   const isComplete = keys.every((key) => results.has(key))

@@ -43,9 +43,9 @@ export class Attempts {
    * compared.
    */
   ofDevice({ mapped, connection }: ReportedDevice): Attempt | undefined {
-    const found = this.#find(connection, addressesOf(mapped.asset))
-    if (found !== undefined) this.#unanswered.delete(found)
-    return found
+    const attempt = this.#find(connection, addressesOf(mapped.asset))
+    if (attempt !== undefined) this.#unanswered.delete(attempt)
+    return attempt
   }
 
   /**
@@ -53,14 +53,14 @@ export class Attempts {
    * attempt.
    */
   ofError({ connection }: ReportedError): Attempt | undefined {
-    const found = this.#find(connection, [])
-    return found !== undefined && this.#unanswered.delete(found) ? found : undefined
+    const attempt = this.#find(connection, [])
+    return attempt !== undefined && this.#unanswered.delete(attempt) ? attempt : undefined
   }
 
   #find(connection: ReportedError['connection'], addresses: readonly string[]): Attempt | undefined {
     const place = connection && locationOf(connection)
-    const known = place && this.#byKey.get(place.key)
-    return known ?? this.#at([place?.address ?? [], addresses].flat())
+    const attempt = place && this.#byKey.get(place.key)
+    return attempt ?? this.#at([place?.address ?? [], addresses].flat())
   }
 
   /**

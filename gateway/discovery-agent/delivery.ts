@@ -20,9 +20,9 @@ type FindingsBatch = { jobId: string; lease: string; sequence: number; batch: Ba
 
 export function findingsEntry({ jobId, lease, sequence, batch }: FindingsBatch): SpoolEntry {
   const { assets, errors, uses } = batch
-  const found = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
+  const content = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
   const tried = uses.length === 0 ? '' : `,"uses":[${uses.join(',')}]`
-  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${found}${tried}}}`
+  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${content}${tried}}}`
   return entryOf({ kind: 'found', id: jobId, jobId }, body)
 }
 

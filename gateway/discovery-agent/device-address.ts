@@ -13,9 +13,9 @@ const maxDepth = 4
 
 /** Returns the IP address in the connection parameters, or undefined if it is missing or ambiguous. */
 export function addressIn(parameters: unknown): string | undefined {
-  const found = addressesIn(parameters, maxDepth)
-  const named = found.filter(({ name }) => addressFieldNames.test(name))
-  const candidates = new Set((named.length > 0 ? named : found).map(({ address }) => address))
+  const addresses = addressesIn(parameters, maxDepth)
+  const named = addresses.filter(({ name }) => addressFieldNames.test(name))
+  const candidates = new Set((named.length > 0 ? named : addresses).map(({ address }) => address))
   // If fields with a common name exist, the first address is used. Otherwise there must be exactly one address.
   return named.length > 0 || candidates.size === 1 ? [...candidates][0] : undefined
 }

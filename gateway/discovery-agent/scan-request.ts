@@ -35,5 +35,5 @@ function parametersOf(kind: string, values: unknown, declared: readonly LinkPara
 }
 
 function dataTypeNamed(name: unknown): (typeof linkDataTypes)[number] {
-  return linkDataTypes.find((known) => known === name) ?? 'unspecified'
+  return linkDataTypes.find((candidate) => candidate === name) ?? 'unspecified'
 }

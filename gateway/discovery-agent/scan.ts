@@ -60,9 +60,9 @@ export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
     const silence = new AbortController()
     const call = { ...options, registration, signal: AbortSignal.any([signal, silence.signal]) }
     try {
-      for await (const found of limitSilence(discover(link, call), { silenceMs, silence })) {
+      for await (const message of limitSilence(discover(link, call), { silenceMs, silence })) {
         hasBegun = true
-        yield found
+        yield message
       }
       return
     } catch (error) {
@@ -148,8 +148,8 @@ async function* discoverFirst(link: LinkClient, { scanRequest, signal }: Scan): 
   const { discoveryId } = await link.call(startDeviceDiscovery, request, { signal })
   try {
     for await (const { devices } of link.stream(subscribeDiscoveryResults, { discoveryId }, { signal })) {
-      const found = devices.map(({ parameters }) => ({ mapped: assetOfDocument(documentOf(parameters)) }))
-      yield { devices: found, errors: [] }
+      const reported = devices.map(({ parameters }) => ({ mapped: assetOfDocument(documentOf(parameters)) }))
+      yield { devices: reported, errors: [] }
     }
   } finally {
     // The discovery is always stopped, so that the link releases its resources.

@@ -160,8 +160,8 @@ async function* tryAll(all: readonly Attempt[], context: UnlockContext): AsyncGe
   let trouble: unknown
   try {
     const ending = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(answerMs)])
-    for await (const found of discover(all.map(targetOf), ending)) {
-      const read = readAnswer(found, attempts, context)
+    for await (const message of discover(all.map(targetOf), ending)) {
+      const read = readAnswer(message, attempts, context)
       refused.push(...read.refused)
       unrelatedDevices += read.unrelatedDevices
       ignoresTargets ||= read.hasKnownDevices
@@ -211,11 +211,11 @@ function readAnswer(
     finding.devices.push(...opened.devices)
     finding.uses.push(...opened.uses)
   }
-  for (const found of errors) {
-    const made = attempts.ofError(found)
+  for (const reported of errors) {
+    const made = attempts.ofError(reported)
     // The error belongs to another device, and the first scan has reported it.
     if (made === undefined) continue
-    const { code, description } = found.error
+    const { code, description } = reported.error
     if (code === Code.UNAUTHENTICATED) read.refused.push(made)
     else finding.errors.push({ ...made.locked.error, code, description: redact(description, made) })
   }

@@ -71,9 +71,9 @@ export class JobAgent {
   }
 
   #start({ job, lease }: { job: LeasedJob['job']; lease: { id: string } }): void {
-    const known = this.#leased.get(job.id)
-    if (known !== undefined) {
-      known.adopt(lease.id)
+    const current = this.#leased.get(job.id)
+    if (current !== undefined) {
+      current.adopt(lease.id)
       return
     }
     const { cloud, renewEveryMs } = this.#options

@@ -39,14 +39,14 @@ export async function inspect(registration: Registration, signal: AbortSignal): 
   const filters = await optional(link.call(discover.method.getFilterTypes, {}, { signal }))
   const options = await optional(link.call(discover.method.getFilterOptions, {}, { signal }))
   const schemas = await optional(link.call(driverInfo.method.getConfigSchema, {}, { signal }))
-  const found: LinkService[] = [
+  const services: LinkService[] = [
     ...(version === undefined ? [] : ['driverInfo' as const]),
     ...(filters.isOffered || options.isOffered ? ['discover' as const] : []),
     ...(await unnamedServices(link, registration, signal)),
   ]
   return {
     state: 'running',
-    interfaces: interfacesWith(registration, found),
+    interfaces: interfacesWith(registration, services),
     ...(version === undefined ? {} : { product: productOf(version) }),
     filters: parametersOf(filters.answer?.filterTypes ?? []),
     options: parametersOf(options.answer?.filterOptions ?? []),
@@ -100,11 +100,11 @@ async function unnamedServices(
     ['identifiers', () => isKnown(link.call(identifiers.method.getIdentifiers, {}, { signal }))],
     ['artefactUpdate', () => link.knows(artefactUpdate.method.prepareUpdate, signal).catch(() => false)],
   ]
-  const found: LinkService[] = []
+  const services: LinkService[] = []
   for (const [service, probeService] of probes) {
-    if (!offers(registration, service) && (await probeService())) found.push(service)
+    if (!offers(registration, service) && (await probeService())) services.push(service)
   }
-  return found
+  return services
 }
 
 /**

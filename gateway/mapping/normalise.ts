@@ -17,7 +17,7 @@ const operationNames = [
 /** Normalises the name of an operation, such as `firmware_update`. An unknown name is not changed. */
 export function operationName(name: string): string {
   const plain = name.replaceAll(/[_\s-]/g, '').toLowerCase()
-  return operationNames.find((known) => known.toLowerCase() === plain) ?? name
+  return operationNames.find((candidate) => candidate.toLowerCase() === plain) ?? name
 }
 
 /** Normalises a MAC address to pairs of digits. The input has pairs, groups of four digits, or no separators. */

@@ -86,8 +86,8 @@ export function below(path: readonly Step[], parent: readonly Step[]): readonly 
   if (parent.length === 0) return path
   const ofParent = belows.get(parent) ?? new WeakMap<readonly Step[], readonly Step[]>()
   belows.set(parent, ofParent)
-  const known = ofParent.get(path)
-  if (known !== undefined) return known
+  const cached = ofParent.get(path)
+  if (cached !== undefined) return cached
   const isBelow = parent.every(({ name }, depth) => path[depth]?.name === name)
   const left = isBelow ? path.slice(parent.length) : path
   ofParent.set(path, left)

@@ -56,8 +56,8 @@ const definitions = assetSchema.$defs as unknown as Readonly<Record<string, Sche
 const classes = new Map<string, Class>()
 
 function classNamed(name: string): Class {
-  const known = classes.get(name)
-  if (known !== undefined) return known
+  const cached = classes.get(name)
+  if (cached !== undefined) return cached
   const { properties = {}, required = [], allOf } = definitions[name] ?? {}
   const members = new Map(Object.entries(properties).map(([member, schema]) => [member, fitterOf(schema)]))
   const [discriminator] = allOf === undefined ? [] : Object.entries(properties)

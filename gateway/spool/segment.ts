@@ -39,8 +39,8 @@ export class Segment {
     const { size } = await file.stat()
     const segment = new Segment(folder, { number, file, size })
     let whole = 0
-    for (let found = await segment.entryAt(0); found !== undefined; found = await segment.entryAt(whole)) {
-      whole = found.next
+    for (let entry = await segment.entryAt(0); entry !== undefined; entry = await segment.entryAt(whole)) {
+      whole = entry.next
     }
     if (whole < size) await file.truncate(whole)
     segment.#size = whole

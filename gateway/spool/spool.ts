@@ -104,15 +104,15 @@ export class Spool {
     while (!signal.aborted) {
       await this.#when(() => this.waiting > 0, signal)
       if (signal.aborted || this.#closing.signal.aborted) return
-      const found = await this.#next()
-      if (found === undefined) {
+      const entry = await this.#next()
+      if (entry === undefined) {
         // Another program changed the files, so the unreadable entries are skipped.
         this.#delivered = this.#appended
         this.#waitingBytes = 0
         continue
       }
       try {
-        await deliver(found.entry, attempt)
+        await deliver(entry.entry, attempt)
       } catch {
         attempt += 1
         await pause(backOff.nextMs(), signal)
@@ -120,7 +120,7 @@ export class Spool {
       }
       attempt = 1
       backOff.reset()
-      await this.#advance(found.next)
+      await this.#advance(entry.next)
     }
   }
 
@@ -177,8 +177,8 @@ export class Spool {
     for (;;) {
       const [segment, after] = this.#segments
       if (segment === undefined) return undefined
-      const found = await segment.entryAt(this.#cursor.offset)
-      if (found !== undefined) return found
+      const entry = await segment.entryAt(this.#cursor.offset)
+      if (entry !== undefined) return entry
       if (after === undefined) return undefined
       this.#segments.shift()
       await segment.remove()
@@ -219,8 +219,8 @@ export class Spool {
     for (const segment of this.#segments) {
       let position = segment === first ? this.#cursor.offset : 0
       this.#waitingBytes += segment.size - position
-      for (let found = await segment.entryAt(position); found !== undefined; found = await segment.entryAt(position)) {
-        position = found.next
+      for (let entry = await segment.entryAt(position); entry !== undefined; entry = await segment.entryAt(position)) {
+        position = entry.next
         this.#appended += 1
       }
     }

@@ -41,10 +41,10 @@ export function discoverChecks(findingsOf: (subject: Subject) => Promise<Finding
       hint: 'Send asset_identifiers: a MAC address, an IEC 61406 link, or manufacturer, article and serial number.',
       run: async (subject) =>
         forEachDevice(await findingsOf(subject), (device) => {
-          const known = assetIdentifiersOf(device)
-          expect(known.length > 0, 'A device has no identifier.')
+          const identifiers = assetIdentifiersOf(device)
+          expect(identifiers.length > 0, 'A device has no identifier.')
           expect(
-            known.every((fields) => Object.keys(fields).length > 0),
+            identifiers.every((fields) => Object.keys(fields).length > 0),
             'An identifier of a device is empty.',
           )
         }),

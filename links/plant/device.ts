@@ -71,12 +71,12 @@ function fits(device: Device, identifier: Target['identifiers'][number]): boolea
 }
 
 function customFits(device: Device, is: (name: string, value: string | undefined) => boolean): boolean | undefined {
-  const known: Record<string, string | undefined> = {
+  const fields: Record<string, string | undefined> = {
     ip_address: device.network?.ip,
     serial_number: device.serial,
     article_number: device.article,
     device_name: device.name,
   }
-  const name = Object.keys(known).find((one) => is('name', one))
-  return name === undefined ? undefined : is('value', known[name])
+  const name = Object.keys(fields).find((one) => is('name', one))
+  return name === undefined ? undefined : is('value', fields[name])
 }

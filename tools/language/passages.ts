@@ -134,9 +134,9 @@ function tokenAt(content: string, start: number): ScannedToken | undefined {
 
 function match(content: string, start: number, pattern: RegExp, kind: ScannedToken['kind']): ScannedToken | undefined {
   pattern.lastIndex = start
-  const found = pattern.exec(content)?.[0]
-  if (found === undefined) return undefined
-  return { kind, text: kind === 'string' ? found.slice(1, -1) : found, end: start + found.length }
+  const match = pattern.exec(content)?.[0]
+  if (match === undefined) return undefined
+  return { kind, text: kind === 'string' ? match.slice(1, -1) : match, end: start + match.length }
 }
 
 /**

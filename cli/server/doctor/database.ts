@@ -67,11 +67,11 @@ async function checkServer(owner: Owner): Promise<Check[]> {
 
 async function checkMigrations(owner: Owner): Promise<Check> {
   const name = 'Tables'
-  const known = new Map(
+  const migrations = new Map(
     (await readMigrations(migrationSources)).map((one) => [`${one.module}/${one.name}`, one.checksum]),
   )
   const applied = new Map((await listApplied(owner)).map((one) => [`${one.module}/${one.name}`, one.checksum]))
-  const newer = [...applied.keys()].find((id) => !known.has(id))
+  const newer = [...applied.keys()].find((id) => !migrations.has(id))
   if (newer !== undefined) {
     return {
       name,
@@ -80,7 +80,7 @@ async function checkMigrations(owner: Owner): Promise<Check> {
       next: 'use that version, or restore a backup',
     }
   }
-  const changed = [...applied].find(([id, checksum]) => known.get(id) !== checksum)
+  const changed = [...applied].find(([id, checksum]) => migrations.get(id) !== checksum)
   if (changed !== undefined) {
     return {
       name,
@@ -89,8 +89,8 @@ async function checkMigrations(owner: Owner): Promise<Check> {
       next: 'restore the original file',
     }
   }
-  const pending = known.size - applied.size
-  if (pending === 0) return { name, outcome: 'ok', detail: `up to date (${known.size} migrations)` }
+  const pending = migrations.size - applied.size
+  if (pending === 0) return { name, outcome: 'ok', detail: `up to date (${migrations.size} migrations)` }
   return {
     name,
     outcome: 'warn',

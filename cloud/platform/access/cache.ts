@@ -204,9 +204,12 @@ export class AccessCache {
   }
 
   async #lookUp(state: TenantState, handle: Handle, principalId: string): Promise<Access | undefined> {
-    const found = await findAccess(handle, principalId)
-    if (found === undefined) return undefined
-    const access: Access = { ...found, rights: found.principal.disabled ? noRights : rightsOf(found.held) }
+    const principalAccess = await findAccess(handle, principalId)
+    if (principalAccess === undefined) return undefined
+    const access: Access = {
+      ...principalAccess,
+      rights: principalAccess.principal.disabled ? noRights : rightsOf(principalAccess.held),
+    }
     this.#store(state, handle.tenantId, access)
     return access
   }

@@ -31,9 +31,9 @@ export async function requireKnownMigrations(
   { head }: OpenBackup,
   sources: readonly MigrationSource[],
 ): Promise<Set<string>> {
-  const known = new Map((await readMigrations(sources)).map((migration) => [idOf(migration), migration.checksum]))
+  const checksums = new Map((await readMigrations(sources)).map((migration) => [idOf(migration), migration.checksum]))
   for (const applied of head.migrations) {
-    const checksum = known.get(idOf(applied))
+    const checksum = checksums.get(idOf(applied))
     if (checksum === applied.checksum) continue
     throw new StartError(
       `The backup was created by version ${head.product}, which is newer than this one (${idOf(applied)}): restore it with that version.`,

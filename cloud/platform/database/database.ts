@@ -329,11 +329,11 @@ export class Database {
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     corkForTick(connection)
     const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }
-    const found = send(connection.client, sent, (error) => {
+    const result = send(connection.client, sent, (error) => {
       connection.firstError ??= error
     })
     flushLargeBuffer(connection)
-    return found
+    return result
   }
 }
 

@@ -64,14 +64,16 @@ export async function migrate(owner: Client, options: MigrateOptions) {
 }
 
 function refuseChanged(migrations: Migration[], applied: Map<string, string>): void {
-  const known = new Map(migrations.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]))
+  const checksums = new Map(
+    migrations.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]),
+  )
   for (const [id, checksum] of applied) {
-    if (!known.has(id)) {
+    if (!checksums.has(id)) {
       throw new StartError(
         `The database was migrated by a newer version (${id}): start that version, or restore a backup.`,
       )
     }
-    if (known.get(id) !== checksum) {
+    if (checksums.get(id) !== checksum) {
       throw new StartError(`The migration ${id} was changed after it was applied: restore the original file.`)
     }
   }

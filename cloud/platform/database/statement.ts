@@ -32,8 +32,8 @@ class FrequentTexts {
   readonly #uses = new LruMap<number>(limits.watched)
 
   nameOf(text: string): string {
-    const known = this.#names.get(text)
-    if (known !== undefined) return known
+    const cached = this.#names.get(text)
+    if (cached !== undefined) return cached
     const uses = (this.#uses.get(text) ?? 0) + 1
     if (uses < limits.uses || this.#names.size >= limits.prepared) {
       this.#uses.set(text, uses)

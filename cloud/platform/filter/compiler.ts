@@ -105,10 +105,10 @@ function compileAny({ property, lambda }: AnyElement, scope: Scope): Sql {
   const { elements } = arrayAt(property, scope)
   if (lambda === undefined) return exists(elements)
   const inner = { ...scope, table: elements.properties, itself: elements.itself }
-  const found = exists(elements, compile(lambda.condition, inner))
+  const existence = exists(elements, compile(lambda.condition, inner))
   const narrowed = scope.caseInsensitive ? [] : narrowingOf(lambda.condition, inner)
-  if (narrowed.length === 0) return found
-  return { text: [...narrowed, found.text].join(' and '), isSure: true, isJoined: true }
+  if (narrowed.length === 0) return existence
+  return { text: [...narrowed, existence.text].join(' and '), isSure: true, isJoined: true }
 }
 
 /** Returns additional conditions that let the planner use an index. They do not change the result. */

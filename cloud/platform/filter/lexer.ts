@@ -86,10 +86,10 @@ function quoted(text: string, index: number): ScannedToken {
 }
 
 function readNumber(digits: string): Pick<Token, 'kind' | 'text'> {
-  const found = number.exec(digits)
-  if (found === null)
+  const match = number.exec(digits)
+  if (match === null)
     return { kind: 'wrong', text: `"${digits.slice(0, 40)}" is not a number; UUIDs and times go in single quotes` }
-  const exponent = Math.abs(Number(found.groups?.exponent ?? 0))
+  const exponent = Math.abs(Number(match.groups?.exponent ?? 0))
   if (digits.length > filterLimits.numberCharacters || exponent > filterLimits.numberExponent)
     return {
       kind: 'wrong',

@@ -185,15 +185,15 @@ class Parser {
   }
 
   #takeComma(): boolean {
-    const found = this.#next.kind === ','
-    if (found) this.#position++
-    return found
+    const isComma = this.#next.kind === ','
+    if (isComma) this.#position++
+    return isComma
   }
 
   #takeWord(word: string): boolean {
-    const found = this.#next.kind === 'name' && this.#next.text === word
-    if (found) this.#position++
-    return found
+    const isMatch = this.#next.kind === 'name' && this.#next.text === word
+    if (isMatch) this.#position++
+    return isMatch
   }
 
   #expected(what: string): Problem {

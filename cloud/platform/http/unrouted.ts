@@ -21,9 +21,9 @@ export class PathTable {
     for (const { path } of pages) if (!path.includes('*')) this.#add(path, 'GET')
     for (const path of [...this.#methods.keys()].toSorted(literalFirst)) {
       const segments = path.split('/').length
-      const known = this.#bySegments.get(segments) ?? []
-      known.push({ path, pattern: patternOf(path) })
-      this.#bySegments.set(segments, known)
+      const routes = this.#bySegments.get(segments) ?? []
+      routes.push({ path, pattern: patternOf(path) })
+      this.#bySegments.set(segments, routes)
     }
   }
 

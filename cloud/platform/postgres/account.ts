@@ -23,8 +23,8 @@ const rootUser: User = { name: 'root', uid: 0, gid: 0 }
  * another user. If this process runs as root, the server of a new home runs as the owner of the home. If root owns the
  * home, the server runs as the PostgreSQL user of the system.
  */
-export function candidates(known: { self: Owner; home: Owner; data: Owner | undefined; users: User[] }): Account[] {
-  const { self, home, data, users } = known
+export function candidates(owners: { self: Owner; home: Owner; data: Owner | undefined; users: User[] }): Account[] {
+  const { self, home, data, users } = owners
   const reserved = users.find(({ name }) => name === 'postgres') ?? users.find(({ name }) => name === 'nobody')
   const stranger = reserved ?? users.find(({ uid }) => uid !== 0) ?? { uid: 65534, gid: 65534 }
   const direct = (owner: Owner): Account => ({ ...owner, name: nameOf(owner, users) })

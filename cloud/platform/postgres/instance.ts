@@ -17,10 +17,10 @@ export function lockHome(home: string, lockFile: string): () => void {
   const own: Holder = { pid: process.pid, started: identify(process.pid).started, since: new Date().toISOString() }
   const content = JSON.stringify(own)
   while (!tryCreate(lockFile, content)) {
-    const found = readText(lockFile)
-    const holder = parseHolder(found)
+    const lockText = readText(lockFile)
+    const holder = parseHolder(lockText)
     if (holder !== undefined && isHeld(holder, identify(holder.pid))) throw homeInUse(home, holder)
-    if (found !== undefined) removeStale(lockFile, found)
+    if (lockText !== undefined) removeStale(lockFile, lockText)
   }
   let held = true
   return () => {

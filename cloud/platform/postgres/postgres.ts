@@ -128,14 +128,14 @@ function prepareHome(home: string): HomePaths {
 function accountFor(paths: HomePaths, needs: { program: string; isNew: boolean }): Account {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const data = needs.isNew ? undefined : ownerOf(paths.data)
-  const known = { self, home: ownerOf(paths.home), data, users: systemUsers() }
+  const owners = { self, home: ownerOf(paths.home), data, users: systemUsers() }
   if (self.uid !== 0 && data !== undefined && data.uid !== self.uid) {
     throw new StartError(
       `${paths.data} belongs to user ${data.uid}: start Millwright as that user, or use another home.`,
     )
   }
   const folders = [needs.program, paths.home]
-  const account = chooseAccount(candidates(known), { folders, isNew: needs.isNew })
+  const account = chooseAccount(candidates(owners), { folders, isNew: needs.isNew })
   if (self.uid === 0) chownSync(paths.folder, account.uid, account.gid)
   return account
 }
@@ -147,10 +147,10 @@ function ownerOf(folder: string): Owner {
 
 function chooseSocketFolder(home: string, account: Account): string {
   const folders = socketFolders(home, os.tmpdir())
-  const found = folders.find((folder) => canEnter(account, path.dirname(folder))) ?? folders.at(-1)
-  if (found === undefined)
+  const socketFolder = folders.find((folder) => canEnter(account, path.dirname(folder))) ?? folders.at(-1)
+  if (socketFolder === undefined)
     throw new StartError(
       'The path of every temporary folder is too long for a socket: set TMPDIR to a folder with a shorter path.',
     )
-  return found
+  return socketFolder
 }

@@ -53,8 +53,10 @@ export function idempotent(local: LocalOperation, parts: Parts): LocalOperation 
       const place = { principalId: caller.principal.id, key, storedSince }
       const content = describe(local, input)
       const previous = async () => {
-        const found = await database.read(caller, (handle) => findRequest(handle, place))
-        return found === undefined ? undefined : repeated(found, secrets.isMac(purpose, content, found.fingerprint))
+        const earlier = await database.read(caller, (handle) => findRequest(handle, place))
+        return earlier === undefined
+          ? undefined
+          : repeated(earlier, secrets.isMac(purpose, content, earlier.fingerprint))
       }
       const answered = await previous()
       if (answered !== undefined) return answered

@@ -40,13 +40,13 @@ export async function keyStatus(
   const handle = ownerReference(owner)
   const platform = await store.listKnownPlatformKeys(handle)
   const data = await dataKeys(owner, columns)
-  const known = await store.listKnownMasterKeys(handle)
+  const masterKeyRows = await store.listKnownMasterKeys(handle)
   const wraps = (id: string) => [...platform, ...data].filter(({ masterKeyId }) => masterKeyId === id).length
-  const used = known.toReversed().map(({ id, currentSince, isCurrent }): MasterKeyStatus => {
+  const used = masterKeyRows.toReversed().map(({ id, currentSince, isCurrent }): MasterKeyStatus => {
     const state = isCurrent ? 'current' : 'being replaced'
     return { id, place: masterKeys.placeOf(id) ?? 'missing', state, since: currentSince, wraps: wraps(id) }
   })
-  const unused = masterKeys.ids.filter((id) => !known.some((other) => other.id === id))
+  const unused = masterKeys.ids.filter((id) => !masterKeyRows.some((other) => other.id === id))
   return {
     master: [
       ...used,

@@ -29,9 +29,9 @@ export async function rotateMasterKey(
 ): Promise<MasterRotation> {
   return oneRotation(owner, async () => {
     const handle = ownerReference(owner)
-    const known = await store.listKnownMasterKeys(handle)
-    const present = known.at(-1)
-    const resumed = known.length > 1 && present !== undefined && isStillTarget(masterKeys, present.id)
+    const masterKeyRows = await store.listKnownMasterKeys(handle)
+    const present = masterKeyRows.at(-1)
+    const resumed = masterKeyRows.length > 1 && present !== undefined && isStillTarget(masterKeys, present.id)
     const target = resumed ? present : await masterKeys.next(present?.id)
     await onStep(resumed ? `resuming the rotation to master key ${target.id}` : `master key ${target.id} is stored`)
     if (!resumed) await store.changeKeys(owner, () => store.makeCurrent(handle, target))

@@ -35,10 +35,11 @@ export async function openSecrets(owner: Owner, masterKeys: MasterKeys): Promise
 async function begin(owner: Owner, masterKeys: MasterKeys): Promise<void> {
   const handle = ownerReference(owner)
   if ((await store.listKnownPlatformKeys(handle)).length > 0) return
-  const known = (await store.listKnownMasterKeys(handle)).at(-1)
+  const currentKey = (await store.listKnownMasterKeys(handle)).at(-1)
   const earlier = await earlierKey(owner, masterKeys)
-  const master = known ?? (earlier === undefined ? await masterKeys.first() : { id: earlier.id, transitText: null })
-  if (known === undefined) await store.makeCurrent(handle, master)
+  const master =
+    currentKey ?? (earlier === undefined ? await masterKeys.first() : { id: earlier.id, transitText: null })
+  if (currentKey === undefined) await store.makeCurrent(handle, master)
   const wrapped = masterKeys.wrap(master.id, earlier?.key ?? newKey(), wrappedFor(1))
   await store.insertPlatformKey(handle, { version: 1, masterKeyId: master.id, wrapped, activeInSeconds: 0 })
 }

@@ -89,8 +89,8 @@ export class Safe {
   }
 
   async #unwrapped(where: Scope | Handle, row: store.DataKeyRow): Promise<KeyObject> {
-    const known = this.#keys.get(row.id)
-    if (known !== undefined) return known
+    const cached = this.#keys.get(row.id)
+    if (cached !== undefined) return cached
     await this.#masterKeys.find(row.masterKeyId, () => this.#masterKeyRows(where)).catch(notNow)
     const key = this.#masterKeys.unwrap(row.masterKeyId, row.wrapped, wrappedFor(where.tenantId, row.id))
     this.#keys.set(row.id, key)

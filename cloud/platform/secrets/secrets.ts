@@ -76,9 +76,9 @@ export class Secrets {
    * cause a read.
    */
   keyOfVersion(purpose: string, version: number): KeyObject {
-    const known = this.#versions.find((other) => other.version === version)
-    if (known === undefined) throw new Error('The platform key does not exist')
-    return keyFor(known, purpose)
+    const platformKey = this.#versions.find((other) => other.version === version)
+    if (platformKey === undefined) throw new Error('The platform key does not exist')
+    return keyFor(platformKey, purpose)
   }
 
   /** Polls the database for new keys until `stop` is called. */
@@ -94,9 +94,9 @@ export class Secrets {
   async refresh(): Promise<void> {
     const rows = await this.#database?.reference(listPlatformKeys)
     if (rows === undefined || rows.length === 0) return
-    const known = new Map(this.#versions.map((version) => [version.version, version]))
+    const versionsByNumber = new Map(this.#versions.map((version) => [version.version, version]))
     const versions: Version[] = []
-    for (const row of rows) versions.push(known.get(row.version) ?? (await this.#unwrapped(row)))
+    for (const row of rows) versions.push(versionsByNumber.get(row.version) ?? (await this.#unwrapped(row)))
     this.#versions = versions
   }
 
@@ -108,13 +108,13 @@ export class Secrets {
   }
 
   async #find(version: number): Promise<Version> {
-    const isIt = (known: Version) => known.version === version
-    const known = this.#versions.find(isIt)
-    if (known !== undefined) return known
+    const isIt = (candidate: Version) => candidate.version === version
+    const cached = this.#versions.find(isIt)
+    if (cached !== undefined) return cached
     await this.refresh()
-    const found = this.#versions.find(isIt)
-    if (found === undefined) throw new Error(`Platform key ${version} does not exist`)
-    return found
+    const loaded = this.#versions.find(isIt)
+    if (loaded === undefined) throw new Error(`Platform key ${version} does not exist`)
+    return loaded
   }
 
   /**
@@ -170,8 +170,8 @@ function macOf(version: Version, purpose: string, message: Uint8Array | string):
 }
 
 function keyFor({ key, purposes }: Pick<Version, 'key' | 'purposes'>, purpose: string): KeyObject {
-  const known = purposes.get(purpose)
-  if (known !== undefined) return known
+  const cached = purposes.get(purpose)
+  if (cached !== undefined) return cached
   const made = keyOf(derive(key, purpose))
   purposes.set(purpose, made)
   return made

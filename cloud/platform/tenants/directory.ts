@@ -16,7 +16,7 @@ const trustMs = 5_000
 /** `TenantDirectory` caches the tenants of this process. The poll of the access cache calls `refresh`. */
 export class TenantDirectory {
   readonly #database: Database
-  readonly #known = new LruMap<CachedTenant>(limit)
+  readonly #cache = new LruMap<CachedTenant>(limit)
   readonly #ids = new LruMap<string>(limit)
 
   constructor({ database }: { database: Database }) {
@@ -40,36 +40,36 @@ export class TenantDirectory {
   }
 
   async refresh(handle: ReferenceHandle): Promise<void> {
-    const before = new Map([...this.#known.items].map(([id, { value }]) => [id, value]))
+    const before = new Map([...this.#cache.items].map(([id, { value }]) => [id, value]))
     if (before.size === 0) return
     const confirmedAtMs = performance.now()
     const rows = await store.listTenantsById(handle, [...before.keys()])
-    const found = new Map(rows.map((tenant) => [tenant.id, tenant]))
-    for (const [id, known] of before) {
+    const tenants = new Map(rows.map((tenant) => [tenant.id, tenant]))
+    for (const [id, cached] of before) {
       // The entry was read again during this refresh, so it is newer than the row.
-      if (this.#known.get(id) !== known) continue
-      const tenant = found.get(id)
+      if (this.#cache.get(id) !== cached) continue
+      const tenant = tenants.get(id)
       if (tenant === undefined) this.forget(id)
-      else this.#known.set(id, { tenant, confirmedAtMs })
+      else this.#cache.set(id, { tenant, confirmedAtMs })
     }
   }
 
   forget(id: string): void {
-    const known = this.#known.get(id)
-    if (known !== undefined) this.#ids.delete(known.tenant.name)
-    this.#known.delete(id)
+    const cached = this.#cache.get(id)
+    if (cached !== undefined) this.#ids.delete(cached.tenant.name)
+    this.#cache.delete(id)
   }
 
   #cached(id: string | undefined): Tenant | undefined {
-    const known = id === undefined ? undefined : this.#known.get(id)
-    return known !== undefined && performance.now() - known.confirmedAtMs < trustMs ? known.tenant : undefined
+    const cached = id === undefined ? undefined : this.#cache.get(id)
+    return cached !== undefined && performance.now() - cached.confirmedAtMs < trustMs ? cached.tenant : undefined
   }
 
   async #lookUpAndCache(find: (handle: ReferenceHandle) => Promise<Tenant | undefined>): Promise<Tenant | undefined> {
     const confirmedAtMs = performance.now()
     const tenant = await this.#database.reference(find)
     if (tenant === undefined) return undefined
-    this.#known.set(tenant.id, { tenant, confirmedAtMs })
+    this.#cache.set(tenant.id, { tenant, confirmedAtMs })
     this.#ids.set(tenant.name, tenant.id)
     return tenant
   }

@@ -47,8 +47,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   )
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)
-  const found = await useShopFloor(hub, admin, group.id)
-  const credential = await useCredentials(hub, admin, { gatewayId: found.gatewayId, assetId: asset })
+  const shopFloor = await useShopFloor(hub, admin, group.id)
+  const credential = await useCredentials(hub, admin, { gatewayId: shopFloor.gatewayId, assetId: asset })
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -69,14 +69,14 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(workflows.prefix, `/jobs/${job}/tags`, ['GET']),
     ...reaches(workflows.prefix, '/workflows/shop.order', ['GET', 'DELETE']),
     ...reaches(jobs.prefix, `/jobs/${job}`, ['GET']),
-    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}`, ['GET', 'DELETE']),
-    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/config`, ['POST']),
-    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/revoke`, ['POST']),
-    ...reaches(discovery.prefix, `/gateways/${found.gatewayId}/asset-links`, ['GET']),
-    ...reaches(discovery.prefix, `/discoveries/${found.jobId}`, ['GET', 'DELETE']),
-    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/runs`, ['GET']),
-    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/report`, ['GET']),
-    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/run`, ['POST']),
+    ...reaches(onboarding.prefix, `/gateways/${shopFloor.gatewayId}`, ['GET', 'DELETE']),
+    ...reaches(onboarding.prefix, `/gateways/${shopFloor.gatewayId}/config`, ['POST']),
+    ...reaches(onboarding.prefix, `/gateways/${shopFloor.gatewayId}/revoke`, ['POST']),
+    ...reaches(discovery.prefix, `/gateways/${shopFloor.gatewayId}/asset-links`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}`, ['GET', 'DELETE']),
+    ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/runs`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/report`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/run`, ['POST']),
     ...reaches(credentials.prefix, `/schemas/${credential.schemaId}`, ['GET', 'DELETE']),
     ...reaches(credentials.prefix, `/instances/${credential.instanceId}`, ['GET', 'PATCH', 'DELETE']),
     ...reaches(credentials.prefix, `/instances/${credential.instanceId}/history`, ['GET']),

@@ -141,11 +141,11 @@ async function addGateway(world: World, group: number): Promise<void> {
   for (const [place, { appInstanceId, assetId }] of reported.data.entries()) {
     await addAsset(world, { id: assetId, kind: 'SoftwareArtifact', group })
     const devices = [foundDevice(group * 10 + place * 2), foundDevice(group * 10 + place * 2 + 1)]
-    const found = await discover(world, gateway, { assetLinkId: appInstanceId, devices })
-    for (const id of found.ids) await addAsset(world, { id, kind: 'Device', group })
-    world.discoveries.push({ id: found.discoveryId, gatewayId: gateway.id, linkId: assetId, found: found.ids })
-    world.jobs.push({ id: found.jobId, gatewayId: gateway.id, assetId })
-    const [assetId0 = ''] = found.ids
+    const discovery = await discover(world, gateway, { assetLinkId: appInstanceId, devices })
+    for (const id of discovery.ids) await addAsset(world, { id, kind: 'Device', group })
+    world.discoveries.push({ id: discovery.discoveryId, gatewayId: gateway.id, linkId: assetId, found: discovery.ids })
+    world.jobs.push({ id: discovery.jobId, gatewayId: gateway.id, assetId })
+    const [assetId0 = ''] = discovery.ids
     const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const job = await hub.context.peers(workflows, system).createJob({
       body: {

@@ -89,20 +89,20 @@ class Expansion {
   }
 
   #sizeOf(node: Node, levels: number): number {
-    const known = this.#sizes.get(node) ?? []
-    this.#sizes.set(node, known)
-    if (levels in known) {
-      const size = known[levels]
+    const sizes = this.#sizes.get(node) ?? []
+    this.#sizes.set(node, sizes)
+    if (levels in sizes) {
+      const size = sizes[levels]
       if (size === undefined) throw new EndlessReference()
       return size
     }
-    known[levels] = undefined
+    sizes[levels] = undefined
     if (++this.#chain > longestChain) throw new LimitExceeded()
     const ofMembers = levels === 0 ? 0 : this.#ofMembers(node, levels - 1)
     const size = this.#weigh(node) + this.#ofSameValue(node, levels) + ofMembers
     this.#chain--
     if (size > this.#limit) throw new LimitExceeded()
-    known[levels] = size
+    sizes[levels] = size
     return size
   }
 

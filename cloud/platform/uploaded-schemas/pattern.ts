@@ -161,9 +161,9 @@ type Cursor = { source: string; at: number }
 
 function take(cursor: Cursor, expression: RegExp): string | undefined {
   expression.lastIndex = cursor.at
-  const [found] = expression.exec(cursor.source) ?? []
-  cursor.at += found?.length ?? 0
-  return found
+  const [match] = expression.exec(cursor.source) ?? []
+  cursor.at += match?.length ?? 0
+  return match
 }
 
 function parseChoice(cursor: Cursor): Node {

@@ -154,12 +154,12 @@ export class UploadedSchema {
     const errors: (readonly ErrorObject[])[] = []
     for (const value of values) {
       await yieldTurn()
-      const found = this.#checkInline(value)
-      if (found.includes(tooLongError)) {
+      const valueErrors = this.#checkInline(value)
+      if (valueErrors.includes(tooLongError)) {
         this.#weight = Number.POSITIVE_INFINITY
         return this.#inWorker(values)
       }
-      errors.push(found)
+      errors.push(valueErrors)
     }
     return errors
   }

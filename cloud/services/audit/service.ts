@@ -24,10 +24,10 @@ export const auditService = service({
       const rest = cursor === undefined ? selection : { ...selection, beforeId: cursors.read(cursor) }
       return database.read(caller, async (handle) => {
         const totalElements = await countEntries(handle, selection)
-        const found = await listEntries(handle, rest, { limit: limit + 1, offset })
-        const entries = found.slice(0, limit)
+        const rows = await listEntries(handle, rest, { limit: limit + 1, offset })
+        const entries = rows.slice(0, limit)
         const last = entries.at(-1)
-        const nextCursor = found.length > limit && last !== undefined ? { nextCursor: cursors.next(last.id) } : {}
+        const nextCursor = rows.length > limit && last !== undefined ? { nextCursor: cursors.next(last.id) } : {}
         return { data: entries, meta: { totalElements, elements: entries.length, offset, ...nextCursor } }
       })
     },

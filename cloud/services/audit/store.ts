@@ -25,9 +25,9 @@ function filtered<Row>(selection: Selection, build: (where: string, next: number
   const outcome = selection.outcome === undefined ? '' : ` and e.outcome = '${selection.outcome}'`
   const where = `e.tenant_id = $1 and e.id >= $2 and e.id < $3${conditions.join('')}${outcome}`
   const text = build(where, values.length + 4)
-  const known = statements.get(text) ?? statement<Row>(text)
-  statements.set(text, known)
-  return known as Statement<Row>
+  const cached = statements.get(text) ?? statement<Row>(text)
+  statements.set(text, cached)
+  return cached as Statement<Row>
 }
 
 function valuesOf(selection: Selection): unknown[] {

@@ -107,9 +107,9 @@ async function instancesOf(handle: Handle, assetId: string): Promise<AssetCreden
   const copies = (await copiesForAssets(handle, [assetId])).map(({ id }) => id)
   const uses = await usesOfAsset(handle, assetId, mostAssociations)
   const ids = [...new Set([...copies, ...uses.map(({ instanceId }) => instanceId)])]
-  const found = new Map((await findInstances(handle, ids)).map((row) => [row.id, row]))
+  const rowsById = new Map((await findInstances(handle, ids)).map((row) => [row.id, row]))
   return ids.flatMap((id) => {
-    const row = found.get(id)
+    const row = rowsById.get(id)
     if (row === undefined) return []
     const own = uses.filter(({ instanceId }) => instanceId === id).slice(0, credentialLimits.usageEntries)
     return [{ ...showInstance(row), assigned: row.assetId === assetId, associations: own.map(showAssociation) }]

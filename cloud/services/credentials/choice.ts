@@ -60,11 +60,11 @@ export async function choose(
 async function recentFor(tx: Transaction, product: Product, devices: readonly Device[]): Promise<string[][]> {
   const schemaId = await findSchemaIdOfProduct(tx, product)
   const ofVersion = schemaId === undefined ? [] : await recentOfSchema(tx, schemaId, blocksOf(devices))
-  const found = mostRecentAt(devices, ofVersion)
-  const few = devices.filter((_, index) => (found[index]?.length ?? 0) < credentialLimits.selected)
-  if (few.length === 0) return found
+  const recent = mostRecentAt(devices, ofVersion)
+  const few = devices.filter((_, index) => (recent[index]?.length ?? 0) < credentialLimits.selected)
+  if (few.length === 0) return recent
   const others = mostRecentAt(devices, await recentOfProduct(tx, product.identifier, blocksOf(few)))
-  return found.map((ids, index) =>
+  return recent.map((ids, index) =>
     ids.length < credentialLimits.selected ? [...new Set([...ids, ...(others[index] ?? [])])] : ids,
   )
 }

@@ -41,13 +41,13 @@ export function instanceHandlers(
       const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
       const id = newId()
       // Validation may wait for the worker, so it runs outside a transaction.
-      const found = await database.read(caller, (handle) => findSchema(handle, data.schemaId))
-      if (found === undefined) throw schemaMissing(data.schemaId)
-      const { values, shown } = await checks.accept(caller.tenantId, found, data.values)
+      const credentialSchema = await database.read(caller, (handle) => findSchema(handle, data.schemaId))
+      if (credentialSchema === undefined) throw schemaMissing(data.schemaId)
+      const { values, shown } = await checks.accept(caller.tenantId, credentialSchema, data.values)
       return database.transaction(caller, async (tx) => {
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
-        if (schema.version !== found.version)
+        if (schema.version !== credentialSchema.version)
           throw new Problem('conflict', 'The schema was changed by another request. Retry the request.')
         const binding = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {

@@ -33,12 +33,12 @@ export class SchemaChecks {
 
   #of(tenantId: string, { id, version, schema }: Source): CompiledSchema {
     const key = `${id} ${version}`
-    const found = this.#ready.get(key) ?? {
+    const cached = this.#ready.get(key) ?? {
       uploaded: new UploadedSchema({ tenantId, schema }),
       secrets: new SecretFields(schema),
     }
-    this.#ready.set(key, found)
-    return found
+    this.#ready.set(key, cached)
+    return cached
   }
 }
 

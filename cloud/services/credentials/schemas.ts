@@ -100,12 +100,12 @@ async function put({ database }: Context, caller: Caller, { action, ...upload }:
   return database.transaction(caller, async (tx) => {
     const title = titleOf(upload.schema)
     const row = await store.insertSchema(tx, { ...upload, id: newId(), title, createdBy: caller.principal.name })
-    const found = row ?? (await store.findSchemaOfProduct(tx, product))
-    if (found === undefined)
+    const stored = row ?? (await store.findSchemaOfProduct(tx, product))
+    if (stored === undefined)
       throw new Problem('conflict', 'The schema of this product was deleted by another request. Retry the request.')
     if (row !== undefined) await reportChange(tx, caller, { action, event: 'created', row })
-    const headers = { location: `/credentials/v2/schemas/${found.id}`, etag: etagOf(found.version) }
-    return answer(row === undefined ? 200 : 201, { data: show(found) }, headers)
+    const headers = { location: `/credentials/v2/schemas/${stored.id}`, etag: etagOf(stored.version) }
+    return answer(row === undefined ? 200 : 201, { data: show(stored) }, headers)
   })
 }
 

@@ -68,8 +68,8 @@ export class SecretFields {
   /** Returns the schemas of a member. Returns `undefined` when no schema describes the member. */
   #ofMember(nodes: readonly Node[], name: string): Node[] | undefined {
     const own = nodes.flatMap((node) => membersOf(node, name))
-    const found = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
-    return found.length > 0 ? found : undefined
+    const members = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
+    return members.length > 0 ? members : undefined
   }
 
   /**
@@ -83,14 +83,14 @@ export class SecretFields {
 }
 
 function reached(from: readonly Node[], next: (node: Node) => Node[]): Node[] {
-  const found = new Set<Node>()
+  const visited = new Set<Node>()
   const pending = [...from]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (found.has(node)) continue
-    found.add(node)
+    if (visited.has(node)) continue
+    visited.add(node)
     pending.push(...next(node))
   }
-  return [...found]
+  return [...visited]
 }
 
 /** Returns the schemas that may apply together with a schema. */
@@ -107,8 +107,8 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
         new LinearPattern(pattern).test(name) ? [node] : [],
       )
     : []
-  const found = [...named, ...matching]
-  return found.length > 0 ? found.map((node) => (isObject(node) ? node : {})) : objectsIn([additionalProperties])
+  const members = [...named, ...matching]
+  return members.length > 0 ? members.map((node) => (isObject(node) ? node : {})) : objectsIn([additionalProperties])
 }
 
 /**
@@ -116,13 +116,13 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
  * entries as secret.
  */
 function ofEntry(nodes: readonly Node[], index: number): Node[] | undefined {
-  const found = nodes.flatMap((node) => {
+  const entrySchemas = nodes.flatMap((node) => {
     const { prefixItems, items, additionalItems, unevaluatedItems } = node
     const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []
     const own = index < first.length ? first[index] : Array.isArray(items) ? additionalItems : items
     return objectsIn([own === true ? {} : own, own === undefined ? unevaluatedItems : undefined])
   })
-  return found.length > 0 ? [...found, ...objectsIn(nodes.map(({ contains }) => contains))] : undefined
+  return entrySchemas.length > 0 ? [...entrySchemas, ...objectsIn(nodes.map(({ contains }) => contains))] : undefined
 }
 
 function isSecret({ writeOnly, format }: Node): boolean {

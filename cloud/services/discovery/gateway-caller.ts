@@ -19,10 +19,10 @@ export function onBehalfOf(gateway: Pick<Gateway, 'id' | 'name'>, tenant: Tenant
  * write. The inventory evaluates the permissions again when it applies the write.
  */
 export async function gatewayCaller({ access }: Context, tenant: Tenant, gateway: Gateway): Promise<Caller> {
-  const found = await access.of(tenant.tenantId, gateway.id)
+  const principalAccess = await access.of(tenant.tenantId, gateway.id)
   return {
     ...systemCaller(tenant),
     principal: { id: gateway.id, kind: 'gateway', name: `gateway ${gateway.name}` },
-    rights: gatewayRights(found?.rights ?? noRights, gateway.access_group),
+    rights: gatewayRights(principalAccess?.rights ?? noRights, gateway.access_group),
   }
 }

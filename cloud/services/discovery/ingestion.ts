@@ -199,8 +199,8 @@ async function recordFoundAssets(
   const { gatewayId, assetLinkId } = discovery
   const link = await context.database.read(actor, (handle) => findLink(handle, gatewayId, assetLinkId))
   const source = discovery.deviceClass ?? assetLinkId
-  let found: DiscoveredAssets | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
-  while (found !== undefined) found = await recordFound(context, actor, { ...found, source })
+  let remaining: DiscoveredAssets | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
+  while (remaining !== undefined) remaining = await recordFound(context, actor, { ...remaining, source })
 }
 
 type DiscoveredAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
@@ -281,14 +281,14 @@ async function conflictingAssets(
   caller: Caller,
   { runId, gatewayId }: { runId: string; gatewayId: string },
 ): Promise<string[]> {
-  const found: string[] = []
+  const assetIds: string[] = []
   const limit = 100
   for (let offset = 0; ; offset += limit) {
     const query = { gateway: gatewayId, limit, offset }
     const { data } = await context.peers(inventory, caller).listIdentityConflicts({ query })
     const ofRun = data.filter((conflict) => conflict.runId === runId)
-    found.push(...ofRun.map(({ asset }) => asset.id))
+    assetIds.push(...ofRun.map(({ asset }) => asset.id))
     // The list is sorted by time, newest first.
-    if (ofRun.length < limit) return found
+    if (ofRun.length < limit) return assetIds
   }
 }

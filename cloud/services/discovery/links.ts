@@ -205,15 +205,15 @@ async function relationsOf(
   actor: Caller,
   { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
 ): Promise<Set<string>> {
-  const found = new Set<string>()
+  const relationKeys = new Set<string>()
   for (let start = 0; start < links.length; start += inventoryLimits.batch) {
     const assetLinks = links.slice(start, start + inventoryLimits.batch).map(({ assetId }) => assetId)
     const { data } = await context
       .peers(inventory, actor)
       .findLinkRelations({ body: { data: { gateway: gateway.id, assetLinks } } })
-    for (const { assetLink, predicate } of data) found.add(relationKey(assetLink, predicate))
+    for (const { assetLink, predicate } of data) relationKeys.add(relationKey(assetLink, predicate))
   }
-  return found
+  return relationKeys
 }
 
 async function storeLinks(

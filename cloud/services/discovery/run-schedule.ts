@@ -19,13 +19,13 @@ export function runScheduleTasks(context: Context): TaskKinds {
     [scheduleKind]: {
       async run(job) {
         const caller = await systemOf(context, job.tenantId)
-        const { found, before } = await database.read(caller, async (handle) => {
-          const found = await findDiscovery(handle, job.key)
-          const latest = found?.latestRunId ?? null
-          return { found, before: latest === null ? undefined : await findRun(handle, latest) }
+        const { discoveryRow, before } = await database.read(caller, async (handle) => {
+          const discoveryRow = await findDiscovery(handle, job.key)
+          const latest = discoveryRow?.latestRunId ?? null
+          return { discoveryRow, before: latest === null ? undefined : await findRun(handle, latest) }
         })
         const isSettled = await settleRun(context, caller, before)
-        const isBlocked = found !== undefined && (await cannotRun(context, caller, found))
+        const isBlocked = discoveryRow !== undefined && (await cannotRun(context, caller, discoveryRow))
         await database.transaction(caller, async (tx) => {
           const discovery = await lockDiscovery(tx, job.key)
           if (discovery !== undefined) {

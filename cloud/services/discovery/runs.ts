@@ -63,9 +63,9 @@ async function isOwn(
   caller: Caller,
   { runId, gatewayId }: { runId: string; gatewayId: string },
 ): Promise<boolean> {
-  const found = await database.read(caller, async (handle) => {
+  const discovery = await database.read(caller, async (handle) => {
     const run = await findRun(handle, runId)
     return run === undefined ? undefined : findDiscovery(handle, run.discoveryId)
   })
-  return found?.gatewayId === gatewayId
+  return discovery?.gatewayId === gatewayId
 }

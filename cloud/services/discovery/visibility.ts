@@ -52,8 +52,8 @@ export async function readableRuns(
 ): Promise<{ runs: readonly RunRow[]; among: readonly string[] | undefined }> {
   if (readsAllAssets(caller)) return { runs, among: undefined }
   const ids = runs.map(({ id }) => id)
-  const found = await context.database.read(caller, (handle) => listFoundAssets(handle, ids))
-  const among = [...(await readableAssets(context, caller, found))]
+  const foundAssets = await context.database.read(caller, (handle) => listFoundAssets(handle, ids))
+  const among = [...(await readableAssets(context, caller, foundAssets))]
   const counted = await context.database.read(caller, (handle) => countFindings(handle, ids, among))
   const shown = runs.map((run) => {
     const of = (outcome: Outcome) => counted.find((one) => one.runId === run.id && one.outcome === outcome)?.count ?? 0

@@ -174,8 +174,8 @@ function fieldFromV1(value: unknown, name: string): unknown {
 /** Returns the type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
 function typeFromV1({ '@type': type, functional_object_type: own }: PlainObject): string {
   const named = textOf(own) ?? textOf(type) ?? ''
-  const known = assetTypeOf(named)
-  if (known !== undefined) return known
+  const assetType = assetTypeOf(named)
+  if (assetType !== undefined) return assetType
   if (['SoftwareAsset', 'RunningSoftware', 'AssetLink', 'Dcd'].includes(named)) return 'SoftwareArtifact'
   return /device/i.test(named) ? 'Device' : 'Asset'
 }

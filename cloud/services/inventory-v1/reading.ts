@@ -79,8 +79,8 @@ async function* listText(peer: Inventory, { labels, first }: { labels: Labels; f
   for (let page = first; ; page = await readPage(peer, page.meta.nextCursor)) {
     for (let index = 0; index < page.data.length; index += atOnce) {
       const assets = page.data.slice(index, index + atOnce)
-      const found = await Promise.all(assets.map((asset) => shown(peer, asset, labels).catch(unlessHidden)))
-      for (const one of found) {
+      const results = await Promise.all(assets.map((asset) => shown(peer, asset, labels).catch(unlessHidden)))
+      for (const one of results) {
         if (one === undefined) continue
         yield before + JSON.stringify(one.document)
         before = ','

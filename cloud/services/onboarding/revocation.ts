@@ -47,10 +47,10 @@ export async function revoke(
   { id, reason }: { id: string; reason?: 'asset_deleted' },
 ): Promise<store.GatewayRow | undefined> {
   const { database } = context
-  const known = await database.read(caller, (handle) => store.findGateway(handle, id))
-  if (known === undefined) return undefined
+  const gateway = await database.read(caller, (handle) => store.findGateway(handle, id))
+  if (gateway === undefined) return undefined
   const system = systemCaller(caller)
-  if (known.enrolledAt !== null)
+  if (gateway.enrolledAt !== null)
     await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
   await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
   const row = await database.transaction(caller, async (tx) => {

@@ -33,7 +33,7 @@ export function eventFilter(filters: Filters): (data: JobEventData) => boolean {
 }
 
 function actionOf(text: string): JobAction {
-  const action = jobActions.find((known) => known === text.toUpperCase())
+  const action = jobActions.find((candidate) => candidate === text.toUpperCase())
   if (action !== undefined) return action
   throw new Problem('invalid_query', `"${text}" is not an action. Use one of: ${jobActions.join(', ')}`)
 }

@@ -66,9 +66,9 @@ function filtered<Row>(
     order: first === undefined ? 'j.id' : 'g.job_id',
     next: values.length + 2,
   })
-  const known = statements.get(text) ?? statement<Row>(text)
-  statements.set(text, known)
-  return { text: known as Statement<Row>, values }
+  const cached = statements.get(text) ?? statement<Row>(text)
+  statements.set(text, cached)
+  return { text: cached as Statement<Row>, values }
 }
 
 type Parts = { from: string; where: string; order: string; next: number }

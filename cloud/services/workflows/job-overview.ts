@@ -33,11 +33,11 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
 
     async inspectJob({ params: { id } }, caller) {
       const access = await readAccess(context, caller)
-      const found = await database.read(caller, async (handle) => {
+      const job = await database.read(caller, async (handle) => {
         const row = requireJob(id, await findJob(handle, id), access)
         return { row, past: await listPast(handle, row.id) }
       })
-      const { row, past } = await redactedWithPast(context, caller, found)
+      const { row, past } = await redactedWithPast(context, caller, job)
       return { data: anyJobInFull(row, past) }
     },
   }

@@ -74,10 +74,10 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         clientIds: isEmpty ? [] : clientIds,
       }
       const { rows, workflowFor, total } = await database.read(caller, async (handle) => {
-        const found = await listJobs(handle, selection, { limit, offset, newestFirst: sort === 'desc' })
+        const jobs = await listJobs(handle, selection, { limit, offset, newestFirst: sort === 'desc' })
         return {
-          rows: found,
-          workflowFor: await workflowsOf(handle, found),
+          rows: jobs,
+          workflowFor: await workflowsOf(handle, jobs),
           total: query.pagination === false ? 0 : await countJobs(handle, selection),
         }
       })
@@ -100,11 +100,11 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
     async getJob({ params: { id }, query: { history = false } }, caller) {
       const access = await readAccess(context, caller)
-      const { workflow, ...found } = await database.read(caller, async (handle) => {
+      const { workflow, ...stored } = await database.read(caller, async (handle) => {
         const row = requireJob(id, await findJob(handle, id), access)
         return { row, past: await listPast(handle, row.id), workflow: await workflowOf(handle, row) }
       })
-      const { row, past } = await redactedWithPast(context, caller, found)
+      const { row, past } = await redactedWithPast(context, caller, stored)
       const job = showJob(row, workflow)
       return history ? { ...job, history: showHistory(past) } : job
     },

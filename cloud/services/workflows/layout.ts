@@ -37,7 +37,7 @@ export function layoutOf(workflow: Workflow, labelOf: (state: string) => string)
     if (state === undefined || centre === undefined) return []
     return [{ state, width, height, x: centre.x - width / 2, y: centre.y - height / 2 }]
   })
-  const boxOf = new Map(boxes.map((known) => [known.state, known]))
+  const boxOf = new Map(boxes.map((box) => [box.state, box]))
   const lines = routes.map((route) => ({
     from: route.from,
     to: route.to,

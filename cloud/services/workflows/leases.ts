@@ -87,12 +87,12 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
       for (;;) {
         const wait = waiters.join(caller.tenantId, { jobId: id, unlike }, until)
         try {
-          const found = await database.read(caller, async (handle) => {
+          const current = await database.read(caller, async (handle) => {
             const row = requireJob(id, await findJob(handle, id), {})
             return { job: showJob(row, await workflowOf(handle, row)), isFinal: row.isFinal }
           })
-          const isReached = found.isFinal || (unlike !== undefined && found.job.status.state !== unlike)
-          if (isReached || performance.now() >= until || waiters.isStopping) return found
+          const isReached = current.isFinal || (unlike !== undefined && current.job.status.state !== unlike)
+          if (isReached || performance.now() >= until || waiters.isStopping) return current
           await wait.woken
         } finally {
           wait.leave()

@@ -112,7 +112,7 @@ function state(workflow: Workflow, { state: name, x, y, width, height }: Box): s
     group === undefined
       ? ''
       : `<text class="small" x="${middle}" y="${round(y + 38)}" text-anchor="middle">${escaped(shortened(group))}</text>`
-  const full = workflow.states.find((known) => known.name === name)?.description
+  const full = workflow.states.find((state) => state.name === name)?.description
   const hint = `<title>${escaped(full === undefined ? name : `${name}: ${full}`)}</title>`
   const frame = `<rect class="box" x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="8"/>`
   return `<g>${hint}${begin}${frame}${end}${label}${below}</g>\n`

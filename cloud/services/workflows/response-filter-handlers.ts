@@ -14,7 +14,7 @@ type AnyHandler = (request: { headers: Record<string, string | undefined> }, cal
 export function withResponseFilters(handlers: Handlers<typeof workflows>): Handlers<typeof workflows> {
   const filtered = Object.entries(handlers).map(([name, handler]) => {
     const operation = workflows.operations[name as keyof typeof handlers]
-    if (!('headers' in operation) || !operation.headers.some((known) => known === header)) return [name, handler]
+    if (!('headers' in operation) || !operation.headers.some((accepted) => accepted === header)) return [name, handler]
     const status = Number(Object.keys(operation.answers)[0])
     return [name, filteredHandler(handler as unknown as AnyHandler, status)]
   })

@@ -35,7 +35,7 @@ class Reader {
   #place = 0
 
   constructor(text: string) {
-    this.#tokens = [...text.trim().matchAll(tokens)].map(([, found = '']) => found)
+    this.#tokens = [...text.trim().matchAll(tokens)].map(([, token = '']) => token)
   }
 
   peek(): string {
@@ -43,9 +43,9 @@ class Reader {
   }
 
   next(): string {
-    const found = this.peek()
+    const token = this.peek()
     this.#place++
-    return found
+    return token
   }
 
   take(token: string): boolean {

@@ -20,7 +20,7 @@ export function requireValid(workflow: Workflow): void {
 }
 
 function namingFaults({ states, groups = [], transitions }: Workflow): FieldError[] {
-  const known = new Set(states.map(({ name }) => name))
+  const stateNames = new Set(states.map(({ name }) => name))
   const grouped = new Set<string>()
   return [
     ...repeated(states, ({ name }) => name).map((index) =>
@@ -32,7 +32,7 @@ function namingFaults({ states, groups = [], transitions }: Workflow): FieldErro
     ...groups.flatMap((group, index) =>
       group.states.flatMap((state, place) => {
         const at = `/groups/${index}/states/${place}`
-        if (!known.has(state))
+        if (!stateNames.has(state))
           return [fault(at, 'unknown', `the group ${group.name} contains ${state}, which is not a state`)]
         if (grouped.has(state)) return [fault(at, 'repeated', `the state ${state} is in two groups`)]
         grouped.add(state)
@@ -41,7 +41,7 @@ function namingFaults({ states, groups = [], transitions }: Workflow): FieldErro
     ),
     ...transitions.flatMap(({ from, to }, index) =>
       [from, to]
-        .filter((state) => !known.has(state))
+        .filter((state) => !stateNames.has(state))
         .map((state) =>
           fault(`/transitions/${index}`, 'unknown', `a transition contains ${state}, which is not a state`),
         ),
@@ -101,9 +101,9 @@ function fault(pointer: string, code: string, detail: string): FieldError {
 function repeated<Element>(elements: readonly Element[], key: (element: Element) => string): number[] {
   const seen = new Set<string>()
   return elements.flatMap((element, index) => {
-    const known = key(element)
-    if (seen.has(known)) return [index]
-    seen.add(known)
+    const elementKey = key(element)
+    if (seen.has(elementKey)) return [index]
+    seen.add(elementKey)
     return []
   })
 }

@@ -30,8 +30,8 @@ export function gatewayHandlers({
       const clientId = gatewayClientId(id)
       return database.transaction(caller, async (tx) => {
         await changeAccess(tx)
-        const known = await findPrincipal(tx, id)
-        if (known === undefined) await addGateway(tx, { id, name: data.name, clientId })
+        const principal = await findPrincipal(tx, id)
+        if (principal === undefined) await addGateway(tx, { id, name: data.name, clientId })
         else await updatePrincipal(tx, id, { disabled: false })
         await putGatewayKey(tx, { principalId: id, clientId, publicJwk, thumbprint })
         await record(tx, caller, { action: 'identity.putGateway', target: `gateway/${id}`, detail: { thumbprint } })

@@ -19,10 +19,10 @@ export function ownAccountHandlers(
   const { database, access } = shared.context
   return {
     async userInfo(_request, { tenantId, tenantName, principal, roles }) {
-      const found = await access.of(tenantId, principal.id)
+      const principalAccess = await access.of(tenantId, principal.id)
       return {
         sub: principal.id,
-        name: found?.principal.displayName || principal.name,
+        name: principalAccess?.principal.displayName || principal.name,
         preferred_username: principal.kind === 'user' ? `${principal.name}@${tenantName}` : principal.name,
         tenant: tenantId,
         tenant_name: tenantName,
@@ -34,14 +34,14 @@ export function ownAccountHandlers(
     async changePassword({ body, headers }, caller) {
       const { currentPassword, newPassword } = body.data
       const { principal, request } = caller
-      const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
-      if (found === undefined)
+      const password = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
+      if (password === undefined)
         throw new Problem('conflict', 'Your account has no password: it signs in with a client secret or a key')
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
       const signIn = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
       const actor = { id: principal.id, kind: 'user' as const, name: principal.name }
       const outcome = await shared.guard.checkPassword(signIn, async () => {
-        const isCorrect = await isPassword(currentPassword, found.hash)
+        const isCorrect = await isPassword(currentPassword, password.hash)
         return { isCorrect, tenantId: caller.tenantId, principal: actor }
       })
       if ('wait' in outcome) {
@@ -49,7 +49,7 @@ export function ownAccountHandlers(
         throw new Problem('too_many_requests', 'Too many wrong passwords. Wait before you try again.', { retryAfter })
       }
       if (!outcome.isCorrect) throw new Problem('wrong_password', 'The current password is wrong')
-      requireStrongPassword(newPassword, found.name)
+      requireStrongPassword(newPassword, password.name)
       if (newPassword === currentPassword)
         throw new Problem('weak_password', 'The new password is the current password. Choose a different one.')
       const hash = await hashPassword(newPassword)

@@ -61,9 +61,9 @@ function unpadded(bytes: Buffer): string {
 }
 
 function parsed(text: string): { cost: Cost; salt: Buffer; hash: Buffer } {
-  const found = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text)
-  if (found === null) throw new Error('A stored password hash cannot be read')
-  const [, memory, passes, parallelism, salt = '', hash = ''] = found
+  const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text)
+  if (match === null) throw new Error('A stored password hash cannot be read')
+  const [, memory, passes, parallelism, salt = '', hash = ''] = match
   return {
     cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
     salt: Buffer.from(salt, 'base64'),

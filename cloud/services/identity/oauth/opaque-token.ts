@@ -14,9 +14,9 @@ export function createOpaqueToken(tenantId: string): OpaqueToken & { text: strin
 }
 
 export function readOpaqueToken(text: string | undefined): OpaqueToken | undefined {
-  const found = shape.exec(text ?? '')
-  if (found === null || text === undefined) return undefined
-  return { tenantId: found.slice(1).join('-'), hash: hashOf(text) }
+  const match = shape.exec(text ?? '')
+  if (match === null || text === undefined) return undefined
+  return { tenantId: match.slice(1).join('-'), hash: hashOf(text) }
 }
 
 /** Returns the hash of a token. A plain hash is enough, because random tokens cannot be guessed. */

@@ -57,12 +57,12 @@ export function revocationHandlers(
         )
         const token = tokenIn(body)
         const claims = await readAccessToken(shared, token)
-        const found =
+        const description =
           claims === undefined
             ? await describeRefreshToken(shared, token, tenant.id)
             : await describeAccessToken(shared, claims, tenant.id)
-        const isVisible = found !== undefined && (readsAll || found.client_id === clientId)
-        return answer(200, isVisible ? found : { active: false }, uncached)
+        const isVisible = description !== undefined && (readsAll || description.client_id === clientId)
+        return answer(200, isVisible ? description : { active: false }, uncached)
       }),
   }
 }
@@ -127,13 +127,13 @@ async function revokeRefreshToken(
   const tenant = opaque && (await database.reference((handle) => findTenantById(handle, opaque.tenantId)))
   if (opaque === undefined || tenant === undefined) return
   await database.transaction({ tenantId: tenant.id }, async (tx) => {
-    const found = await store.lockRefreshToken(tx, opaque.hash)
-    if (found === undefined) return
-    requireOwnToken(found.clientId, clientId)
+    const refreshToken = await store.lockRefreshToken(tx, opaque.hash)
+    if (refreshToken === undefined) return
+    requireOwnToken(refreshToken.clientId, clientId)
     await changeAccess(tx)
-    await store.endFamily(tx, found.familyId)
-    const { principalId } = found
-    await revokeTokens(tx, { principalId, ids: [found.familyId] })
+    await store.endFamily(tx, refreshToken.familyId)
+    const { principalId } = refreshToken
+    await revokeTokens(tx, { principalId, ids: [refreshToken.familyId] })
     const name = (await findPrincipal(tx, principalId))?.name ?? ''
     const actor = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
     const detail = { clientId, token: 'refresh_token' }
@@ -162,11 +162,13 @@ async function describeAccessToken({ context }: IdentityContext, claims: TokenCl
 async function describeRefreshToken({ context }: IdentityContext, token: string, tenantId: string) {
   const opaque = readOpaqueToken(token)
   if (opaque === undefined || opaque.tenantId !== tenantId) return undefined
-  const found = await context.database.read({ tenantId }, (handle) => store.findRefreshToken(handle, opaque.hash))
-  if (found === undefined) return undefined
-  const access = await context.access.of(tenantId, found.principalId)
+  const refreshToken = await context.database.read({ tenantId }, (handle) =>
+    store.findRefreshToken(handle, opaque.hash),
+  )
+  if (refreshToken === undefined) return undefined
+  const access = await context.access.of(tenantId, refreshToken.principalId)
   if (access === undefined || access.principal.disabled) return undefined
-  const { clientId: client_id, principalId: sub, scope } = found
+  const { clientId: client_id, principalId: sub, scope } = refreshToken
   return {
     active: true,
     ...(scope === null ? {} : { scope }),

@@ -148,12 +148,16 @@ export async function authenticated(
   if (retryAfter > 0)
     throw new Refusal('slow_down', 'Too many wrong secrets. Wait before you try again.', { retryAfter })
 
-  const found = await findClient(shared, clientId)
-  const isCorrect = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
+  const account = await findClient(shared, clientId)
+  const isCorrect = account !== undefined && sameBytes(hashOf(clientSecret), account.hash)
   const signIn = { attempt, action: 'identity.token', requestId: visitor.request.id }
-  await shared.guard.recordSecretCheck(signIn, { isCorrect, tenantId: found?.tenant.id, principal: found?.principal })
+  await shared.guard.recordSecretCheck(signIn, {
+    isCorrect,
+    tenantId: account?.tenant.id,
+    principal: account?.principal,
+  })
   if (!isCorrect) throw new Refusal('invalid_client', 'The client id or the client secret is wrong')
-  const { tenant, principal, held, family } = found
+  const { tenant, principal, held, family } = account
   return { tenant, principal, held, clientId, family }
 }
 

@@ -29,9 +29,9 @@ export async function findSession(context: Context, cookies: string | undefined)
   const tenant = await context.database.reference((handle) => findTenantById(handle, token.tenantId))
   if (tenant === undefined || unavailabilityReason(tenant, 'ui') !== undefined) return undefined
   return context.database.read({ tenantId: tenant.id }, async (handle) => {
-    const found = await store.findSession(handle, token.hash)
-    const access = found && (await enabledAccess(handle, found.principalId))
-    return access && { id: found.id, tenant, access }
+    const session = await store.findSession(handle, token.hash)
+    const access = session && (await enabledAccess(handle, session.principalId))
+    return access && { id: session.id, tenant, access }
   })
 }
 

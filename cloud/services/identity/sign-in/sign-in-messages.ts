@@ -70,7 +70,7 @@ export function languageFor(acceptLanguage: string | undefined): Language {
       const [tag = '', ...parameters] = range.trim().toLowerCase().split(';')
       const weight = parameters
         .map((each) => /^\s*q=([0-9.]+)\s*$/.exec(each)?.[1])
-        .find((found) => found !== undefined)
+        .find((language) => language !== undefined)
       return { language: tag.split('-')[0], weight: weight === undefined ? 1 : Number(weight) }
     })
     .filter(({ weight }) => weight > 0)

@@ -182,10 +182,10 @@ type PasswordInput = { tenant: Tenant | undefined; name: string; password: strin
 
 /** Verifies a password. It takes the same time for known and unknown names. */
 async function verifyPassword({ context: { database } }: IdentityContext, { tenant, name, password }: PasswordInput) {
-  const found =
+  const user =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
-  const isCorrect = await isPassword(password, found?.hash)
-  const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
+  const isCorrect = await isPassword(password, user?.hash)
+  const principal = user && { id: user.principalId, kind: 'user' as const, name: user.name }
   return { isCorrect, tenantId: tenant?.id, principal }
 }
 

@@ -22,14 +22,14 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
       const refresh = readOpaqueToken(typeof body.refresh_token === 'string' ? body.refresh_token : undefined)
       if (session !== undefined) {
         await database.transaction({ tenantId: session.tenantId }, async (tx) => {
-          const found = await store.findSession(tx, session.hash)
-          if (found !== undefined) await end(tx, { visitor, sessionId: found.id, principalId: found.principalId })
+          const stored = await store.findSession(tx, session.hash)
+          if (stored !== undefined) await end(tx, { visitor, sessionId: stored.id, principalId: stored.principalId })
         })
       }
       if (refresh !== undefined) {
         await database.transaction({ tenantId: refresh.tenantId }, async (tx) => {
-          const found = await store.lockRefreshToken(tx, refresh.hash)
-          if (found !== undefined) await end(tx, { ...found, visitor })
+          const refreshToken = await store.lockRefreshToken(tx, refresh.hash)
+          if (refreshToken !== undefined) await end(tx, { ...refreshToken, visitor })
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }

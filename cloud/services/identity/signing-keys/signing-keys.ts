@@ -121,8 +121,8 @@ export class KeyRing {
   }
 
   async #privateKey({ kid, sealedPrivateJwk }: store.StoredKey): Promise<CryptoKey> {
-    const known = this.#privateKeys.get(kid)
-    if (known !== undefined) return known
+    const cached = this.#privateKeys.get(kid)
+    if (cached !== undefined) return cached
     const bytes = await this.#secrets.open(sealedPrivateJwk, sealedFor(kid))
     const jwk = JSON.parse(bytes.toString()) as JWK
     bytes.fill(0)

@@ -219,12 +219,12 @@ export async function identifiersOf(
   handle: Handle,
   ids: readonly string[],
 ): Promise<Map<string, Record<string, unknown>[]>> {
-  const found = new Map<string, Record<string, unknown>[]>()
-  if (ids.length === 0) return found
+  const identifiers = new Map<string, Record<string, unknown>[]>()
+  if (ids.length === 0) return identifiers
   for (const { assetId, identifier } of await handle.rows(identifiersOfStatement, arrayOf('uuid', ids))) {
-    found.set(assetId, [...(found.get(assetId) ?? []), identifier])
+    identifiers.set(assetId, [...(identifiers.get(assetId) ?? []), identifier])
   }
-  return found
+  return identifiers
 }
 
 export type AddressRow = { assetId: string; kind: string; address: string }

@@ -208,8 +208,8 @@ function state(value: string, at: string): State {
 }
 
 function stateOf(document: PlainObject, name: StateName): State | undefined {
-  const found = document[name]
-  return isObject(found) ? (found as State) : undefined
+  const state = document[name]
+  return isObject(state) ? (state as State) : undefined
 }
 
 export function setState(

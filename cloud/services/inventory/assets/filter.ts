@@ -161,6 +161,6 @@ export function facetColumnOf(name: string): { name: FacetColumn; normalise: (li
   const property = assetProperties.find(name)
   if (property === undefined || property.kind !== 'text') return undefined
   const { column, normalise = (literal: string) => literal } = property
-  const found = facetColumns.find((facet) => column === `a.${facet}`)
-  return found === undefined ? undefined : { name: found, normalise }
+  const facetColumn = facetColumns.find((facet) => column === `a.${facet}`)
+  return facetColumn === undefined ? undefined : { name: facetColumn, normalise }
 }

@@ -84,8 +84,8 @@ function withStoredIds(kind: EntryKind, { stored, sent }: Lists): Entry[] {
 
 function redirected(reference: Entry, renamed: ReadonlyMap<string, string>): Entry {
   const target = textOf(reference.connection_point_id)
-  const known = target === null ? undefined : renamed.get(target)
-  return known === undefined ? reference : { ...reference, connection_point_id: known }
+  const newId = target === null ? undefined : renamed.get(target)
+  return newId === undefined ? reference : { ...reference, connection_point_id: newId }
 }
 
 /**
@@ -147,9 +147,9 @@ function idsOf(
   const matchedIds = new Set(matches.map((match) => textOf(match?.[idName])))
   const usedIds = new Set([...matchedIds, ...sent.map((entry) => textOf(entry[idName]))])
   return sent.map((entry, index) => {
-    const known = textOf(matches[index]?.[idName])
+    const matchedId = textOf(matches[index]?.[idName])
     const own = textOf(entry[idName])
-    if (known !== null || own === null || !matchedIds.has(own)) return known ?? own ?? undefined
+    if (matchedId !== null || own === null || !matchedIds.has(own)) return matchedId ?? own ?? undefined
     const start = own.slice(0, replacedIdCharacters)
     let number = 2
     while (usedIds.has(`${start}-${number}`)) number += 1

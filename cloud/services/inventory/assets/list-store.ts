@@ -136,7 +136,7 @@ async function listSmallSet(
   const slice = sliceOf({ limit, offset }, values.length + ranges.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
-  const found =
+  const matches =
     conditions === 'true'
       ? `select ${set.once === set.ids ? '' : 'distinct'} id from collected`
       : `select a.id from ${fromFor(conditions)} where ${members('collected')} and ${conditions}`
@@ -147,7 +147,7 @@ async function listSmallSet(
   const rows = await handle.rows(
     dynamicStatement<SmallSetRow>(
       `with collected as materialized (select s.id from (${set.ids}) as s limit ${max + 1}),
-            found as materialized (${found})
+            found as materialized (${matches})
        select c.collected, c.total, p.* from
          (select (select count(*) from collected) as collected, (select count(*) from found) as total) as c
          left join (${shown(sort, ids)} limit case when (select count(*) from collected) > ${max} then 0 else ${limit} end) as p on true`,

@@ -170,10 +170,10 @@ type Starts = { query: Selected; caller: Caller; view: View; limit: number }
  */
 async function startsOf(handle: Handle, { query, caller, view, limit }: Starts): Promise<string[]> {
   const { groups, at } = view
-  const found = await listIds(handle, await selectionOf(handle, query, caller), { limit: limit + 1, since: at })
+  const ids = await listIds(handle, await selectionOf(handle, query, caller), { limit: limit + 1, since: at })
   const isUnfiltered = query.filter === undefined && query.q === undefined
-  if (at === undefined || !isUnfiltered) return found
-  return [...found, ...(await findDeletedSince(handle, { groups, at, limit: limit + 1 }))]
+  if (at === undefined || !isUnfiltered) return ids
+  return [...ids, ...(await findDeletedSince(handle, { groups, at, limit: limit + 1 }))]
 }
 
 /**

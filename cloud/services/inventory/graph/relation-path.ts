@@ -70,14 +70,14 @@ async function follow(handle: Handle, path: RelationPath, options: FollowOptions
     limit: budget.relations + 1,
   })
   const reached = new Map<string, Entity>()
-  let found = await findEnds(handle, step(path.start))
+  let ends = await findEnds(handle, step(path.start))
   for (let level = 1; ; level++) {
-    budget.relations -= found.length
+    budget.relations -= ends.length
     if (budget.relations < 0) throw tooLarge(depth)
-    const frontier = [...new Map(found.map((entity) => [keyOf(entity), entity]))].filter(([key]) => !reached.has(key))
+    const frontier = [...new Map(ends.map((entity) => [keyOf(entity), entity]))].filter(([key]) => !reached.has(key))
     for (const [key, entity] of frontier) reached.set(key, entity)
     if (level >= depth || frontier.length === 0) return reached.values()
-    found = await findNextEnds(
+    ends = await findNextEnds(
       handle,
       frontier.map(([, entity]) => entity),
       step(path.next),

@@ -45,9 +45,9 @@ export function duplicateHandlers({ database }: Context): Pick<Handlers<typeof i
   }
 }
 
-function requireReadable(pair: { asset: string; other: string }, found: { has(id: string): boolean }): void {
+function requireReadable(pair: { asset: string; other: string }, readable: { has(id: string): boolean }): void {
   const errors = (['asset', 'other'] as const)
-    .filter((field) => !found.has(pair[field]))
+    .filter((field) => !readable.has(pair[field]))
     .map((field): FieldError => {
       const detail = `Asset ${pair[field]} does not exist`
       return { pointer: `/data/${field}`, code: 'asset_not_found', detail }

@@ -20,11 +20,11 @@ const entryNames = ['id', 'key', 'operation_name', 'location_type'] as const
 export function mergedDocument(asset: PlainObject, other: PlainObject, prefer: Preference): Document {
   const [first, second] = prefer === 'this' ? [asset, other] : [other, asset]
   const { created_timestamp, last_modified_timestamp } = asset
-  const known = Object.fromEntries(states.map((name) => [name, knownState(first[name], second[name])]))
+  const mergedStates = Object.fromEntries(states.map((name) => [name, knownState(first[name], second[name])]))
   const custom_properties = objectsOf(filled(first.custom_properties ?? [], second.custom_properties ?? []))
   const merged = {
     ...(filled(first, second) as PlainObject),
-    ...Object.fromEntries(Object.entries(known).filter(([, state]) => state !== undefined)),
+    ...Object.fromEntries(Object.entries(mergedStates).filter(([, state]) => state !== undefined)),
     custom_properties: custom_properties.toSorted((a, b) => (String(a.key) < String(b.key) ? -1 : 1)),
     created_timestamp,
     last_modified_timestamp,
@@ -41,8 +41,8 @@ function knownState(first: unknown, second: unknown): unknown {
 function filled(first: unknown, second: unknown): unknown {
   if (first === undefined) return second
   if (Array.isArray(first) && Array.isArray(second)) {
-    const known = new Set(first.map(entryKey))
-    return [...first, ...second.filter((entry) => !known.has(entryKey(entry)))]
+    const keys = new Set(first.map(entryKey))
+    return [...first, ...second.filter((entry) => !keys.has(entryKey(entry)))]
   }
   if (!isObject(first) || !isObject(second)) return first
   const names = [...new Set([...Object.keys(first), ...Object.keys(second)])]

@@ -48,8 +48,8 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
       if (finder === undefined) throw missingFinder()
       const source = { type: 'discovery', value: data.source } as const
       return database.transaction(caller, async (tx) => {
-        const found = assets.map((id, index): AssetReference => ({ pointer: `/data/assets/${index}`, id }))
-        await requireAssets(tx, [...finders, ...found])
+        const references = assets.map((id, index): AssetReference => ({ pointer: `/data/assets/${index}`, id }))
+        await requireAssets(tx, [...finders, ...references])
         const relations = assets.flatMap((id) => [
           ...(gateway === undefined ? [] : [relationInput(id, 'found_by_gateway', { object: gateway, source })]),
           ...(assetLink === undefined ? [] : [relationInput(id, 'found_by_asset_link', { object: assetLink, source })]),

@@ -77,8 +77,8 @@ export class WriteAcceptor {
 
   /** Refuses a write before its body is read, if the queue of the tenant was full a moment ago. */
   requireRoom({ tenantId }: Pick<Caller, 'tenantId'>): void {
-    const known = this.#sizes.get(tenantId)
-    if (known?.isFull && performance.now() - known.readAt <= limits.sizeFreshMs) throw this.#queueFull()
+    const size = this.#sizes.get(tenantId)
+    if (size?.isFull && performance.now() - size.readAt <= limits.sizeFreshMs) throw this.#queueFull()
   }
 
   /** Stores a write and returns the id of its status. */
@@ -124,11 +124,11 @@ export class WriteAcceptor {
 
   /** Returns how many of the writes, in their order, fit into the tenant's queue. It counts these writes as queued. */
   async #fitting(tx: Transaction, writes: readonly QueueSize[]): Promise<number> {
-    const known = this.#sizes.get(tx.tenantId)
-    const isFresh = known !== undefined && performance.now() - known.readAt <= limits.sizeFreshMs
-    const first = isFresh ? this.#fit(known.size, writes) : undefined
+    const cachedSize = this.#sizes.get(tx.tenantId)
+    const isFresh = cachedSize !== undefined && performance.now() - cachedSize.readAt <= limits.sizeFreshMs
+    const first = isFresh ? this.#fit(cachedSize.size, writes) : undefined
     if (isFresh && first?.count === writes.length) {
-      known.size = first.size
+      cachedSize.size = first.size
       return first.count
     }
     const readAt = performance.now()

@@ -370,12 +370,12 @@ async function rightsOf(
   { sender, batch }: { sender: Sender; batch: Batch },
 ): Promise<Rights> {
   if (sender.principalKind === 'system') return systemCaller().rights
-  const found = await access.within(tx, sender.principalId)
-  if (found === undefined || found.principal.disabled) return noRights
+  const principalAccess = await access.within(tx, sender.principalId)
+  if (principalAccess === undefined || principalAccess.principal.disabled) return noRights
   if (isOfGateway(sender)) {
     const gateway = batch.asset(sender.principalId)
-    return gateway === undefined ? noRights : gatewayRights(found.rights, gateway.accessGroupId)
+    return gateway === undefined ? noRights : gatewayRights(principalAccess.rights, gateway.accessGroupId)
   }
   const { roles, grants } = sender
-  return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })
+  return access.effective(principalAccess, { roles, ...(grants === null ? {} : { grants }) })
 }

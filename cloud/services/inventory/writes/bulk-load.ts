@@ -136,8 +136,8 @@ function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, s
   const time = new Date().toISOString()
   const addedGroups: [string, string][] = []
   const groupNamed = (name: string) => {
-    const known = groups.get(name)
-    if (known !== undefined) return known
+    const cached = groups.get(name)
+    if (cached !== undefined) return cached
     const id = v7()
     addedGroups.push([id, name])
     groups.set(name, id)

@@ -55,9 +55,9 @@ async function newDocument({ schemas, tx, sender }: Writing, { asset, name, time
 }
 
 function requireOwn(keys: readonly string[], own: readonly { key: string }[]): void {
-  const known = new Set(own.map(({ key }) => key))
+  const ownKeys = new Set(own.map(({ key }) => key))
   const errors = keys.flatMap((key, index): FieldError[] =>
-    known.has(key)
+    ownKeys.has(key)
       ? []
       : [{ pointer: `/data/identifiers/${index}`, code: 'conflict', detail: 'is not an identifier of this asset' }],
   )

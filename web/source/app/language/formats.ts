@@ -26,9 +26,9 @@ const units = [
 const cache = new Map<Language, Formats>()
 
 export function formatsOf(language: Language): Formats {
-  const known = cache.get(language) ?? createFormats(localeOf[language])
-  cache.set(language, known)
-  return known
+  const cached = cache.get(language) ?? createFormats(localeOf[language])
+  cache.set(language, cached)
+  return cached
 }
 
 function createFormats(locale: string): Formats {

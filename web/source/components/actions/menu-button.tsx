@@ -153,13 +153,13 @@ function itemsIn(place: HTMLElement | null): HTMLElement[] {
 function moveFocus(place: HTMLElement | null, key: string): boolean {
   const items = itemsIn(place)
   const here = items.indexOf(document.activeElement as HTMLElement)
-  const found = {
+  const target = {
     ArrowDown: items[(here + 1) % items.length],
     ArrowUp: items.at(here - 1),
     Home: items[0],
     End: items.at(-1),
   }[key]
-  const next = found ?? (key.length === 1 && key !== ' ' ? startingWith(items, here, key) : undefined)
+  const next = target ?? (key.length === 1 && key !== ' ' ? startingWith(items, here, key) : undefined)
   next?.focus()
   return next !== undefined
 }

@@ -43,15 +43,15 @@ export type Neighbour = { edge: GraphEdge; direction: 'out' | 'in'; key: string 
 
 /** Returns the neighbours of a node, ordered by predicate and name. */
 export function neighboursOf(data: GraphData, key: string): Neighbour[] {
-  const found: Neighbour[] = []
+  const neighbours: Neighbour[] = []
   for (const edge of data.edges.values()) {
     const [subject, object] = [keyOf(edge.subject), keyOf(edge.object)]
-    if (subject === key) found.push({ edge, direction: 'out', key: object })
-    else if (object === key) found.push({ edge, direction: 'in', key: subject })
+    if (subject === key) neighbours.push({ edge, direction: 'out', key: object })
+    else if (object === key) neighbours.push({ edge, direction: 'in', key: subject })
   }
   const order = ({ edge, direction, key: other }: Neighbour) =>
     `${edge.predicate} ${direction} ${labelOf(data.nodes.get(other))}`
-  return found.toSorted((a, b) => order(a).localeCompare(order(b)))
+  return neighbours.toSorted((a, b) => order(a).localeCompare(order(b)))
 }
 
 /** The number of characters of an id that are shown for a hierarchy node, because hierarchy nodes have no name. */

@@ -17,11 +17,11 @@ export type Palette = {
 export function paletteOf(element: HTMLElement): Palette {
   const style = getComputedStyle(element)
   const context = document.createElement('canvas').getContext('2d')
-  const known = new Map<string, string>()
+  const colours = new Map<string, string>()
   const colour = (token = '--theme-color-neutral') => {
-    const found = known.get(token) ?? plainColour(context, style.getPropertyValue(token))
-    known.set(token, found)
-    return found
+    const colour = colours.get(token) ?? plainColour(context, style.getPropertyValue(token))
+    colours.set(token, colour)
+    return colour
   }
   return {
     colour,

@@ -133,9 +133,9 @@ export class GraphRenderer {
   }
 
   #positionsFor(data: GraphData) {
-    const known = new Map<string, { x: number; y: number }>()
-    this.#graph.forEachNode((key, { x, y }) => known.set(key, { x, y }))
-    return initialPositions([...data.nodes.keys()], linksOf(data), known)
+    const positions = new Map<string, { x: number; y: number }>()
+    this.#graph.forEachNode((key, { x, y }) => positions.set(key, { x, y }))
+    return initialPositions([...data.nodes.keys()], linksOf(data), positions)
   }
 
   /** Starts the layout worker and applies its intermediate results. */

@@ -23,19 +23,19 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     if (onMove === undefined || event.button !== 0 || event.pointerType === 'touch' || isResizeHandle(event)) return
     const head = event.currentTarget
     const { pointerId, clientX: from } = event
-    let found: DropTarget | undefined
+    let target: DropTarget | undefined
     const move = ({ clientX, clientY }: { clientX: number; clientY: number }) => {
       if (!wasDragged.current && Math.abs(clientX - from) < minimumDragPixels) return
       if (!wasDragged.current) head.setPointerCapture(pointerId)
       wasDragged.current = true
-      found = dropAt(ids, id, { x: clientX, y: clientY })
-      setDrop(found)
+      target = dropAt(ids, id, { x: clientX, y: clientY })
+      setDrop(target)
     }
     const finish = (isOver: boolean) => {
       head.removeEventListener('pointermove', move)
       ended.abort()
       setDrop(undefined)
-      if (isOver && found !== undefined) onMove(id, ids.indexOf(found.id))
+      if (isOver && target !== undefined) onMove(id, ids.indexOf(target.id))
     }
     const ended = new AbortController()
     head.addEventListener('pointermove', move)
@@ -75,9 +75,9 @@ function isResizeHandle({ target }: { target: EventTarget }): boolean {
  * determines the column.
  */
 function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): DropTarget | undefined {
-  const found = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
-  if (found === undefined || found === moved || !ids.includes(found)) return undefined
-  return { id: found, side: ids.indexOf(found) > ids.indexOf(moved) ? 'after' : 'before' }
+  const columnId = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
+  if (columnId === undefined || columnId === moved || !ids.includes(columnId)) return undefined
+  return { id: columnId, side: ids.indexOf(columnId) > ids.indexOf(moved) ? 'after' : 'before' }
 }
 
 function focusable(head: Element | null | undefined): HTMLElement | null {

@@ -83,11 +83,11 @@ function usePrincipalChoices(selected: string | undefined, rows: readonly AuditE
   const page = { query: { limit: 100 } }
   const principals = useQuery({ ...query(['identity', 'listUsers'], page), enabled: canListPrincipals })
   const serviceAccounts = useQuery({ ...query(['identity', 'listServerUsers'], page), enabled: canListPrincipals })
-  const known = [...(principals.data?.data ?? []), ...(serviceAccounts.data?.data ?? [])].map(({ id, name }) => ({
+  const accounts = [...(principals.data?.data ?? []), ...(serviceAccounts.data?.data ?? [])].map(({ id, name }) => ({
     value: id,
     label: name,
   }))
-  if (selected === undefined || known.some(({ value }) => value === selected)) return known
+  if (selected === undefined || accounts.some(({ value }) => value === selected)) return accounts
   const name = rows.find(({ principal }) => principal === selected)?.principalName ?? selected
-  return [...known, { value: selected, label: name }]
+  return [...accounts, { value: selected, label: name }]
 }

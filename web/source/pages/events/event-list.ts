@@ -23,8 +23,8 @@ export function resumeList({ shown, waiting }: EventList): EventList {
 }
 
 function mergeEvents(before: readonly CloudEvent[], events: readonly CloudEvent[]): readonly CloudEvent[] {
-  const known = new Set(before.map(({ id }) => id))
-  const fresh = events.filter(({ id }) => !known.has(id))
+  const ids = new Set(before.map(({ id }) => id))
+  const fresh = events.filter(({ id }) => !ids.has(id))
   return [...fresh, ...before].toSorted((a, b) => (a.sequence < b.sequence ? 1 : -1)).slice(0, maxEvents)
 }
 

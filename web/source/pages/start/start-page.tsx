@@ -49,14 +49,14 @@ const devices = "functional_object_type eq 'Device'"
 
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
-  const found = useQuery(useTotalQuery(devices))
+  const deviceTotal = useQuery(useTotalQuery(devices))
   const canDiscover = useRights().has('glb_discovery_run')
   // The guide stays open after the scan has found the first devices.
   const [wasEmpty, setWasEmpty] = useState(false)
-  const isEmpty = found.data?.meta.totalElements === 0
+  const isEmpty = deviceTotal.data?.meta.totalElements === 0
   if (isEmpty && !wasEmpty) setWasEmpty(true)
   return (
-    <QueryState query={found}>
+    <QueryState query={deviceTotal}>
       {() =>
         wasEmpty && canDiscover && canReadJobs ? (
           <FirstSteps />

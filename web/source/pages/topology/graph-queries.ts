@@ -36,13 +36,13 @@ export function usePath({ from: key, to, at }: PathOptions): Path | undefined {
     }),
     enabled: isEnabled,
   })
-  const found = result.data?.data
-  const graph = useMemo(() => (found?.found ? graphOf(found) : undefined), [found])
+  const path = result.data?.data
+  const graph = useMemo(() => (path?.found ? graphOf(path) : undefined), [path])
   if (!isEnabled) return undefined
   return {
     graph,
-    isFound: found?.found ?? false,
-    isTruncated: found?.truncated ?? false,
+    isFound: path?.found ?? false,
+    isTruncated: path?.truncated ?? false,
     isLoading: result.isPending,
     error: result.error,
   }
@@ -60,13 +60,13 @@ export function useImpact({ of: key, at }: { of: string | undefined; at: string 
     }),
     enabled: id !== undefined,
   })
-  const found = result.data?.data
-  const graph = useMemo(() => (found === undefined ? undefined : graphOf(found)), [found])
+  const difference = result.data?.data
+  const graph = useMemo(() => (difference === undefined ? undefined : graphOf(difference)), [difference])
   if (key === undefined || id === undefined) return undefined
   return {
     of: key,
     graph,
-    isTruncated: found?.truncated ?? false,
+    isTruncated: difference?.truncated ?? false,
     isLoading: result.isPending,
     error: result.error,
   }

@@ -55,8 +55,8 @@ function Predicates({ value, onChange }: { value: string; onChange: (predicate: 
   const query = useOperationQuery()
   const canList = usePermission('glb_inventory_read_relation_data')
   const { data } = useQuery({ ...query(['inventory', 'listPredicates'], {}), enabled: canList })
-  const known = data?.data.map(({ predicate }) => predicate) ?? []
-  const offered = value === '' || known.includes(value) ? known : [value, ...known]
+  const predicates = data?.data.map(({ predicate }) => predicate) ?? []
+  const offered = value === '' || predicates.includes(value) ? predicates : [value, ...predicates]
   if (!canList) return null
   return (
     <SelectField

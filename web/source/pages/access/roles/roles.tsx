@@ -150,13 +150,13 @@ type PermissionFieldsProps = {
 
 function PermissionFields({ chosen, isFixed, onChange }: PermissionFieldsProps) {
   const text = useText(accessMessages)
-  const known = usePermissions()
+  const permissions = usePermissions()
   const toggle = (name: Permission, isChosen: boolean) =>
     onChange(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name))
   return (
     <fieldset className="group">
       <legend>{text.permissions}</legend>
-      {known.map(({ name, title, scope }) => (
+      {permissions.map(({ name, title, scope }) => (
         <CheckField
           key={name}
           label={

@@ -47,9 +47,9 @@ function tokensOf(text: string): string[] | undefined {
   const tokens: string[] = []
   token.lastIndex = 0
   while (token.lastIndex < text.trimEnd().length) {
-    const found = token.exec(text)
-    if (found === null) return undefined
-    tokens.push(found[1] ?? '')
+    const match = token.exec(text)
+    if (match === null) return undefined
+    tokens.push(match[1] ?? '')
   }
   return tokens
 }

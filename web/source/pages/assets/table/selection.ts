@@ -32,7 +32,7 @@ export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFil
     setLast(index)
   }
   const selectMatching = async () => {
-    const found = new Set<string>()
+    const ids = new Set<string>()
     let cursor: string | undefined
     do {
       const query = {
@@ -44,10 +44,10 @@ export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFil
         ...(q !== '' && { q }),
       }
       const { data, meta } = await api.inventory.listAssets({ query })
-      for (const { id } of data as Asset[]) found.add(id)
+      for (const { id } of data as Asset[]) ids.add(id)
       cursor = meta.nextCursor
-    } while (cursor !== undefined && found.size < maxSelected)
-    setIds(found)
+    } while (cursor !== undefined && ids.size < maxSelected)
+    setIds(ids)
   }
   const isAll = total > 0 && ids.size >= Math.min(total, maxSelected)
   const loaded = () => [...pages.loaded(0, Math.min(total, maxSelected) - 1)]

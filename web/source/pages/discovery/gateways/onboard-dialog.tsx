@@ -77,8 +77,8 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const query = useOperationQuery()
   const navigate = useNavigate()
-  const known = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
-  const isOnline = known.data?.data.state === 'online'
+  const gateway = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
+  const isOnline = gateway.data?.data.state === 'online'
   return (
     <ol className="steps">
       <li>
