@@ -109,12 +109,12 @@ describe('secret of a credential', () => {
     const base = await listening(hub)
     const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
     // The events that an administrator can read include the events of all other roles.
-    const told = await streamed(`${base}/events/v1/stream?after=0`, {
+    const streamText = await streamed(`${base}/events/v1/stream?after=0`, {
       token: admin().token,
       until: meta.newestPosition,
     })
-    assert.match(told, /credentials\.instance\.delivered/)
-    assertNone('the stream', told)
+    assert.match(streamText, /credentials\.instance\.delivered/)
+    assertNone('the stream', streamText)
   })
 
   test('does not show the secret of a credential in the API documents, the console or the metrics', async () => {
@@ -136,7 +136,7 @@ describe('secret of a credential', () => {
   async function send(row: Row, { role, body }: { role: BuiltInRoleName; body?: string }): Promise<RawAnswer> {
     const { contract, name, operation } = row
     const lasts = Object.values(operation.answers).some(isLasting)
-    const given = body ?? (writes(operation) ? bodyOf(contract.name, name, operation) : undefined)
+    const requestBody = body ?? (writes(operation) ? bodyOf(contract.name, name, operation) : undefined)
     const query = lasts ? 'no-such-parameter=1' : queryOf(operation)
     const path = pathFor(contract, operation)
     return hub.request({
@@ -144,9 +144,9 @@ describe('secret of a credential', () => {
       path: query === '' ? path : `${path}?${query}`,
       headers: {
         authorization: `Bearer ${callers.get(role)?.token}`,
-        ...(given === undefined ? {} : { 'content-type': operation.bodyType ?? 'application/json' }),
+        ...(requestBody === undefined ? {} : { 'content-type': operation.bodyType ?? 'application/json' }),
       },
-      ...(given === undefined ? {} : { body: given }),
+      ...(requestBody === undefined ? {} : { body: requestBody }),
     })
   }
 

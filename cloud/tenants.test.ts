@@ -108,11 +108,11 @@ describe('tenant isolation', () => {
 
   async function columnsOf(table: string): Promise<string[]> {
     return hub.asOwner(async (owner) => {
-      const found = await owner.query(
+      const tables = await owner.query(
         `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
         [table],
       )
-      return found.rows.map(({ name }) => name)
+      return tables.rows.map(({ name }) => name)
     })
   }
 

@@ -81,15 +81,15 @@ function findFaults(): string[] {
     if (element.closest('noscript, script, style, :disabled, option') !== null) continue
     const style = getComputedStyle(element)
     const background = backgroundOf(element)
-    const found = contrast(over(parse(style.color), background), background)
+    const ratio = contrast(over(parse(style.color), background), background)
     const size = Number.parseFloat(style.fontSize)
     const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700)
-    if (found < (isLarge ? 3 : 4.5)) faults.push(`contrast ${found.toFixed(2)}: ${short(element)}`)
+    if (ratio < (isLarge ? 3 : 4.5)) faults.push(`contrast ${ratio.toFixed(2)}: ${short(element)}`)
   }
   for (const field of document.querySelectorAll('input:not([type=hidden]):not([type=checkbox]), select')) {
     if (!isVisible(field)) continue
-    const found = contrast(parse(getComputedStyle(field).borderTopColor), backgroundOf(field.parentElement))
-    if (found < 3) faults.push(`the border of a field has contrast ${found.toFixed(2)}: ${short(field)}`)
+    const ratio = contrast(parse(getComputedStyle(field).borderTopColor), backgroundOf(field.parentElement))
+    if (ratio < 3) faults.push(`the border of a field has contrast ${ratio.toFixed(2)}: ${short(field)}`)
   }
   if (document.documentElement.scrollWidth > document.documentElement.clientWidth) {
     faults.push(`it is ${document.documentElement.scrollWidth} pixels wide on ${document.documentElement.clientWidth}`)

@@ -30,12 +30,12 @@ function isList(operation: Operation): boolean {
 }
 
 async function readEverything({ baseUrl }: Platform, token: string): Promise<Record<string, unknown>> {
-  const found: Record<string, unknown> = {}
+  const content: Record<string, unknown> = {}
   for (const path of lists) {
     const response = await fetch(`${baseUrl}${path}`, { headers: bearer(token) })
-    found[path] = [response.status, await response.json()]
+    content[path] = [response.status, await response.json()]
   }
-  return found
+  return content
 }
 
 test('backs up a running platform, and restores all data into an empty home', async () => {

@@ -301,12 +301,12 @@ describe('asset pages and topology in the console', () => {
     const { context, page } = await consoleBrowser.open()
     await consoleBrowser.signIn(page, { path: '/assets' })
     const assertNotInterpreted = async (where: string) => {
-      const found = await page.evaluate(() => ({
+      const measured = await page.evaluate(() => ({
         ran: (globalThis as { planted?: string }).planted,
         images: document.querySelectorAll('img[src="x"]').length,
         scripts: [...document.scripts].filter((script) => script.textContent?.includes('planted')).length,
       }))
-      assert.deepEqual(found, { ran: undefined, images: 0, scripts: 0 }, where)
+      assert.deepEqual(measured, { ran: undefined, images: 0, scripts: 0 }, where)
     }
     for (const path of ['/assets', '/inbox']) {
       await page.goto(`/console${path}`)

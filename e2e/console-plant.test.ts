@@ -119,8 +119,8 @@ describe('start page, inbox and assets in the console', () => {
     await page.getByRole('button', { name: 'Merge' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
     await page.getByText('No duplicates').waitFor()
-    const found = await caller.inventory.listAssets({ query: { filter: "endswith(name, ' double')" } })
-    assert.equal(found.meta.totalElements, 1)
+    const matches = await caller.inventory.listAssets({ query: { filter: "endswith(name, ' double')" } })
+    assert.equal(matches.meta.totalElements, 1)
     await context.close()
   })
 

@@ -160,10 +160,10 @@ describe('the console in a browser', () => {
       await page.keyboard.press('Tab')
       reached.push(await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? ''))
     }
-    for (const wanted of [/class="skip"/, /search-button/, /account-button/, /ix-menu/]) {
+    for (const pattern of [/class="skip"/, /search-button/, /account-button/, /ix-menu/]) {
       assert.ok(
-        reached.some((each) => wanted.test(each)),
-        `${wanted} is not reached: ${reached.join('\n')}`,
+        reached.some((each) => pattern.test(each)),
+        `${pattern} is not reached: ${reached.join('\n')}`,
       )
     }
     await page.keyboard.press('Control+k')

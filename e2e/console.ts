@@ -103,12 +103,12 @@ export async function assertAxeClean(page: Page, where: string): Promise<void> {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
     return axe.run(document, { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] })
   })
-  const found = violations.map(({ id, help, nodes }) => ({
+  const faults = violations.map(({ id, help, nodes }) => ({
     id,
     help,
     nodes: nodes.slice(0, 3).map(({ target, failureSummary }) => `${JSON.stringify(target)}: ${failureSummary}`),
   }))
-  assert.deepEqual(found, [], where)
+  assert.deepEqual(faults, [], where)
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   assert.ok(overflow <= 0, `${where}: the page is ${overflow} pixels too wide`)
 }

@@ -72,15 +72,22 @@ async function ended(jobId: string) {
 
 test('creates assets for discovered devices, with their relations to gateway and link', async () => {
   const jobId = await discover({ size: '60', seed: '7', protected_percent: '0' })
-  const found = await ended(jobId)
-  assert.equal(found.state, 'finished', found.message)
-  assert.equal(found.errors, 0, JSON.stringify((await caller.discovery.getReport({ params: { jobId } })).data.errors))
-  assert.ok(found.found >= 60 && found.created === found.found, `${found.found} found, ${found.created} new`)
-  const { gatewayId } = found
+  const discovery = await ended(jobId)
+  assert.equal(discovery.state, 'finished', discovery.message)
+  assert.equal(
+    discovery.errors,
+    0,
+    JSON.stringify((await caller.discovery.getReport({ params: { jobId } })).data.errors),
+  )
+  assert.ok(
+    discovery.found >= 60 && discovery.created === discovery.found,
+    `${discovery.found} found, ${discovery.created} new`,
+  )
+  const { gatewayId } = discovery
   const byGateway = await caller.inventory.listAssets({
     query: { relationsFilter: `object.id eq '${gatewayId}' and predicate eq 'found_by_gateway'`, limit: 1 },
   })
-  assert.equal(byGateway.meta.totalElements, found.found)
+  assert.equal(byGateway.meta.totalElements, discovery.found)
 
   const { data: asset } = await caller.discovery.getReport({ params: { jobId }, query: { limit: 1 } })
   const id = asset.findings[0]?.assetId ?? ''
@@ -112,10 +119,10 @@ test('offers a job again after all processes are killed during a scan, and store
   await databaseEnded(home.path)
 
   await begin()
-  const found = await ended(jobId)
-  assert.equal(found.state, 'finished', found.message)
-  assert.ok(found.found >= 400, `${found.found} found`)
-  assert.equal((await assets()) - total, found.found, 'each device is one asset')
+  const discovery = await ended(jobId)
+  assert.equal(discovery.state, 'finished', discovery.message)
+  assert.ok(discovery.found >= 400, `${discovery.found} found`)
+  assert.equal((await assets()) - total, discovery.found, 'each device is one asset')
 })
 
 async function assets(): Promise<number> {
@@ -146,7 +153,7 @@ test('stores the devices that a canceled scan found', async () => {
   const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })
   await until('some were found', async () => (await read(jobId)).found > 0)
   await caller.discovery.cancelDiscovery({ params: { jobId } })
-  const found = await ended(jobId)
-  assert.equal(found.state, 'canceled')
-  assert.ok(found.found > 0 && found.found < 5000)
+  const discovery = await ended(jobId)
+  assert.equal(discovery.state, 'canceled')
+  assert.ok(discovery.found > 0 && discovery.found < 5000)
 })

@@ -194,8 +194,8 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
   )
   assert.deepEqual(second.access, access)
   const { identity } = await callerOf(second, caller.token)
-  const found = await identity.listServerUsers({ query: { name: 'historian' } })
-  assert.equal(found.meta.totalElements, 1)
+  const serviceAccounts = await identity.listServerUsers({ query: { name: 'historian' } })
+  assert.equal(serviceAccounts.meta.totalElements, 1)
 })
 
 test('the platform runs as an unprivileged user', { skip: unprivilegedRefusal() }, async () => {

@@ -58,8 +58,8 @@ describe('a gateway with protected devices', () => {
 
   const ended = async (job: string) => until(() => cloud.endOf(job))
   const discover = async (options: Record<string, unknown> = { reference: true }, assetLinkId = linkId) => {
-    const given = Object.entries(options).map(([key, value]) => ({ key, value }))
-    const job = cloud.offer('discovery', { runId: 'r', assetLinkId, options: given, filters: [] })
+    const parameters = Object.entries(options).map(([key, value]) => ({ key, value }))
+    const job = cloud.offer('discovery', { runId: 'r', assetLinkId, options: parameters, filters: [] })
     return { job, end: await ended(job) }
   }
   const uses = (job: string) =>
@@ -131,9 +131,13 @@ describe('a gateway with protected devices', () => {
     assert.equal(new Set(cloud.found(job).map((asset) => JSON.stringify(asset.asset_identifiers))).size, size)
     assert.equal(askedFor(job).length, 6)
     assert.ok(askedFor(job).every((addresses) => new Set(addresses).size === addresses.length))
-    const told = uses(job).filter(({ worked }: Call) => worked)
-    assert.equal(told.length, size)
-    assert.equal(told.filter(({ asset }: Call) => asset === undefined).length, size / 4, 'modules are behind a device')
+    const successes = uses(job).filter(({ worked }: Call) => worked)
+    assert.equal(successes.length, size)
+    assert.equal(
+      successes.filter(({ asset }: Call) => asset === undefined).length,
+      size / 4,
+      'modules are behind a device',
+    )
   })
 
   test('stops trying credentials when the job is canceled', async () => {
@@ -365,14 +369,18 @@ test('Secret prints as asterisks, and overwrites its value when disposed', () =>
 })
 
 test('addressIn finds the address of a device in connection parameters', () => {
-  const found = (parameters: unknown) => addressIn(parameters)
-  assert.equal(found({ alNic: 'eth0', ipAddress: '192.168.0.12', subDeviceID: -1 }), '192.168.0.12')
-  assert.equal(found({ router: '10.0.0.255', mask: '255.255.255.0', ip_address: '10.0.0.7' }), '10.0.0.7')
-  assert.equal(found({ url: 'https://[fd00::7]:8443/x' }), 'fd00::7')
-  assert.equal(found({ device: { host: '10.0.0.8:502' } }), '10.0.0.8')
-  assert.equal(found({ plc: '10.0.0.9' }), '10.0.0.9')
-  assert.equal(found({ ip: 'fe80::7%eth0' }), 'fe80::7', 'what the interface is called here is nothing to the cloud')
-  assert.equal(found({ a: '10.0.0.9', b: '10.0.0.10' }), undefined)
-  assert.equal(found({ host: 'plc-7.local', port: 502 }), undefined)
-  assert.equal(found('10.0.0.9'), undefined)
+  const addressOf = (parameters: unknown) => addressIn(parameters)
+  assert.equal(addressOf({ alNic: 'eth0', ipAddress: '192.168.0.12', subDeviceID: -1 }), '192.168.0.12')
+  assert.equal(addressOf({ router: '10.0.0.255', mask: '255.255.255.0', ip_address: '10.0.0.7' }), '10.0.0.7')
+  assert.equal(addressOf({ url: 'https://[fd00::7]:8443/x' }), 'fd00::7')
+  assert.equal(addressOf({ device: { host: '10.0.0.8:502' } }), '10.0.0.8')
+  assert.equal(addressOf({ plc: '10.0.0.9' }), '10.0.0.9')
+  assert.equal(
+    addressOf({ ip: 'fe80::7%eth0' }),
+    'fe80::7',
+    'what the interface is called here is nothing to the cloud',
+  )
+  assert.equal(addressOf({ a: '10.0.0.9', b: '10.0.0.10' }), undefined)
+  assert.equal(addressOf({ host: 'plc-7.local', port: 502 }), undefined)
+  assert.equal(addressOf('10.0.0.9'), undefined)
 })

@@ -492,7 +492,7 @@ describe('a gateway', () => {
 })
 
 describe('a gateway with an unreliable connection', () => {
-  const given = async (context: TestContext, more: Partial<ReturnType<typeof settingsFor>> = {}) => {
+  const createHome = async (context: TestContext, more: Partial<ReturnType<typeof settingsFor>> = {}) => {
     const cloud = await TestCloud.start()
     context.after(() => cloud.stop())
     const home = temporaryFolder()
@@ -510,7 +510,7 @@ describe('a gateway with an unreliable connection', () => {
     })
 
   test('finishes a scan while the cloud is unreachable, and delivers it after gateway and cloud restart', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     let scan: Call
     using link = await TestLink.start(
       discovering((call) => {
@@ -537,7 +537,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('continues a running scan when its job is offered again', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     let scans = 0
     let scan: Call
     using link = await TestLink.start(
@@ -562,7 +562,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('fails the job of a link that stops sending, delivers its devices, and starts the next job of the link', async (context) => {
-    const { cloud, settings } = await given(context, { linkSilenceMs: 4_000 })
+    const { cloud, settings } = await createHome(context, { linkSilenceMs: 4_000 })
     let scans = 0
     let isCanceled = false
     using link = await TestLink.start(
@@ -591,7 +591,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('reports the progress that a link sends, and stays below 100 percent until the job ends', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     let scan: Call
     using link = await TestLink.start(
       discovering((call) => {
@@ -616,7 +616,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('does not start a scan for a job that is being canceled', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     await started(context, settings)
     const id = crypto.randomUUID()
     cloud.jobs.push({ id, workflow: 'discovery', definition: { assetLinkId: linkId }, state: 'CANCELING' })
@@ -626,7 +626,7 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('applies back-pressure to a link that is faster than the cloud', async (context) => {
-    const { cloud, settings } = await given(context, { spoolBytes: 300_000 })
+    const { cloud, settings } = await createHome(context, { spoolBytes: 300_000 })
     let isOpen = false
     cloud.answering = ({ operation }) =>
       operation === 'uploadFound' && !isOpen
@@ -661,14 +661,14 @@ describe('a gateway with an unreliable connection', () => {
   })
 
   test('corrects the clock of the gateway to the time of the cloud', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     cloud.clockAheadMs = 3 * 3_600_000
     await started(context, settings)
     await until(() => cloud.callsOf('reportLinks').length > 0)
   })
 
   test('renews the token of the gateway before it expires, and logs a revocation once', async (context) => {
-    const { cloud, settings } = await given(context)
+    const { cloud, settings } = await createHome(context)
     const lines: string[] = []
     const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
     cloud.tokenSeconds = 2

@@ -209,14 +209,14 @@ describe('a gateway with links of the public SDK', () => {
       ...locked,
       device: { connection_parameter_set: { parameter_json: parameters } },
     })
-    const asked: string[] = []
+    const addresses: string[] = []
     using link = await TestLink.start({
       ...versionInfo,
       'common.identifiers.v1': {
         GetIdentifiers: ({ request }: Call, answer: Call) => {
           const parameters = request.target?.connection_parameter_set?.parameter_json
           if (parameters === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'no parameters' })
-          asked.push(parameters)
+          addresses.push(parameters)
           if (parameters === connection('eth0', '10.0.0.1')) answer(null, { identifiers: identifiersOf('Open', 1) })
           else answer({ code: status.UNAVAILABLE, details: 'Could not retrieve device details: invalid interface' })
         },
@@ -242,7 +242,7 @@ describe('a gateway with links of the public SDK', () => {
     assert.deepEqual(
       result,
       { results: [{ key: 'name', value: 'Open' }] },
-      `the link was asked for ${asked.join(' and ')}`,
+      `the link was asked for ${addresses.join(' and ')}`,
     )
   })
 
@@ -384,8 +384,8 @@ test('reads a device after a restart of the gateway by the connection that the l
   const [, device] = cloud.found(scan)
   assert.equal(device?.name, 'Protected')
 
-  const asked = { assetLinkId: id, assetIdentifiers: device?.asset_identifiers, addresses: ['10.0.0.2'] }
-  job = cloud.offer('device-info', { ...asked, keys: ['name'] })
+  const definition = { assetLinkId: id, assetIdentifiers: device?.asset_identifiers, addresses: ['10.0.0.2'] }
+  job = cloud.offer('device-info', { ...definition, keys: ['name'] })
   const second = await startGateway(settingsFor(home), { renewEveryMs: 50 })
   try {
     assert.deepEqual((await endOf(job)).result, { results: [{ key: 'name', value: 'Protected' }] })

@@ -8,45 +8,52 @@ import fc from 'fast-check'
 import type { Parameter } from './manifest.ts'
 import { type Filter, matches, type Operator, readFilters, readOptions } from './parameters.ts'
 
-const known: Parameter[] = [
+const declared: Parameter[] = [
   { key: 'range', type: 'text', description: 'Where' },
   { key: 'count', type: 'integer', description: 'How many', default: 5 },
   { key: 'deep', type: 'boolean', description: 'Whether' },
 ]
-const given = (key: string, value: VariantValue, operator: Operator = 'EQUAL') =>
+const activeFilter = (key: string, value: VariantValue, operator: Operator = 'EQUAL') =>
   create(ActiveFilterSchema, { key, operator: ComparisonOperator[operator], value: variantOf(value) })
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 test('readFilters returns the sent values, and defaults for missing filters', () => {
-  assert.deepEqual(readFilters([given('range', 'a'), given('range', 'b', 'STRING_PATTERN')], known), [
+  assert.deepEqual(readFilters([activeFilter('range', 'a'), activeFilter('range', 'b', 'STRING_PATTERN')], declared), [
     { key: 'range', operator: 'EQUAL', value: 'a' },
     { key: 'range', operator: 'STRING_PATTERN', value: 'b' },
     { key: 'count', operator: 'EQUAL', value: 5 },
   ])
-  assert.deepEqual({ ...readOptions([], known) }, { count: 5 })
+  assert.deepEqual({ ...readOptions([], declared) }, { count: 5 })
 })
 
 test('readFilters accepts clients that send every value as bytes or text', () => {
-  const sent = [given('range', bytes('10.0.0.1')), given('count', bytes('7')), given('deep', 'true')]
-  assert.deepEqual({ ...readOptions(sent as never, known) }, { range: '10.0.0.1', count: 7, deep: true })
+  const sent = [
+    activeFilter('range', bytes('10.0.0.1')),
+    activeFilter('count', bytes('7')),
+    activeFilter('deep', 'true'),
+  ]
+  assert.deepEqual({ ...readOptions(sent as never, declared) }, { range: '10.0.0.1', count: 7, deep: true })
 })
 
 test('readFilters rejects invalid filters with a reason', () => {
   const refused = (filter: Parameters<typeof readFilters>[0][number], reason: RegExp) =>
     assert.throws(
-      () => readFilters([filter], known),
+      () => readFilters([filter], declared),
       (error: Error & { code?: string }) => {
         assert.equal(error.code, 'INVALID_ARGUMENT')
         assert.match(error.message, reason)
         return true
       },
     )
-  refused(given('other', 'x'), /Unknown filter "other": the link supports range, count, deep/)
-  refused(given('count', 'many'), /"count" must have the type integer/)
-  refused(given('range', Uint8Array.of(0xff)), /"range" must have the type text/)
+  refused(activeFilter('other', 'x'), /Unknown filter "other": the link supports range, count, deep/)
+  refused(activeFilter('count', 'many'), /"count" must have the type integer/)
+  refused(activeFilter('range', Uint8Array.of(0xff)), /"range" must have the type text/)
   refused(create(ActiveFilterSchema, { key: 'range' }), /has no value/)
-  refused(given('count', 1, 'STRING_PATTERN'), /"count" has the type integer, so it cannot be compared with a pattern/)
-  refused(given('deep', true, 'LESS_THAN'), /cannot be compared with LESS_THAN/)
+  refused(
+    activeFilter('count', 1, 'STRING_PATTERN'),
+    /"count" has the type integer, so it cannot be compared with a pattern/,
+  )
+  refused(activeFilter('deep', true, 'LESS_THAN'), /cannot be compared with LESS_THAN/)
   refused(
     create(ActiveFilterSchema, { key: 'range', operator: 42 as ComparisonOperator, value: variantOf('x') }),
     /operator 42/,

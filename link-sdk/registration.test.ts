@@ -20,23 +20,23 @@ type Done = sendUnaryData<object>
 /** Starts a registry that records the requests it receives. */
 async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = {}) {
   const heard = new EventEmitter()
-  const known = new Map<string, ServiceInfo>()
+  const registrations = new Map<string, ServiceInfo>()
   let left = refusals
   const server = new Server()
   server.addService(wireService(linkServices.registry, interfaceName(linkServices.registry, vendor)), {
     registerService: ({ request: { info } }: ServerUnaryCall<RegisterRequest, object>, done: Done) => {
       left -= 1
       if (left >= 0 || info === undefined) return done({ code: status.UNAVAILABLE, details: 'later' })
-      known.set(info.appInstanceId, info)
+      registrations.set(info.appInstanceId, info)
       heard.emit('registered', info)
       done(null, { expireTime: 900 })
     },
     unregisterService: ({ request: { info } }: ServerUnaryCall<RegisterRequest, object>, done: Done) => {
-      known.delete(info?.appInstanceId ?? '')
+      registrations.delete(info?.appInstanceId ?? '')
       heard.emit('unregistered', info)
       done(null, {})
     },
-    queryRegisteredServices: (_call: unknown, done: Done) => done(null, { infos: [...known.values()] }),
+    queryRegisteredServices: (_call: unknown, done: Done) => done(null, { infos: [...registrations.values()] }),
   })
   const bound = await new Promise<number>((resolve, reject) =>
     server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, number) =>
@@ -45,7 +45,7 @@ async function openRegistry({ vendor = 'millwright', port = 0, refusals = 0 } = 
   )
   return {
     heard,
-    known,
+    known: registrations,
     address: `127.0.0.1:${bound}`,
     [Symbol.asyncDispose]: async () => server.forceShutdown(),
   }

@@ -19,7 +19,7 @@ test('readSettings uses arguments first, then the environment, then defaults', (
 })
 
 test('readSettings advertises the host name for a link that listens on all addresses', () => {
-  const settings = (given: string[]) => readSettings(['--registry', 'none', ...given], {})
+  const settings = (args: string[]) => readSettings(['--registry', 'none', ...args], {})
   assert.partialDeepStrictEqual(settings(['--host', '0.0.0.0']), { advertisedHost: hostname() })
   assert.partialDeepStrictEqual(settings(['--host', '::', '--advertised-host', 'a', '--advertised-port', '5']), {
     advertisedHost: 'a',
@@ -28,14 +28,14 @@ test('readSettings advertises the host name for a link that listens on all addre
 })
 
 test('readSettings rejects invalid settings in one sentence', () => {
-  for (const given of [
+  for (const args of [
     ['--port', '70000'],
     ['--registry', 'nowhere'],
     ['--vendors', 'A,b'],
     ['--log-level', 'loud'],
     ['--x'],
   ])
-    assert.throws(() => readSettings(given, {}), UsageError)
+    assert.throws(() => readSettings(args, {}), UsageError)
 })
 
 test('helpFor lists every setting with its environment variable', () => {

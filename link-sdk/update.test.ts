@@ -57,15 +57,15 @@ describe('a link with updates and a client of another library', () => {
     const client = foreignClient(vendor, 'industrialassethub.artefact_update.v1.ArtefactUpdateApi', running.endpoint)
     const stream = client[method]?.() as NodeJS.ReadWriteStream & AsyncIterable<Message>
     stream.write({ metadata: metadata(jobId) } as never)
-    const told: Message[] = []
+    const messages: Message[] = []
     try {
       for await (const message of stream) {
-        told.push(message)
+        messages.push(message)
         if (message.message !== 'request') continue
         for (const piece of content) stream.write({ file_content: Buffer.from(piece) } as never)
         stream.end()
       }
-      return told
+      return messages
     } finally {
       client.close()
     }
@@ -81,8 +81,8 @@ describe('a link with updates and a client of another library', () => {
   }
 
   test('reports an incompatible artefact in a status, and fails the call on other errors', async () => {
-    const told = await step('PrepareUpdate', { jobId: 'job 2' })
-    assert.equal(told.at(-1)?.status?.state, 'AOS_ERROR_INCOMPATIBLE')
+    const messages = await step('PrepareUpdate', { jobId: 'job 2' })
+    assert.equal(messages.at(-1)?.status?.state, 'AOS_ERROR_INCOMPATIBLE')
     assert.deepEqual(
       (await step('ActivateUpdate', { jobId: 'job 2' })).map(({ status: one }) => one?.phase),
       ['AOP_ACTIVATION'],
@@ -94,8 +94,8 @@ describe('a link with updates and a client of another library', () => {
   test('cancels a prepared update', async () => {
     const client = foreignClient('siemens', 'industrialassethub.artefact_update.v1.ArtefactUpdateApi', running.endpoint)
     const stream = client.CancelUpdate?.(metadata('job 3')) as NodeJS.ReadableStream
-    const [told] = await once(stream, 'data')
-    assert.equal(told.phase, 'AOP_CANCELLATION')
+    const [message] = await once(stream, 'data')
+    assert.equal(message.phase, 'AOP_CANCELLATION')
     client.close()
   })
 

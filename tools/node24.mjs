@@ -38,8 +38,8 @@ export function node24() {
   const name = packages[`${process.platform}-${process.arch}`]
   if (name === undefined) {
     fail(
-      `Millwright needs Node ${neededMajor} or newer, and there is no package of it for ${process.platform}-${process.arch}: ` +
-        `install it from https://nodejs.org (this is Node ${process.versions.node}).`,
+      `Millwright needs Node ${neededMajor} or newer, but npm has no Node package for ${process.platform}-${process.arch}: ` +
+        `install Node from https://nodejs.org (this is Node ${process.versions.node}).`,
     )
   }
   const program = process.platform === 'win32' ? 'node.exe' : 'node'
@@ -49,7 +49,7 @@ export function node24() {
   const binary = candidates.find((candidate) => existsSync(candidate))
   if (binary === undefined) {
     fail(
-      `Millwright needs Node ${neededMajor}, which comes with its dependencies, and they are not installed: ` +
+      `Millwright needs Node ${neededMajor}, which is one of its dependencies, but the dependencies are not installed: ` +
         `run "npm ci" in ${root} (this is Node ${process.versions.node}).`,
     )
   }

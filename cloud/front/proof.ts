@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Problem } from '@millwright/api/problem.ts'
 import { proofHeader, proofType } from '@millwright/api/token.ts'
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTHeaderParameters, jwtVerify } from 'jose'
 import { useOnce } from '../platform/access/token-store.ts'
@@ -44,32 +45,33 @@ export class ProofVerifier {
   ): Promise<() => Promise<void>> {
     const proof = incoming.headers[proofHeader]
     if (typeof proof !== 'string')
-      throw refused('it is bound to a key, but the request has no DPoP header with a proof of that key')
-    if (proof.length > longestProof) throw refused(`its proof is longer than ${longestProof} bytes`)
+      throw refusedProof('it is bound to a key, but the request has no DPoP header with a proof of that key')
+    if (proof.length > longestProof) throw refusedProof(`its proof is longer than ${longestProof} bytes`)
     const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
       algorithms: ['ES256'],
       typ: proofType,
       requiredClaims: ['iat', 'jti', 'htm', 'htu', 'ath'],
     }).catch(() => {
-      throw refused('its proof cannot be verified')
+      throw refusedProof('its proof cannot be verified')
     })
     await requireKey(protectedHeader, thumbprint)
-    if (payload.htm !== incoming.method) throw refused('its proof is for another HTTP method')
-    if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming)) throw refused('its proof is for another URL')
+    if (payload.htm !== incoming.method) throw refusedProof('its proof is for another HTTP method')
+    if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming))
+      throw refusedProof('its proof is for another URL')
     if (payload.ath !== createHash('sha256').update(token).digest('base64url'))
-      throw refused('its proof is for another token')
+      throw refusedProof('its proof is for another token')
     const now = Math.floor(Date.now() / 1000)
     const { iat = 0 } = payload
     if (Math.abs(now - iat) > windowSeconds)
-      throw refused(
+      throw refusedProof(
         `the time of its proof differs by more than ${windowSeconds} seconds from the server time ${new Date(now * 1000).toISOString()}`,
       )
     const id = String(payload.jti)
-    if (id.length > longestId) throw refused(`the jti of its proof is longer than ${longestId} characters`)
+    if (id.length > longestId) throw refusedProof(`the jti of its proof is longer than ${longestId} characters`)
     return async () => {
       if (isForwarded) return
       const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
-      if (!(await useOnce(this.#database, use))) throw refused('its proof was already used')
+      if (!(await useOnce(this.#database, use))) throw refusedProof('its proof was already used')
     }
   }
 
@@ -80,7 +82,11 @@ export class ProofVerifier {
 
 async function requireKey({ jwk }: JWTHeaderParameters, thumbprint: string): Promise<void> {
   if (jwk !== undefined && (await calculateJwkThumbprint(jwk, 'sha256')) === thumbprint) return
-  throw refused('its proof is signed with another key')
+  throw refusedProof('its proof is signed with another key')
+}
+
+function refusedProof(why: string): Problem {
+  return refused(why, 'Send a new DPoP proof with the request')
 }
 
 function withoutQuery(url: string): string {

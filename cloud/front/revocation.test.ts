@@ -43,8 +43,8 @@ async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
 }
 
 /** Returns the time until the response had the expected status. */
-async function until(look: () => Promise<number>, wanted: number): Promise<number> {
+async function until(look: () => Promise<number>, expected: number): Promise<number> {
   const start = performance.now()
-  while ((await look()) !== wanted) assert.ok(performance.now() - start < 120 * promisedMs, 'it never came')
+  while ((await look()) !== expected) assert.ok(performance.now() - start < 120 * promisedMs, 'it never came')
   return performance.now() - start
 }

@@ -115,9 +115,9 @@ function claimedIssuer(token: string): string | undefined {
   return decodeJwt(token).iss
 }
 
-export function refused(why: string): Problem {
+export function refused(why: string, advice = 'Get a new token at /oauth/token'): Problem {
   const description = `The access token is not accepted: ${why}`
-  return new Problem('unauthenticated', `${description}. Get a new one at /oauth/token`, {
+  return new Problem('unauthenticated', `${description}. ${advice}`, {
     headers: {
       'www-authenticate': `Bearer error="invalid_token", error_description="${description.replace(/["\\]/g, '')}"`,
     },

@@ -27,7 +27,7 @@ function look({ options, targets = [], range, ...rest }: ScanOptions): AsyncGene
   const filters = range === undefined ? [] : [{ key: 'ip_range', operator: 'EQUAL' as const, value: range }]
   return discover({ filters, options: { ...defaults, ...options }, targets, progress, signal, log: silent })
 }
-const found = (asked: ScanOptions) => Array.fromAsync(look(asked))
+const resultsOf = (options: ScanOptions) => Array.fromAsync(look(options))
 const assets = (all: DiscoveryResult[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
 const errors = (all: DiscoveryResult[]) => all.flatMap((one) => ('error' in one ? [one] : []))
 const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [], credentials: [], ...more })
@@ -53,7 +53,7 @@ describe('a plant', () => {
   test('reports the progress of a scan, even in a range without devices', async () => {
     const reported: number[] = []
     const progress = (percent: number) => reported.push(percent)
-    assert.deepEqual(await found({ options: { size: 50, protected_percent: 0 }, range: '192.0.2.1', progress }), [])
+    assert.deepEqual(await resultsOf({ options: { size: 50, protected_percent: 0 }, range: '192.0.2.1', progress }), [])
     assert.deepEqual([reported[0], reported.at(-1)], [0, 98])
     assert.deepEqual(
       reported,
@@ -63,14 +63,14 @@ describe('a plant', () => {
 
   test('generates the requested number of devices, and the same devices for the same seed', async () => {
     const options = { size: 200, protected_percent: 0 }
-    const first = await found({ options })
+    const first = await resultsOf({ options })
     assert.equal(assets(first).length, 200)
-    assert.deepEqual(await found({ options }), first)
-    assert.notDeepEqual(await found({ options: { ...options, seed: 2 } }), first)
+    assert.deepEqual(await resultsOf({ options }), first)
+    assert.notDeepEqual(await resultsOf({ options: { ...options, seed: 2 } }), first)
   })
 
   test('generates devices with unique identifiers, and modules with existing controllers', async () => {
-    const all = assets(await found({ options: { size: 400, protected_percent: 0 } }))
+    const all = assets(await resultsOf({ options: { size: 400, protected_percent: 0 } }))
     const identities = all.map(({ asset_identifiers }) => JSON.stringify(asset_identifiers))
     assert.equal(new Set(identities).size, 400)
     const modules = all.filter(({ asset_relations }) => asset_relations !== undefined)
@@ -85,7 +85,7 @@ describe('a plant', () => {
   test('adds devices, removes devices and changes firmware over time', async () => {
     const at = async (tick: number) =>
       new Map(
-        assets(await found({ options: { size: 1_000, protected_percent: 0, changes_percent: 9, tick } })).map(
+        assets(await resultsOf({ options: { size: 1_000, protected_percent: 0, changes_percent: 9, tick } })).map(
           (asset) => [JSON.stringify(asset.asset_identifiers), JSON.stringify(asset.software_components)],
         ),
       )
@@ -99,7 +99,7 @@ describe('a plant', () => {
   })
 
   test('scans only the requested range', async () => {
-    const all = await found({ options: { size: 600 }, range: '10.0.1.0/24' })
+    const all = await resultsOf({ options: { size: 600 }, range: '10.0.1.0/24' })
     assert.ok(all.length > 200 && all.length <= 256)
     assert.ok(all.every(({ address }) => String(address?.ip_address).startsWith('10.0.1.')))
     assert.deepEqual(rangeOf('10.0.0.1-10.0.0.3'), { from: 0x0a000001, to: 0x0a000003 })
@@ -109,21 +109,21 @@ describe('a plant', () => {
 
   test('finds protected devices only with correct credentials', async () => {
     const options = { size: 50, protected_percent: 100 }
-    const unknown = errors(await found({ options }))
+    const unknown = errors(await resultsOf({ options }))
     assert.equal(unknown.length, 50)
     assert.ok(unknown.every(({ error }) => error.code === 'UNAUTHENTICATED'))
-    assert.equal(assets(await found({ options, targets: [target({ credentials: [user] })] })).length, 50)
+    assert.equal(assets(await resultsOf({ options, targets: [target({ credentials: [user] })] })).length, 50)
     const wrong = credential({ username: 'user', password: 'guess' })
-    assert.equal(errors(await found({ options, targets: [target({ credentials: [wrong] })] })).length, 50)
+    assert.equal(errors(await resultsOf({ options, targets: [target({ credentials: [wrong] })] })).length, 50)
 
     const address = unknown[7]?.address ?? {}
-    const [one, ...others] = await found({ options, targets: [target({ address, credentials: [user] })] })
+    const [one, ...others] = await resultsOf({ options, targets: [target({ address, credentials: [user] })] })
     assert.ok(one !== undefined && 'asset' in one)
     assert.deepEqual(others, [])
   })
 
   test('reports devices that do not respond when the option is set', async () => {
-    const silentOnes = errors(await found({ options: { size: 20, silent_percent: 100 } }))
+    const silentOnes = errors(await resultsOf({ options: { size: 20, silent_percent: 100 } }))
     assert.equal(silentOnes.length, 20)
     assert.ok(silentOnes.every(({ error }) => error.code === 'UNAVAILABLE'))
   })
@@ -137,7 +137,8 @@ describe('a plant', () => {
   })
 
   test('rejects an invalid plant size', async () => {
-    for (const size of [0, 1_000_001]) await assert.rejects(found({ options: { size } }), { code: 'INVALID_ARGUMENT' })
+    for (const size of [0, 1_000_001])
+      await assert.rejects(resultsOf({ options: { size } }), { code: 'INVALID_ARGUMENT' })
   })
 
   test('uses constant memory for any number of devices', async () => {
@@ -149,7 +150,7 @@ describe('a plant', () => {
   })
 
   test('reads a device by address or by its identifiers', async () => {
-    const [one] = await found({ options: { size: 1, protected_percent: 0 } })
+    const [one] = await resultsOf({ options: { size: 1, protected_percent: 0 } })
     assert.ok(one !== undefined && 'asset' in one && one.address !== undefined)
     const byAddress = properties({ device: target({ address: one.address }) })
     const identifiers = one.asset.asset_identifiers as Target['identifiers']
@@ -163,7 +164,7 @@ describe('the six reference devices', () => {
   const options = { reference: true }
 
   test('reports four devices and two errors, like the reference link', async () => {
-    const all = await found({ options })
+    const all = await resultsOf({ options })
     assert.deepEqual(
       assets(all).map(({ name }) => name),
       ['A0', 'A1', 'B0', 'B1'].map((name) => `Simulated Device ${name}`),
@@ -175,12 +176,12 @@ describe('the six reference devices', () => {
         [16, { alNic: 'eth1', ipAddress: '192.168.1.12', subDeviceID: -1 }],
       ],
     )
-    const some = await found({ options: { ...options, interface: 'eth0' }, range: '192.168.0.10-192.168.0.128' })
+    const some = await resultsOf({ options: { ...options, interface: 'eth0' }, range: '192.168.0.10-192.168.0.128' })
     assert.deepEqual([assets(some).length, errors(some).length], [2, 1])
   })
 
   test('reports the same addresses and serial numbers as the reference link', async () => {
-    const all = assets(await found({ options, targets: [target({ credentials: [user] })] }))
+    const all = assets(await resultsOf({ options, targets: [target({ credentials: [user] })] }))
     const plates = all.map((asset) => JSON.stringify(asset))
     const rows = [
       ['192.168.0.10', '00:16:3e:00:00:00', 'SN123450000'],

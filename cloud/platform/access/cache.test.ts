@@ -40,9 +40,9 @@ test('runs one database statement for concurrent lookups of the same principal',
   const user = await givenUser(database, site.scope, 'viewer')
   const counted = countStatements(database)
 
-  const found = await Promise.all(Array.from({ length: 50 }, () => access.of(site.tenant.id, user.id)))
+  const results = await Promise.all(Array.from({ length: 50 }, () => access.of(site.tenant.id, user.id)))
 
-  assert.equal(new Set(found).size, 1)
+  assert.equal(new Set(results).size, 1)
   assert.equal(counted.lookups, 1)
 })
 

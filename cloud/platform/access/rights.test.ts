@@ -56,10 +56,10 @@ test('returns the granting roles for every held permission, and none for other p
 
 test('returns exactly the requested permissions that the held roles lack', () => {
   fc.assert(
-    fc.property(heldRoles, heldRoles, (held, wanted) => {
-      const missing = lacking(rightsOf(held), rightsOf(wanted))
+    fc.property(heldRoles, heldRoles, (held, granted) => {
+      const missing = lacking(rightsOf(held), rightsOf(granted))
       const naive = permissionNames.filter((permission) =>
-        [null, ...groups].some((group) => holds(wanted, permission, group) && !holds(held, permission, group)),
+        [null, ...groups].some((group) => holds(granted, permission, group) && !holds(held, permission, group)),
       )
       assert.deepEqual(missing.toSorted(), naive.toSorted())
     }),

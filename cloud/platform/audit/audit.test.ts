@@ -253,13 +253,13 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   [
     'deletion of the head',
     1,
-    /beyond the head/,
+    /was inserted after the head of the chain/,
     (owner, id) => owner.query('delete from audit_heads where tenant_id = $1', [id]),
   ],
   [
     'a head that was set to an earlier entry',
     4,
-    /not genuine/,
+    /signature of the head of the chain is not valid/,
     async (owner, id) => {
       await owner.query(
         `update audit_heads set sequence = 4, hash = (select hash from audit_entries where ${entry} 4) where tenant_id = $1`,
@@ -291,7 +291,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   [
     'a chain that was rewritten together with its head',
     5,
-    /not genuine/,
+    /signature of the head of the chain is not valid/,
     async (owner, id) => {
       await owner.query(`update audit_entries set action = 'other' where ${entry} 2`, [id])
       await rewriteChain(owner, id)

@@ -84,7 +84,7 @@ export function faultOfEnd(last: Head, head: Head): Fault | undefined {
     return { sequence: last.sequence + 1, detail: `${missing(last.sequence + 1, head.sequence)} deleted` }
   }
   if (last.hash !== head.hash)
-    return { sequence: last.sequence, detail: 'The head of the chain does not match its end' }
+    return { sequence: last.sequence, detail: 'The head of the chain does not match the last entry' }
   return undefined
 }
 

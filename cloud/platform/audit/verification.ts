@@ -34,7 +34,7 @@ export async function verifyChain({ database, secrets }: Parts, scope: Scope): P
   if (head !== undefined && !isGenuine(secrets, scope.tenantId, head)) {
     return result(last, head, {
       sequence: head.sequence,
-      detail: 'The head of the chain is not genuine: its signature does not match',
+      detail: 'The signature of the head of the chain is not valid',
     })
   }
   return result(last, head, await faultOutside(database, scope))
@@ -45,7 +45,7 @@ async function faultOutside(database: Database, scope: Scope): Promise<Fault | u
   return database.read(scope, async (handle) => {
     const inserted = await store.findBeyondHead(handle)
     if (inserted !== undefined) {
-      return { sequence: inserted, detail: `Entry ${inserted} was inserted: it lies beyond the head of the chain` }
+      return { sequence: inserted, detail: `Entry ${inserted} was inserted after the head of the chain` }
     }
     const overdue = await store.findOverdue(handle, lowestIdAt(Date.now() - sealedWithinMs))
     if (overdue === undefined) return undefined

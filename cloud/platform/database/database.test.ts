@@ -81,8 +81,8 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     })
 
     test('rolls back a transaction and notifies no listener when its callback throws', async () => {
-      const told: unknown[] = []
-      database.onCommit((commit) => told.push(commit))
+      const commits: unknown[] = []
+      database.onCommit((commit) => commits.push(commit))
       const failed = database.transaction(a, async (tx) => {
         await tx.run(insertGroup, v7(), 'never')
         tx.signal('topic')
@@ -90,7 +90,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       })
       await assert.rejects(failed, /on purpose/)
       assert.ok(!(await list(a)).includes('never'))
-      assert.deepEqual(told, [])
+      assert.deepEqual(commits, [])
     })
 
     test('does not commit a transaction whose callback ignored a failed statement', async () => {
@@ -103,10 +103,10 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     })
 
     test('notifies listeners of the signalled topics after the commit', async () => {
-      const told: string[] = []
-      database.onCommit(({ tenantId, topics }) => told.push(`${tenantId} ${[...topics]}`))
+      const commits: string[] = []
+      database.onCommit(({ tenantId, topics }) => commits.push(`${tenantId} ${[...topics]}`))
       await database.transaction(a, async (tx) => tx.signal('audit'))
-      assert.deepEqual(told, [`${a.tenantId} audit`])
+      assert.deepEqual(commits, [`${a.tenantId} audit`])
     })
 
     test('repeats a transaction after a deadlock', async () => {

@@ -40,14 +40,14 @@ test('serves the next waiting request as soon as a lost connection can be replac
   const pool = poolThatOpens([true, false, true])
   const first = await pool.acquire(undefined)
   const waiting = Array.from({ length: 3 }, () => Promise.resolve(pool.acquire(undefined)))
-  const told = Promise.allSettled(
+  const outcomes = Promise.allSettled(
     waiting.map(async (waiter) => {
       pool.release(await waiter)
     }),
   )
   lose(pool, first)
   assert.deepEqual(
-    (await told).map(({ status }) => status),
+    (await outcomes).map(({ status }) => status),
     ['rejected', 'fulfilled', 'fulfilled'],
   )
   assert.deepEqual([pool.inUse, pool.waiting], [0, 0])
@@ -59,9 +59,9 @@ test('fails all waiting requests immediately when the database is unreachable', 
   const first = await pool.acquire(undefined)
   const waiting = Array.from({ length: 3 }, async () => pool.acquire(undefined))
   lose(pool, first)
-  const told = await Promise.allSettled(waiting)
+  const outcomes = await Promise.allSettled(waiting)
   assert.deepEqual(
-    told.map(({ status }) => status),
+    outcomes.map(({ status }) => status),
     ['rejected', 'rejected', 'rejected'],
   )
   await pool.close()
@@ -150,10 +150,10 @@ test('serves waiting tenants in turn, regardless of the number of their requests
   busy.tenantId = 'a'
   const served: string[] = []
   const use = async (tenantId: string) => {
-    const given = await pool.acquire(tenantId)
+    const connection = await pool.acquire(tenantId)
     served.push(tenantId)
-    given.tenantId = tenantId
-    pool.release(given)
+    connection.tenantId = tenantId
+    pool.release(connection)
   }
   const uses = [...Array.from({ length: 30 }, () => 'a'), 'b', 'c', 'b'].map(use)
   pool.release(busy)

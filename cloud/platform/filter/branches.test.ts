@@ -29,9 +29,11 @@ describe('branches of a filter', () => {
   ]
   for (const [text, expected] of cases) {
     test(`splits the filter ${text} into branches`, () => {
-      const found = branchesOf(parseFilter(text), sides)
+      const branches = branchesOf(parseFilter(text), sides)
       assert.deepEqual(
-        Object.fromEntries(found.map(({ anchors, expression }) => [[...anchors].join(' '), printFilter(expression)])),
+        Object.fromEntries(
+          branches.map(({ anchors, expression }) => [[...anchors].join(' '), printFilter(expression)]),
+        ),
         expected,
       )
     })
@@ -93,10 +95,10 @@ describe('branches of a filter', () => {
     const property = fc.property(random, (expression) => {
       const slow = textbook(expression)
       fc.pre(slow.length < 100)
-      const found = branchesOf(expression, names)
+      const branches = branchesOf(expression, names)
       const expected = Map.groupBy(slow, (branch) => anchorsOf(branch).join())
-      assert.deepEqual(found.map(({ anchors }) => [...anchors].join()).toSorted(), [...expected.keys()].toSorted())
-      for (const { anchors, expression: branch } of found) {
+      assert.deepEqual(branches.map(({ anchors }) => [...anchors].join()).toSorted(), [...expected.keys()].toSorted())
+      for (const { anchors, expression: branch } of branches) {
         const parts = expected.get([...anchors].join()) ?? []
         for (const row of rows) {
           const matches = parts.some((conditions) => conditions.every((part) => evaluate(part, row, { table })))

@@ -160,11 +160,11 @@ describe('compiled filters on the database', () => {
             const caseInsensitive = anyCase && knowsCase
             const expression = parseFilter(printFilter(wanted))
             const { sql, values } = compileFilter(expression, items, { caseInsensitive })
-            const found = await owner.query<{ id: number }>(
+            const matches = await owner.query<{ id: number }>(
               `select id from items t where t.tenant_id = $1 and ${sql} order by id`,
               [tenantId, ...values],
             )
-            const ids = found.rows.map(({ id }) => id)
+            const ids = matches.rows.map(({ id }) => id)
             const expected = [...rows.keys()].filter((id) =>
               evaluate(expression, rows[id] as Values, { table: items, caseInsensitive }),
             )

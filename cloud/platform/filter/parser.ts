@@ -173,7 +173,7 @@ class Parser {
 
   get #next(): Token {
     const token = this.#tokens[this.#position]
-    if (token === undefined) throw new TypeError('Nothing comes after the end')
+    if (token === undefined) throw new TypeError('The parser read past the end of the filter')
     return token
   }
 

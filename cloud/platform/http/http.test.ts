@@ -282,8 +282,8 @@ describe('HTTP front', () => {
     const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
     for (const path of ['/openapi.json', ...prefixes]) {
       const answer = await hub.request({ method: 'GET', path })
-      const found = await new Validator().validate(answer.body as Record<string, unknown>)
-      assert.deepEqual(found.errors ?? [], [], path)
+      const validation = await new Validator().validate(answer.body as Record<string, unknown>)
+      assert.deepEqual(validation.errors ?? [], [], path)
     }
     const whole = (await hub.request({ method: 'GET', path: '/openapi.json' })).body as {
       paths: Record<string, object>

@@ -54,8 +54,14 @@ describe('interrupted key rotation', { skip }, () => {
   })
 
   async function rotate(kind: 'master' | 'data', killedAt: number): Promise<boolean> {
-    const given = [JSON.stringify(hub.database.owner), file.path, kind, hub.tenant.tenantId, String(killedAt)]
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program, '--', ...given], {
+    const programArguments = [
+      JSON.stringify(hub.database.owner),
+      file.path,
+      kind,
+      hub.tenant.tenantId,
+      String(killedAt),
+    ]
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program, '--', ...programArguments], {
       cwd: fileURLToPath(new URL('.', import.meta.url)),
       stdio: ['ignore', 'ignore', 'inherit'],
     })

@@ -25,13 +25,13 @@ describe('master key from the environment', { skip }, () => {
     await hub.asOwner((owner) => makeNotes(owner, 'millwright_test_app'))
     const id = await writeNote(hub.context, hub.tenant, 'from before')
     const fresh = randomBytes(32).toString('base64')
-    const given = (...keys: string[]) =>
+    const openKeys = (...keys: string[]) =>
       MasterKeys.open({ file: '/nowhere/master.key', environmentKeys: keys, transit: undefined })
     const seenWith = async (masterKeys: MasterKeys) => {
       await hub.asOwner((owner) => openSecrets(owner, masterKeys))
       return readNote({ ...hub.context, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
     }
-    const both = await given(fresh, testMasterKey)
+    const both = await openKeys(fresh, testMasterKey)
     const tenant = await hub.anotherTenant()
     const early = new Safe({ ...hub.context, masterKeys: both })
     const note = await writeNote({ ...hub.context, safe: early }, tenant, 'of a new tenant')
@@ -39,9 +39,9 @@ describe('master key from the environment', { skip }, () => {
 
     const done = await hub.asOwner((owner) => rotateMasterKey(owner, { masterKeys: both }))
     assert.equal(done.to, both.newest)
-    assert.equal(await seenWith(await given(fresh)), 'from before')
+    assert.equal(await seenWith(await openKeys(fresh)), 'from before')
     assert.equal(await readNote(hub.context, hub.tenant, id), 'from before', 'who has it in memory goes on')
-    await assert.rejects(seenWith(await given(testMasterKey)), /does not match this database/)
+    await assert.rejects(seenWith(await openKeys(testMasterKey)), /does not match this database/)
     await hub.asOwner(async (owner) => {
       await assert.rejects(rotateMasterKey(owner, { masterKeys: both }), /Set MILLWRIGHT_MASTER_KEY to the new key/)
       await owner.query('select pg_advisory_lock(x) from (values (1835758191)) as v (x)')

@@ -128,13 +128,13 @@ describe('transit key of Vault or OpenBao', { skip }, () => {
       })
     }
     vault.state.isSealed = true
-    await assert.rejects(start({}), /\(503\): it is sealed/)
+    await assert.rejects(start({}), /\(503\): the server is sealed/)
     vault.state.isSealed = false
   })
 
   test('refuses to send keys to Vault without TLS, except to a loopback address', () => {
     for (const address of ['http://vault.example', 'http://127.0.0.1.example', 'http://10.0.0.1:8200']) {
-      assert.throws(() => new Transit({ ...settings, address }), /must begin with https/)
+      assert.throws(() => new Transit({ ...settings, address }), /must start with https/)
     }
     for (const address of ['https://vault.example', 'http://localhost:8200', 'http://[::1]:8200', 'http://127.0.0.1']) {
       assert.ok(new Transit({ ...settings, address }))

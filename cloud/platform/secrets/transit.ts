@@ -27,7 +27,7 @@ export class Transit {
     this.#settings = settings
     if (!isSafe(settings.address)) {
       throw new StartError(
-        'MILLWRIGHT_VAULT_ADDRESS must begin with https://, unless it is on this machine: keys are sent there.',
+        'MILLWRIGHT_VAULT_ADDRESS must start with https://, unless the server is on this machine, because keys are sent to it.',
       )
     }
     if (settings.key === '') throw new StartError('MILLWRIGHT_VAULT_KEY must name the transit key to use.')
@@ -118,8 +118,8 @@ function reasonOf(error: Error): string {
 function advice(status: number): string {
   if (status === 400)
     return 'check that MILLWRIGHT_VAULT_KEY names the key that was used, and that its policy allows decryption'
-  if (status === 403) return 'check the token and that its policy allows it'
+  if (status === 403) return 'check the token, and that its policy allows this path'
   if (status === 404) return 'check MILLWRIGHT_VAULT_MOUNT and MILLWRIGHT_VAULT_KEY'
-  if (status === 503) return 'it is sealed or in maintenance'
-  return 'check its log'
+  if (status === 503) return 'the server is sealed or in maintenance'
+  return 'check the log of the server'
 }

@@ -186,20 +186,20 @@ type World = { people: string[]; groups: string[]; granted: Map<string, { id: st
 async function take(admin: Caller, { step, people, groups, granted }: World & { step: Step }): Promise<void> {
   const { who, role, where, give } = step
   const key = JSON.stringify([who, role, where])
-  const known = granted.get(key)
+  const existingGrant = granted.get(key)
   if (give) {
     const accessGroup = where === null ? undefined : groups[where]
     const data = { principal: people[who] ?? '', role, ...(accessGroup === undefined ? {} : { accessGroup }) }
     const made = await admin.authorization.createGrant({ body: { data } })
-    if (known !== undefined) assert.equal(made.data.id, known.id)
+    if (existingGrant !== undefined) assert.equal(made.data.id, existingGrant.id)
     granted.set(key, { id: made.data.id, step })
-  } else if (known !== undefined) {
-    await admin.authorization.deleteGrant({ params: { id: known.id } })
+  } else if (existingGrant !== undefined) {
+    await admin.authorization.deleteGrant({ params: { id: existingGrant.id } })
     granted.delete(key)
   }
 }
 
-const asked: Permission[] = [
+const checkedPermissions: Permission[] = [
   'glb_access_manage',
   'glb_discovery_run',
   'inventory_read_asset_data',
@@ -207,7 +207,7 @@ const asked: Permission[] = [
 ]
 
 async function compare(admin: Caller, { people, groups, granted }: World): Promise<void> {
-  for (const permission of asked) {
+  for (const permission of checkedPermissions) {
     for (const where of [null, 0, 1]) {
       const accessGroup = where === null ? undefined : groups[where]
       const query = { permission, ...(accessGroup === undefined ? {} : { accessGroup }) }

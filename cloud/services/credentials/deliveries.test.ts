@@ -164,8 +164,8 @@ describe('delivery of credentials to a gateway', () => {
       all.map(({ known, credentials }) => [known, ...credentials.map(({ name }) => name)]),
       [[false, 'd', 'c', 'b'], [false, 'c', 'b', 'a'], [false], [true, 'a'], [false, 'd'], [false], [false]],
     )
-    const sent = async (asked: string[]) =>
-      (await hub.statements(() => selectAll(asked))).filter(({ text }) => text.includes('credential_')).length
+    const sent = async (addresses: string[]) =>
+      (await hub.statements(() => selectAll(addresses))).filter(({ text }) => text.includes('credential_')).length
     const many = Array.from({ length: 100 }, (_, index) => `10.0.0.${index}`)
     assert.equal(await sent(many), await sent(['10.0.0.7']))
   })
@@ -187,8 +187,8 @@ describe('delivery of credentials to a gateway', () => {
   test('delivers credentials to concurrent requests for the same addresses in different orders', async () => {
     await given('a', 'b', 'c')
     const addresses = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
-    const asked = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))
-    for (const all of await Promise.all(asked)) assert.ok(all.every(({ credentials }) => credentials.length === 3))
+    const selections = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))
+    for (const all of await Promise.all(selections)) assert.ok(all.every(({ credentials }) => credentials.length === 3))
   })
 
   test('does not prefer a credential that worked for the same address behind another gateway', async () => {

@@ -66,9 +66,9 @@ describe('IP address ranges', () => {
     ['::ffff:10.0.0.7', '10.0.0.7'],
     ['::10.0.0.7', '::a00:7'],
   ]
-  for (const [given, shown] of written) {
-    test(`parses the IP address range ${given} as ${shown}`, () => {
-      const parsed = parseRange(given)
+  for (const [text, shown] of written) {
+    test(`parses the IP address range ${text} as ${shown}`, () => {
+      const parsed = parseRange(text)
       assert.ok(parsed)
       assert.equal(showRange(parsed), shown)
     })
@@ -90,19 +90,19 @@ describe('IP address ranges', () => {
     '*',
     '',
   ]
-  for (const given of refused)
-    test(`refuses the IP address range "${given}"`, () => assert.equal(parseRange(given), undefined))
+  for (const text of refused)
+    test(`refuses the IP address range "${text}"`, () => assert.equal(parseRange(text), undefined))
 
   test('parses a printed IP address range as the same range', () => {
     fc.assert(
-      fc.property(range, (given) => {
-        const read = parseRange(showRange(given))
+      fc.property(range, (input) => {
+        const read = parseRange(showRange(input))
         assert.ok(read)
-        for (const one of edges(given)) {
+        for (const one of edges(input)) {
           // An IPv4-mapped IPv6 address is treated as an IPv4 address, in addresses and in ranges.
           const shown = parseAddress(showAddress(one))
           assert.ok(shown)
-          assert.equal(rangeContains(read, shown), rangeContains(given, one) && shown.family === read.family)
+          assert.equal(rangeContains(read, shown), rangeContains(input, one) && shown.family === read.family)
         }
       }),
       runs,
@@ -111,11 +111,11 @@ describe('IP address ranges', () => {
 
   test('contains an IP address in a range exactly when one block of the range contains it', () => {
     fc.assert(
-      fc.property(range, fc.array(address, { maxLength: 20 }), (given, others) => {
-        const stored = new Set(blockKeysOf([given]))
-        for (const one of [...edges(given), ...others]) {
-          const naive = one.family === given.family && one.value >= given.low && one.value <= given.high
-          assert.equal(rangeContains(given, one), naive)
+      fc.property(range, fc.array(address, { maxLength: 20 }), (input, others) => {
+        const stored = new Set(blockKeysOf([input]))
+        for (const one of [...edges(input), ...others]) {
+          const naive = one.family === input.family && one.value >= input.low && one.value <= input.high
+          assert.equal(rangeContains(input, one), naive)
           assert.equal(blockKeysContaining(one).filter((key) => stored.has(key)).length, naive ? 1 : 0)
         }
       }),
@@ -125,14 +125,14 @@ describe('IP address ranges', () => {
 
   test('splits an IP address range into adjacent blocks that cover the range', () => {
     fc.assert(
-      fc.property(range, (given) => {
-        const bits = given.family === 4 ? 32 : 128
-        let next = given.low
-        for (const { low, length } of blocksOf(given)) {
+      fc.property(range, (input) => {
+        const bits = input.family === 4 ? 32 : 128
+        let next = input.low
+        for (const { low, length } of blocksOf(input)) {
           assert.equal(low, next)
           next += 2n ** BigInt(bits - length)
         }
-        assert.equal(next, given.high + 1n)
+        assert.equal(next, input.high + 1n)
       }),
       runs,
     )

@@ -83,9 +83,9 @@ function naive({ found, associated, recent }: Plant): { known: boolean; ids: str
 describe('selection of credentials', () => {
   test('selects the same credentials as the reference implementation', () => {
     fc.assert(
-      fc.property(plant, (given) => {
-        const { known, chosen } = select(given.found, given)
-        assert.deepEqual({ known, ids: chosen.map(({ id }) => id) }, naive(given))
+      fc.property(plant, (input) => {
+        const { known, chosen } = select(input.found, input)
+        assert.deepEqual({ known, ids: chosen.map(({ id }) => id) }, naive(input))
       }),
       { numRuns: 1_000 },
     )
@@ -93,14 +93,14 @@ describe('selection of credentials', () => {
 
   test('selects at most three discovery credentials of the requested address and product', () => {
     fc.assert(
-      fc.property(plant, (given) => {
-        const { chosen } = select(given.found, given)
+      fc.property(plant, (input) => {
+        const { chosen } = select(input.found, input)
         assert.ok(chosen.length <= 3)
         assert.equal(new Set(chosen.map(({ id }) => id)).size, chosen.length)
         for (const { ranges, product: of, purpose } of chosen) {
-          const { family, value } = given.found.address
+          const { family, value } = input.found.address
           assert.ok(ranges.some((one) => one.family === family && one.low <= value && value <= one.high))
-          assert.equal(of.identifier, given.found.product.identifier)
+          assert.equal(of.identifier, input.found.product.identifier)
           assert.notEqual(purpose, 'monitoring')
         }
       }),

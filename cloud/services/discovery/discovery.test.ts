@@ -39,10 +39,10 @@ describe('discovery', () => {
     assert.ok(taken !== undefined, 'there is a job')
     return taken.data
   }
-  const upload = (held: Awaited<ReturnType<typeof lease>>, sequence: number, found: Record<string, unknown>) =>
+  const upload = (held: Awaited<ReturnType<typeof lease>>, sequence: number, content: Record<string, unknown>) =>
     gateway.gatekeeper.uploadFound({
       params: { id: held.job.id },
-      body: { data: { lease: held.lease.id, sequence, assets: [], errors: [], ...found } },
+      body: { data: { lease: held.lease.id, sequence, assets: [], errors: [], ...content } },
     })
   const end = (held: Awaited<ReturnType<typeof lease>>, state: 'FINISHED' | 'FAILED' | 'CANCELED', message?: string) =>
     gateway.gatekeeper.endJob({
@@ -54,9 +54,9 @@ describe('discovery', () => {
     const deadline = performance.now() + 120_000
     for (;;) {
       await hub.settle()
-      const found = await read(jobId)
-      if (['finished', 'failed', 'canceled'].includes(found.state)) return found
-      assert.ok(performance.now() < deadline, `it ends: ${JSON.stringify(found)}`)
+      const discovery = await read(jobId)
+      if (['finished', 'failed', 'canceled'].includes(discovery.state)) return discovery
+      assert.ok(performance.now() < deadline, `it ends: ${JSON.stringify(discovery)}`)
     }
   }
   const scan = async (jobId: string, devices: Record<string, unknown>[]) => {
@@ -119,8 +119,8 @@ describe('discovery', () => {
     await upload(held, 0, { assets: [foundDevice(12), foundDevice(11)] })
     await upload(held, 1, { assets: [foundDevice(11)], errors: [{ code: 14, description: 'no answer' }] })
     await Promise.all([end(held, 'FINISHED'), end(held, 'FINISHED')])
-    const found = await ended(jobId)
-    assert.deepEqual([found.state, found.found, found.errors], ['finished', 2, 1])
+    const discovery = await ended(jobId)
+    assert.deepEqual([discovery.state, discovery.found, discovery.errors], ['finished', 2, 1])
   })
 
   test('accepts an upload of found devices after the lease of the job expired', async () => {
@@ -161,22 +161,22 @@ describe('discovery', () => {
       assets: [foundDevice(31), foundDevice(32, { nonsense: true }), foundDevice(33, { asset_identifiers: 'none' })],
     })
     await end(held, 'FINISHED')
-    const found = await ended(jobId)
-    assert.deepEqual([found.found, found.errors], [1, 2])
+    const discovery = await ended(jobId)
+    assert.deepEqual([discovery.found, discovery.errors], [1, 2])
   })
 
   test('reports the devices of a second run as new, changed, unchanged or gone', async () => {
     const { jobId } = await create()
     await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
     await admin.discovery.runDiscovery({ params: { jobId } })
-    const found = await scan(jobId, [foundDevice(41), foundDevice(42, { name: 'Renamed' }), foundDevice(44)])
+    const discovery = await scan(jobId, [foundDevice(41), foundDevice(42, { name: 'Renamed' }), foundDevice(44)])
     assert.deepEqual(
       {
-        found: found.found,
-        created: found.created,
-        updated: found.updated,
-        unchanged: found.unchanged,
-        gone: found.gone,
+        found: discovery.found,
+        created: discovery.created,
+        updated: discovery.updated,
+        unchanged: discovery.unchanged,
+        gone: discovery.gone,
       },
       { found: 3, created: 1, updated: 1, unchanged: 1, gone: 1 },
     )
@@ -244,8 +244,8 @@ describe('discovery', () => {
     assert.equal(renewed.data.cancelRequested, true)
     await upload(held, 0, { assets: [foundDevice(51)] })
     await end(held, 'CANCELED', 'Canceled')
-    const found = await ended(jobId)
-    assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled'])
+    const discovery = await ended(jobId)
+    assert.deepEqual([discovery.state, discovery.found, discovery.message], ['canceled', 1, 'Canceled'])
   })
 
   test('creates no job for a discovery run that is canceled before its job exists', async () => {
@@ -296,9 +296,9 @@ describe('discovery', () => {
     const held = await lease()
     await upload(held, 0, { assets: [foundDevice(61)] })
     await end(held, 'FAILED', 'The link ended in the middle of the scan')
-    const found = await ended(jobId)
+    const discovery = await ended(jobId)
     assert.deepEqual(
-      [found.state, found.found, found.message],
+      [discovery.state, discovery.found, discovery.message],
       ['failed', 1, 'The link ended in the middle of the scan'],
     )
   })

@@ -399,9 +399,9 @@ test('closes the stream when a reader disconnects before the response or sends a
   const headers = { authorization: `Bearer ${token}` }
   for (let index = 0; index < limits.streamsPerPrincipal * 2; index++) {
     const abort = new AbortController()
-    const asked = fetch(`${base}/events/v1/stream`, { headers, signal: abort.signal }).catch(() => undefined)
+    const response = fetch(`${base}/events/v1/stream`, { headers, signal: abort.signal }).catch(() => undefined)
     setTimeout(() => abort.abort(), index % 8)
-    await asked
+    await response
     const head = await fetch(`${base}/events/v1/stream`, { method: 'HEAD', headers })
     assert.ok([200, 429].includes(head.status), `${head.status}`)
   }

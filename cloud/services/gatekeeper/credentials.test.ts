@@ -33,8 +33,8 @@ describe('delivery of credentials through the gatekeeper', () => {
     })
     return lease('discovery', of)
   }
-  const ask = (asked: RequestBody, { of = gateway, job = held.job.id } = {}) =>
-    of.exchange(gatekeeper, 'requestCredentials', { params: { id: job }, body: { data: { assetLinkId, ...asked } } })
+  const ask = (data: RequestBody, { of = gateway, job = held.job.id } = {}) =>
+    of.exchange(gatekeeper, 'requestCredentials', { params: { id: job }, body: { data: { assetLinkId, ...data } } })
   const chosen = async (address: string) => {
     const { data } = await gateway.gatekeeper.requestCredentials({
       params: { id: held.job.id },
@@ -113,8 +113,8 @@ describe('delivery of credentials through the gatekeeper', () => {
   test('delivers credentials only for the running job of the gateway and its link, and records refusals', async () => {
     const address = '10.1.0.7'
     const other = await enrolledGateway(hub, admin, { name: 'line 2' })
-    const refused = async (asked: RequestBody, place: Parameters<typeof ask>[1] = {}) => {
-      const { status, body } = await ask({ address, ...asked }, place)
+    const refused = async (data: RequestBody, place: Parameters<typeof ask>[1] = {}) => {
+      const { status, body } = await ask({ address, ...data }, place)
       const { code } = body as { code: string }
       assert.doesNotMatch(JSON.stringify(body), /planted-secret/)
       return `${status} ${code}`
@@ -159,9 +159,9 @@ describe('delivery of credentials through the gatekeeper', () => {
   })
 
   test('accepts either one address or a list of addresses in a request for credentials', async () => {
-    for (const asked of [{}, { address: 'plc-7.local' }, { address: '10.1.0.7', addresses: ['10.1.0.8'] }]) {
-      const { status, body } = await ask(asked)
-      assert.deepEqual([status, (body as { code: string }).code], [400, 'invalid_body'], JSON.stringify(asked))
+    for (const data of [{}, { address: 'plc-7.local' }, { address: '10.1.0.7', addresses: ['10.1.0.8'] }]) {
+      const { status, body } = await ask(data)
+      assert.deepEqual([status, (body as { code: string }).code], [400, 'invalid_body'], JSON.stringify(data))
     }
   })
 
@@ -190,10 +190,10 @@ describe('delivery of credentials through the gatekeeper', () => {
     const again = await chosen(address)
     assert.deepEqual([again.known, again.credentials.map(({ instanceId }) => instanceId)], [true, [instances[0]]])
 
-    const found = await admin.inventory.listAssets({
+    const assets = await admin.inventory.listAssets({
       query: { filter: `connection_points/any(c: c/ipv4_address eq '${address}')` },
     })
-    const assetId = String(found.data[0]?.id)
+    const assetId = String(assets.data[0]?.id)
     const { data } = await admin.credentials.listAssetInstances({ params: { assetId }, query: {} })
     assert.deepEqual(
       data.map(({ id }) => id),
@@ -212,8 +212,8 @@ describe('delivery of credentials through the gatekeeper', () => {
     await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
     await end()
     await hub.settle()
-    const found = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 31'" } })
-    const id = String(found.data[0]?.id)
+    const assets = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 31'" } })
+    const id = String(assets.data[0]?.id)
     const reading = admin.discovery.readProperties({ params: { id }, body: { data: { keys: ['name'] } } })
     held = await lease('device-info')
     assert.equal((await ask({ address: '10.1.0.32' })).status, 403)

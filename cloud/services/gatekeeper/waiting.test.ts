@@ -10,18 +10,18 @@ test('responds to other requests immediately while many gateways wait for jobs',
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)
-  const asked = Array.from({ length: waiting }, () =>
+  const requests = Array.from({ length: waiting }, () =>
     gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['device-info'], waitSeconds: 30 } } }),
   )
   let isOver = false
-  const all = Promise.all(asked).finally(() => {
+  const all = Promise.all(requests).finally(() => {
     isOver = true
   })
   const report = { gatewayVersion: '1.0.0', links: [linkReport()] }
   await gateway.gatekeeper.reportLinks({ body: { data: report } })
   assert.equal(isOver, false, 'they still wait')
   const body = { clientId: gateway.id, workflow: 'device-info', definition: {} }
-  const made = await Promise.all(asked.map(() => admin.workflows.createJob({ body })))
+  const made = await Promise.all(requests.map(() => admin.workflows.createJob({ body })))
   const taken = (await all).map((one) => one?.data.job.id)
   assert.deepEqual(taken.toSorted(), made.map(({ id }) => id).toSorted(), 'each of them has a job of its own')
 })

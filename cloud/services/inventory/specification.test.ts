@@ -161,9 +161,9 @@ describe('specification', () => {
         `source.type eq 'manual'`,
       ]
       for (const filter of [...terms.map((term) => `${term} and subject.id eq '${one.id}'`), terms.join(' and ')]) {
-        const found = await relations(filter)
+        const matches = await relations(filter)
         assert.deepEqual(
-          found.map(({ id }) => id),
+          matches.map(({ id }) => id),
           [relation.id],
           filter,
         )
@@ -176,28 +176,28 @@ describe('specification', () => {
     })
 
     test('4.1 GET rule 3: finds the matching relations with the example filters', async () => {
-      const [found, gateway, link, place] = [await createdAsset(), await createdAsset(), await createdAsset(), node()]
+      const [device, gateway, link, place] = [await createdAsset(), await createdAsset(), await createdAsset(), node()]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
-      const [seen, installed] = [{ gateway: gateway.id, assets: [found.id], source: 's' }, { gateway: gateway.id }]
+      const [seen, installed] = [{ gateway: gateway.id, assets: [device.id], source: 's' }, { gateway: gateway.id }]
       await peer.recordFound({ body: { data: seen } })
       await peer.recordLinkInstalled({ body: { data: { ...installed, assetLink: link.id } } })
       await peer.recordLinkRunning({ body: { data: { ...installed, assetLink: link.id } } })
-      await postRelation(admin, { subject: found, predicate: 'is_assigned_to_node', object: place })
+      await postRelation(admin, { subject: device, predicate: 'is_assigned_to_node', object: place })
       const predicates = async (filter: string) =>
         (await relations(filter)).map(({ predicate }) => predicate).toSorted()
       const own = ['found_by_gateway', 'is_assigned_to_node']
-      assert.deepEqual(await predicates(`subject.type eq 'asset' and subject.id eq '${found.id}'`), own)
+      assert.deepEqual(await predicates(`subject.type eq 'asset' and subject.id eq '${device.id}'`), own)
       assert.deepEqual(await predicates(`object.type eq 'asset' and object.id eq '${gateway.id}'`), [
         'found_by_gateway',
         'is_installed_on',
         'is_running_on',
       ])
       for (const [filter, relation] of [
-        [`object.type eq 'node' and predicate eq 'is_assigned_to_node'`, { subject: found.id, object: place.id }],
-        [`predicate eq 'found_by_gateway'`, { subject: found.id, object: gateway.id }],
+        [`object.type eq 'node' and predicate eq 'is_assigned_to_node'`, { subject: device.id, object: place.id }],
+        [`predicate eq 'found_by_gateway'`, { subject: device.id, object: gateway.id }],
         [`object.id eq '${gateway.id}' and predicate eq 'is_installed_on'`, { subject: link.id, object: gateway.id }],
         [`object.id eq '${gateway.id}' and predicate eq 'is_running_on'`, { subject: link.id, object: gateway.id }],
-        [`source.type eq 'manual' and predicate eq 'is_assigned_to_node'`, { subject: found.id, object: place.id }],
+        [`source.type eq 'manual' and predicate eq 'is_assigned_to_node'`, { subject: device.id, object: place.id }],
       ] as const) {
         const pairs = (await relations(filter)).map(({ subject, object }) => [subject.id, object.id].join())
         assert.ok(pairs.includes([relation.subject, relation.object].join()), filter)
@@ -322,11 +322,11 @@ describe('specification', () => {
       await postRelation(admin, { subject: one, predicate, object: two })
       await postRelation(admin, { subject: two, predicate, object: three })
       await postRelation(admin, { subject: three, predicate, object: place })
-      const found = (filter: string) => assetIds({ relationsFilter: `${filter}predicate eq '${predicate}'` })
-      assert.deepEqual(await found(`subject.id eq '${one.id}' and `), [two.id])
-      assert.deepEqual(await found(`object.id eq '${three.id}' and `), [two.id])
-      assert.deepEqual(await found(''), [one.id, two.id, three.id].toSorted())
-      assert.deepEqual(await found(`subject.id eq '${three.id}' and `), [])
+      const matchesOf = (filter: string) => assetIds({ relationsFilter: `${filter}predicate eq '${predicate}'` })
+      assert.deepEqual(await matchesOf(`subject.id eq '${one.id}' and `), [two.id])
+      assert.deepEqual(await matchesOf(`object.id eq '${three.id}' and `), [two.id])
+      assert.deepEqual(await matchesOf(''), [one.id, two.id, three.id].toSorted())
+      assert.deepEqual(await matchesOf(`subject.id eq '${three.id}' and `), [])
     })
 
     test('4.2 rule 4: asset_relations take their source from data.meta.source and skip unresolved entries', async () => {
@@ -384,12 +384,12 @@ describe('specification', () => {
     })
 
     test('4.2 rule 6: returns the gateway that found an asset as a relation, not as a field of the asset', async () => {
-      const [found, gateway] = [await createdAsset(), await createdAsset({ functional_object_type: 'Gateway' })]
+      const [device, gateway] = [await createdAsset(), await createdAsset({ functional_object_type: 'Gateway' })]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
-      await peer.recordFound({ body: { data: { gateway: gateway.id, assets: [found.id], source: 's' } } })
-      const { data } = await admin.inventory.readAsset({ params: { id: found.id } })
+      await peer.recordFound({ body: { data: { gateway: gateway.id, assets: [device.id], source: 's' } } })
+      const { data } = await admin.inventory.readAsset({ params: { id: device.id } })
       assert.ok(!JSON.stringify(data).includes(gateway.id))
-      const [relation] = await relations(`subject.id eq '${found.id}' and predicate eq 'found_by_gateway'`)
+      const [relation] = await relations(`subject.id eq '${device.id}' and predicate eq 'found_by_gateway'`)
       assert.equal(relation?.object.id, gateway.id)
     })
 

@@ -425,9 +425,11 @@ function naiveReach(relations: readonly Relation[], { start, depth, near, far }:
   // The filter does not contain whether the start is an asset or a node, so both are used.
   let frontier = new Set([`asset/${start}`, `node/${start}`])
   for (let level = 0; level < depth; level++) {
-    const found = relations.filter((relation) => frontier.has(keyOf(relation[near]))).map((relation) => relation[far])
-    frontier = new Set(found.map(keyOf).filter((key) => !reached.has(key)))
-    for (const entity of found) reached.set(keyOf(entity), entity)
+    const entities = relations
+      .filter((relation) => frontier.has(keyOf(relation[near])))
+      .map((relation) => relation[far])
+    frontier = new Set(entities.map(keyOf).filter((key) => !reached.has(key)))
+    for (const entity of entities) reached.set(keyOf(entity), entity)
   }
   return [...reached.values()]
     .filter(({ type }) => type === 'asset')
@@ -481,13 +483,13 @@ function alternatives(term: Term): Term[][] {
 }
 
 function naiveEnds(filter: Term, relations: readonly Relation[], at: At): string[] {
-  const found = new Set<string>()
+  const reachedIds = new Set<string>()
   for (const terms of alternatives(filter)) {
     const sample = new Set(terms.flatMap((term) => (term.kind === 'end' ? [term.side] : [])))
     const sides = (['subject', 'object'] as const).filter((end) => sample.size !== 1 || !sample.has(end))
     for (const relation of relations.filter((one) => terms.every((term) => holds(term, one, at)))) {
-      for (const end of sides.map((name) => relation[name])) if (end.type === 'asset') found.add(end.id)
+      for (const end of sides.map((name) => relation[name])) if (end.type === 'asset') reachedIds.add(end.id)
     }
   }
-  return [...found].toSorted()
+  return [...reachedIds].toSorted()
 }

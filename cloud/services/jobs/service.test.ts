@@ -38,19 +38,19 @@ describe('jobs of all workflows', () => {
     ]
     await move(ids[0] ?? '', 'RUNNING', 'FAILED')
     await move(ids[2] ?? '', 'RUNNING')
-    const found = async (query: Record<string, unknown>) => {
+    const jobsOf = async (query: Record<string, unknown>) => {
       const { data, meta } = await viewer.jobs.listJobs({ query })
       assert.equal(meta.totalElements, data.length)
       return data.map(({ id }) => ids.indexOf(id))
     }
-    assert.deepEqual(await found({ gatewayId }), [2, 1, 0])
-    assert.deepEqual(await found({ gatewayId, type: 'discovery' }), [2, 0])
-    assert.deepEqual(await found({ gatewayId, tag: 'asset' }), [1])
-    const phases = await Promise.all(jobPhases.map((phase) => found({ gatewayId, phase })))
+    assert.deepEqual(await jobsOf({ gatewayId }), [2, 1, 0])
+    assert.deepEqual(await jobsOf({ gatewayId, type: 'discovery' }), [2, 0])
+    assert.deepEqual(await jobsOf({ gatewayId, tag: 'asset' }), [1])
+    const phases = await Promise.all(jobPhases.map((phase) => jobsOf({ gatewayId, phase })))
     assert.deepEqual(phases, [[1], [2], [], [0], []])
     const { data } = await viewer.jobs.getJob({ params: { id: ids[1] ?? '' } })
-    assert.deepEqual(await found({ gatewayId, since: data.createdTimestamp }), [2, 1])
-    assert.deepEqual(await found({ gatewayId, since: '2999-01-01T00:00:00.000Z' }), [])
+    assert.deepEqual(await jobsOf({ gatewayId, since: data.createdTimestamp }), [2, 1])
+    assert.deepEqual(await jobsOf({ gatewayId, since: '2999-01-01T00:00:00.000Z' }), [])
     const page = await viewer.jobs.listJobs({ query: { gatewayId, limit: 1, offset: 1 } })
     assert.deepEqual([page.data[0]?.id, page.meta], [ids[1], { totalElements: 3, elements: 1, offset: 1 }])
   })

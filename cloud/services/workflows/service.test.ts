@@ -219,22 +219,22 @@ describe('workflow engine', () => {
     ]
     const engine = engineOf(hub)
     await engine.moveJob({ params: { id: jobs[1]?.id ?? '' }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
-    const found = async (query: string) => {
+    const jobsOf = async (query: string) => {
       const { body } = await send(viewer, `GET /api/wfx/v1/jobs?${query}`)
       const { content, pagination } = body as { content: WorkflowJob[]; pagination?: { total: number } }
       assert.equal(pagination?.total ?? content.length, content.length)
       return content.map(({ id }) => jobs.findIndex((job) => job.id === id))
     }
-    assert.deepEqual(await found(`clientId=${clientId}`), [0, 1, 2])
-    assert.deepEqual(await found(`clientId=${clientId}&sort=desc`), [2, 1, 0])
-    assert.deepEqual(await found(`clientId=${clientId}&pagination=false`), [0, 1, 2])
-    assert.deepEqual(await found(`clientId=${clientId}&state=TERMINATED`), [1])
-    assert.deepEqual(await found(`clientId=${clientId}&group=FAILED,OPEN`), [0, 1, 2])
-    assert.deepEqual(await found(`clientId=${clientId}&group=FAILED&group=CLOSED`), [1])
-    assert.deepEqual(await found(`clientId=${clientId}&workflow=discovery`), [2])
-    assert.deepEqual(await found(`clientId=${clientId}&tag=red`), [0, 1])
-    assert.deepEqual(await found(`tag=red,big&clientId=${clientId}`), [0])
-    assert.deepEqual(await found(`tag=big&tag=odd`), [2])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}`), [0, 1, 2])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&sort=desc`), [2, 1, 0])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&pagination=false`), [0, 1, 2])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&state=TERMINATED`), [1])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&group=FAILED,OPEN`), [0, 1, 2])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&group=FAILED&group=CLOSED`), [1])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&workflow=discovery`), [2])
+    assert.deepEqual(await jobsOf(`clientId=${clientId}&tag=red`), [0, 1])
+    assert.deepEqual(await jobsOf(`tag=red,big&clientId=${clientId}`), [0])
+    assert.deepEqual(await jobsOf(`tag=big&tag=odd`), [2])
     const { content, pagination } = await viewer.workflows.listJobs({ query: { clientId, limit: 1, offset: 1 } })
     assert.deepEqual([content[0]?.id, pagination], [jobs[1]?.id, { limit: 1, offset: 1, total: 3 }])
   })
@@ -247,8 +247,8 @@ describe('workflow engine', () => {
       listed.content.map(({ id }) => id),
       [mine.id],
     )
-    const asked = await own.workflows.listJobs({ query: { clientId: other.principalId } })
-    assert.deepEqual([asked.content, asked.pagination?.total], [[], 0])
+    const list = await own.workflows.listJobs({ query: { clientId: other.principalId } })
+    assert.deepEqual([list.content, list.pagination?.total], [[], 0])
     const params = { id: theirs.id }
     for (const attempt of [
       () => own.workflows.getJob({ params }),

@@ -143,9 +143,9 @@ describe('assets', () => {
     )
     await finish(operator, 'setDescription', { params, body: { data: { description: null } } })
     assert.equal('description' in (await operator.inventory.readAsset({ params })).data, false)
-    const found = await operator.inventory.listAssets({ query: { filter: "firmware_version eq 'V4.1'" } })
+    const matches = await operator.inventory.listAssets({ query: { filter: "firmware_version eq 'V4.1'" } })
     assert.deepEqual(
-      found.data.map(({ id }) => id),
+      matches.data.map(({ id }) => id),
       [result.assetId],
     )
   })
@@ -474,11 +474,11 @@ describe('assets', () => {
     })
     const value = { asset_id: result.assetId, key: property.key, value: 4711 }
     await finish(operator, 'setPropertyValues', { body: { data: [value] } })
-    const found = await operator.inventory.listAssets({
+    const matches = await operator.inventory.listAssets({
       query: { filter: `custom_properties/${property.key} eq '4711'` },
     })
     assert.deepEqual(
-      found.data.map(({ custom_properties }) => custom_properties),
+      matches.data.map(({ custom_properties }) => custom_properties),
       [[{ key: property.key, value: '4711' }]],
     )
     await finish(operator, 'deletePropertyValues', {
@@ -926,14 +926,14 @@ describe('assets', () => {
   test('finds assets by the exact address of a connection point, alone and with other conditions', async () => {
     const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '198.51.100.77' }
     const { result } = await put({ ...device('addressed'), connection_points: [point] })
-    const found = async (condition: string) => {
+    const matchesOf = async (condition: string) => {
       const filter = `connection_points/any(c: ${condition})`
       return (await operator.inventory.listAssets({ query: { filter } })).data.map(({ id }) => id)
     }
-    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77'`), [result.assetId])
-    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'ip'`), [result.assetId])
-    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'other'`), [])
-    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.7'`), [])
+    assert.deepEqual(await matchesOf(`c/ipv4_address eq '198.51.100.77'`), [result.assetId])
+    assert.deepEqual(await matchesOf(`c/ipv4_address eq '198.51.100.77' and c/id eq 'ip'`), [result.assetId])
+    assert.deepEqual(await matchesOf(`c/ipv4_address eq '198.51.100.77' and c/id eq 'other'`), [])
+    assert.deepEqual(await matchesOf(`c/ipv4_address eq '198.51.100.7'`), [])
   })
 
   test('returns stored facets and totals that equal newly counted ones', async () => {

@@ -235,11 +235,11 @@ describe('relations', () => {
         await postRelation(operator, { ...input, predicate: 'is_part_of' }),
         await postRelation(operator, { ...input, subject: object, object: subject }),
       ].map(({ status }) => status)
-      const found = await hub.context.database.transaction(hub.tenant, (tx) =>
+      const relations = await hub.context.database.transaction(hub.tenant, (tx) =>
         putRelations(tx, withTestAuthor([{ ...input, source: { type: 'assetlinkdiscovery' } }])),
       )
       assert.deepEqual(statuses, [201, 201, 201])
-      assert.equal(found[0]?.outcome, 'created')
+      assert.equal(relations[0]?.outcome, 'created')
       assert.equal((await relationsOf(subject)).length, 4)
     })
 
@@ -387,30 +387,32 @@ describe('relations', () => {
           ),
         ),
       )
-      const found = async (filter: string) =>
+      const matchesOf = async (filter: string) =>
         (await list(`(${filter}) and subject.id eq '${subject.id}'`)).data.map(({ predicate }) => predicate).toSorted()
 
       const all = ['found_by_gateway', 'is_assigned_to_node', 'is_installed_on', 'is_running_on']
-      assert.deepEqual(await found(`subject.type eq 'asset' and subject.id eq '${subject.id}'`), all)
+      assert.deepEqual(await matchesOf(`subject.type eq 'asset' and subject.id eq '${subject.id}'`), all)
       assert.deepEqual(
-        await found(`object.type eq 'asset' and object.id eq '${object.id}'`),
+        await matchesOf(`object.type eq 'asset' and object.id eq '${object.id}'`),
         all.filter((predicate) => predicate !== 'is_assigned_to_node'),
       )
-      assert.deepEqual(await found(`object.type eq 'node' and predicate eq 'is_assigned_to_node'`), [
+      assert.deepEqual(await matchesOf(`object.type eq 'node' and predicate eq 'is_assigned_to_node'`), [
         'is_assigned_to_node',
       ])
-      assert.deepEqual(await found(`predicate eq 'found_by_gateway'`), ['found_by_gateway'])
-      assert.deepEqual(await found(`object.id eq '${object.id}' and predicate eq 'is_installed_on'`), [
+      assert.deepEqual(await matchesOf(`predicate eq 'found_by_gateway'`), ['found_by_gateway'])
+      assert.deepEqual(await matchesOf(`object.id eq '${object.id}' and predicate eq 'is_installed_on'`), [
         'is_installed_on',
       ])
-      assert.deepEqual(await found(`object.id eq '${object.id}' and predicate eq 'is_running_on'`), ['is_running_on'])
-      assert.deepEqual(await found(`source.type eq 'manual' and predicate eq 'is_assigned_to_node'`), [
+      assert.deepEqual(await matchesOf(`object.id eq '${object.id}' and predicate eq 'is_running_on'`), [
+        'is_running_on',
+      ])
+      assert.deepEqual(await matchesOf(`source.type eq 'manual' and predicate eq 'is_assigned_to_node'`), [
         'is_assigned_to_node',
       ])
-      assert.deepEqual(await found(`source.value eq 'link'`), ['found_by_gateway', 'is_running_on'])
-      assert.deepEqual(await found(`source.value eq null`), ['is_assigned_to_node', 'is_installed_on'])
-      assert.deepEqual(await found(`createdTimestamp gt '2020-01-01T00:00:00.000Z'`), all)
-      assert.deepEqual(await found(`lastModifiedTimestamp lt '2020-01-01T00:00:00.000Z'`), [])
+      assert.deepEqual(await matchesOf(`source.value eq 'link'`), ['found_by_gateway', 'is_running_on'])
+      assert.deepEqual(await matchesOf(`source.value eq null`), ['is_assigned_to_node', 'is_installed_on'])
+      assert.deepEqual(await matchesOf(`createdTimestamp gt '2020-01-01T00:00:00.000Z'`), all)
+      assert.deepEqual(await matchesOf(`lastModifiedTimestamp lt '2020-01-01T00:00:00.000Z'`), [])
     })
 
     test('compares filter values case-insensitively when caseInsensitive is set', async () => {

@@ -51,10 +51,10 @@ describe('system events', () => {
 
   test('relates discovered assets to the gateway and to the asset link', async () => {
     const [gateway = '', assetLink = '', ...assets] = await createMany(5)
-    const found = await system.recordFound({
+    const recorded = await system.recordFound({
       body: { data: { gateway, assetLink, assets, source: 'acme.cdm.dcd.sat' } },
     })
-    assert.deepEqual(found.data, { created: 6, refreshed: 0 })
+    assert.deepEqual(recorded.data, { created: 6, refreshed: 0 })
     for (const asset of assets) {
       assert.deepEqual(
         (await relationsOf(asset)).map(({ predicate, object, source }) => ({ predicate, object, source })),

@@ -67,9 +67,9 @@ describe('merge, undo and split', () => {
     assert.deepEqual(await identifiersOf(id), ['m1', 'm2', 'm3'])
     assert.equal(await statusOf(other), 404)
     assert.equal((await read(id)).description, 'found apart')
-    const found = await admin.inventory.listAssets({ query: { q: 'm3' } })
+    const matches = await admin.inventory.listAssets({ query: { q: 'm3' } })
     assert.deepEqual(
-      found.data.map((asset) => asset.id),
+      matches.data.map((asset) => asset.id),
       [id],
     )
   })

@@ -9,15 +9,15 @@ const commands = [
   { label: 'Roles', hint: 'Access' },
 ]
 
-const found = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
+const labelsFor = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
 
 test('ranks commands whose label starts with the search text above other commands', () => {
-  assert.deepEqual(found('ro'), ['Roles', 'Access'])
-  assert.deepEqual(found('gateway'), ['Add a gateway', 'Discovery'])
+  assert.deepEqual(labelsFor('ro'), ['Roles', 'Access'])
+  assert.deepEqual(labelsFor('gateway'), ['Add a gateway', 'Discovery'])
 })
 
 test('finds commands that match every search word, and all commands for an empty search', () => {
-  assert.deepEqual(found('access ROLES'), ['Access', 'Roles'])
-  assert.deepEqual(found('roles gateway'), [])
-  assert.equal(found(' ').length, commands.length)
+  assert.deepEqual(labelsFor('access ROLES'), ['Access', 'Roles'])
+  assert.deepEqual(labelsFor('roles gateway'), [])
+  assert.equal(labelsFor(' ').length, commands.length)
 })
