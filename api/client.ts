@@ -2,7 +2,7 @@ import {
   type Contract,
   type InputOf,
   isEmpty,
-  isLasting,
+  isEventStream,
   isMedia,
   type Operation,
   pathOf,
@@ -123,7 +123,7 @@ export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): 
 async function bodyOf(operation: Operation, response: Response): Promise<unknown> {
   const answer = operation.answers[response.status]
   if (answer !== undefined && isEmpty(answer)) return undefined
-  if (isLasting(answer)) return response.body
+  if (isEventStream(answer)) return response.body
   if (answer !== undefined && isMedia(answer)) return await response.text()
   const text = await response.text()
   if (text === '') return undefined

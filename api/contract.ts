@@ -173,7 +173,7 @@ export function isMedia(answer: TSchema | Media | Empty): answer is Media {
 }
 
 /** Returns whether the response is a stream without an end. */
-export function isLasting(answer: TSchema | Media | Empty | undefined): boolean {
+export function isEventStream(answer: TSchema | Media | Empty | undefined): boolean {
   return answer !== undefined && isMedia(answer) && answer.mediaType === eventStreamType
 }
 

@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import {
   type Contract,
   isEmpty,
+  isEventStream,
   isInternal,
-  isLasting,
   isMedia,
   type Operation,
   pathOf,
@@ -105,8 +105,8 @@ describe('every operation', () => {
       })
       const just = await hub.as(role)
       // A stream would not end. The invalid parameter makes the platform refuse it right after the authorization.
-      const lasts = Object.values(row.operation.answers).some(isLasting)
-      const answer = await send(hub, row, just.token, undefined, lasts ? 'no-such-parameter=1' : undefined)
+      const isStreamed = Object.values(row.operation.answers).some(isEventStream)
+      const answer = await send(hub, row, just.token, undefined, isStreamed ? 'no-such-parameter=1' : undefined)
       assert.notEqual(problemIn(row, answer)?.code, 'forbidden')
     })
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Contract, isInternal, isLasting, type Operation, pathsOf, writes } from '@millwright/api/contract.ts'
+import { type Contract, isEventStream, isInternal, type Operation, pathsOf, writes } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { type BuiltInRoleName, builtInRoles } from '@millwright/api/permission.ts'
@@ -135,9 +135,9 @@ describe('secret of a credential', () => {
 
   async function send(row: Row, { role, body }: { role: BuiltInRoleName; body?: string }): Promise<RawAnswer> {
     const { contract, name, operation } = row
-    const lasts = Object.values(operation.answers).some(isLasting)
+    const isStreamed = Object.values(operation.answers).some(isEventStream)
     const requestBody = body ?? (writes(operation) ? bodyOf(contract.name, name, operation) : undefined)
-    const query = lasts ? 'no-such-parameter=1' : queryOf(operation)
+    const query = isStreamed ? 'no-such-parameter=1' : queryOf(operation)
     const path = pathFor(contract, operation)
     return hub.request({
       method: operation.method,

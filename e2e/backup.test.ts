@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Contract, isInternal, isLasting, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
+import { type Contract, isEventStream, isInternal, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { bearer, callerOf, type Platform, signIn, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
 import { millwright } from './program.ts'
@@ -26,7 +26,7 @@ function isList(operation: Operation): boolean {
   const { method, params, access, answers } = operation
   const answer = answers[200]
   if (method !== 'GET' || params !== undefined || access === 'public' || isInternal(operation)) return false
-  return answer !== undefined && !isMedia(answer) && !isLasting(answer) && operation.query?.required === undefined
+  return answer !== undefined && !isMedia(answer) && !isEventStream(answer) && operation.query?.required === undefined
 }
 
 async function readEverything({ baseUrl }: Platform, token: string): Promise<Record<string, unknown>> {

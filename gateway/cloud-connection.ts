@@ -46,7 +46,7 @@ export type CloudRequest = {
   body?: string | Readable | undefined
   signal?: AbortSignal | undefined
   /** True for an event stream, which does not end. */
-  lasting?: boolean
+  isStreamed?: boolean
 }
 
 export type Answer = { status: number; headers: Dispatcher.ResponseData['headers']; body: Readable }
@@ -80,7 +80,7 @@ export class CloudConnection {
     return second
   }
 
-  async #attempt({ method, path, headers, body, signal, lasting }: CloudRequest) {
+  async #attempt({ method, path, headers, body, signal, isStreamed }: CloudRequest) {
     const { baseUrl, key, clock, tokens, dispatcher } = this.#options
     const url = new URL(path, baseUrl)
     const token = await tokens.get()
@@ -96,7 +96,7 @@ export class CloudConnection {
         headers: { ...headers, authorization: `Bearer ${token}`, dpop: proof },
         body: body ?? null,
         signal: signal ?? null,
-        ...(lasting === true ? { bodyTimeout: 0 } : {}),
+        ...(isStreamed === true ? { bodyTimeout: 0 } : {}),
       })
       clock.observe(textOf(answered.date))
       tokens.reportReachability(true)

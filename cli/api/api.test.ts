@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { isLasting } from '@millwright/api/contract.ts'
+import { isEventStream } from '@millwright/api/contract.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { TestPlatform } from '../testing.ts'
 import { type ApiOperation, operationHelp, parametersOf, publicOperations } from './operations.ts'
@@ -33,7 +33,7 @@ describe('millwright api for every operation', () => {
     test(`millwright api ${contract.name} ${name} has a help text and calls the operation`, async () => {
       const help = operationHelp(one)
       assert.ok(help.includes(`${operation.method} /`) && help.includes(`millwright api ${contract.name} ${name}`))
-      if (Object.values(operation.answers).some(isLasting)) return
+      if (Object.values(operation.answers).some(isEventStream)) return
       const args = [contract.name, name, ...filled(one), '--include']
       if (operation.body !== undefined) args.push('--body', '-')
       const { err, code } = await platform.run(['api', ...args], { token, input: '{}' })

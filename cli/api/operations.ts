@@ -1,8 +1,8 @@
 import {
   type Contract,
   isEmpty,
+  isEventStream,
   isInternal,
-  isLasting,
   isMedia,
   type Operation,
   pathOf,
@@ -134,7 +134,7 @@ function responsesOf({ answers }: Operation): string {
   return Object.entries(answers)
     .map(([status, answer]) => {
       if (isEmpty(answer)) return `${status} without a body`
-      if (isLasting(answer)) return `${status} as an event stream`
+      if (isEventStream(answer)) return `${status} as an event stream`
       return isMedia(answer) ? `${status} ${answer.mediaType}` : status
     })
     .join(', ')

@@ -80,7 +80,7 @@ export class AuthProxy {
       headers: forwardedRequestHeaders(request.headers),
       body: hasBody ? request : undefined,
       signal: gone.signal,
-      lasting: true,
+      isStreamed: true,
     })
     response.writeHead(answer.status, forwardedResponseHeaders(answer.headers))
     // The headers are sent before the first event, so that an agent knows that the event stream is open.

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Contract, Operation } from '@millwright/api/contract.ts'
-import { isLasting, pathsOf } from '@millwright/api/contract.ts'
+import { isEventStream, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'undici'
@@ -31,7 +31,7 @@ const ownToConnection = new Set(
 
 export async function forwardRoutes(
   app: FastifyInstance,
-  options: { forwards: Forward[]; authorize: Authorize; lasting: StreamingResponses },
+  options: { forwards: Forward[]; authorize: Authorize; streams: StreamingResponses },
 ): Promise<void> {
   if (options.forwards.length === 0) return
   // The library is loaded on demand, because loading takes time and most installations have one process.
@@ -59,10 +59,10 @@ export async function forwardRoutes(
             if (authorized.headers !== undefined) reply.headers(authorized.headers)
           },
           handler: async (request: FastifyRequest, reply: FastifyReply) => {
-            const lasts = Object.values(operation.answers).some(isLasting)
-            const keepsConnection = lasts || operation.waits === true
+            const isStreamed = Object.values(operation.answers).some(isEventStream)
+            const keepsConnection = isStreamed || operation.waits === true
             const body = await pass(keepsConnection ? streamingPool : pool, forward, { request, reply })
-            return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
+            return isStreamed && reply.statusCode < 300 ? options.streams.send(reply, body) : reply.send(body)
           },
         }
         for (const path of pathsOf(contract, operation)) inner.route({ ...route, url: toRoute(path) })

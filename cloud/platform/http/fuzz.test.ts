@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { type Contract, isInternal, isLasting, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import { type Contract, isEventStream, isInternal, type Operation, pathsOf } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ import { type Arrangement, type TestHub, testHub } from '../testing/hub.ts'
 
 const anyId = '01980000-0000-7000-8000-000000000000'
 
-type Place = { path: string; url: string; methods: string[]; lasts: boolean }
+type Place = { path: string; url: string; methods: string[]; staysOpen: boolean }
 
 /** Every public path of every contract, with its methods. */
 const places: Place[] = [
@@ -24,16 +24,16 @@ const places: Place[] = [
     .filter(({ operation }) => !isInternal(operation))
     .flatMap(({ contract, operation }) => pathsOf(contract, operation).map((path) => ({ path, operation })))
     .reduce((known, { path, operation }) => {
-      const place = known.get(path) ?? { path, url: path.replace(/\{\w+\}/g, anyId), methods: [], lasts: false }
+      const place = known.get(path) ?? { path, url: path.replace(/\{\w+\}/g, anyId), methods: [], staysOpen: false }
       place.methods.push(operation.method)
-      place.lasts ||= mayLast(operation)
+      place.staysOpen ||= mayStayOpen(operation)
       return known.set(path, place)
     }, new Map<string, Place>())
     .values(),
 ]
 
-function mayLast({ answers, waits }: Operation): boolean {
-  return waits === true || Object.values(answers).some(isLasting)
+function mayStayOpen({ answers, waits }: Operation): boolean {
+  return waits === true || Object.values(answers).some(isEventStream)
 }
 
 type Sent = { method: string; url: string; headers?: Record<string, string | string[]>; body?: string }
@@ -171,7 +171,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
     })
 
     test('returns no 5xx for unusual headers, content types and bodies at every operation', async () => {
-      const quick = places.filter(({ lasts }) => !lasts)
+      const quick = places.filter(({ staysOpen }) => !staysOpen)
       const runs = Number(process.env.MILLWRIGHT_FUZZ ?? (arrangement === 'split' ? 40 : 120))
       const request = fc.record({
         place: fc.constantFrom(...quick),

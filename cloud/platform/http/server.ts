@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
-import { bodyTypesOf, type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import {
+  bodyTypesOf,
+  type Contract,
+  isEventStream,
+  isMedia,
+  type Operation,
+  pathsOf,
+} from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
@@ -110,11 +117,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
   })
-  const lasting = new StreamingResponses(app)
+  const streams = new StreamingResponses(app)
   const bodies = new BodyBudget()
   for (const operation of options.operations)
-    operationRoute(app, operation, { authorize: options.authorize, lasting, bodies })
-  await forwardRoutes(app, { ...options, lasting })
+    operationRoute(app, operation, { authorize: options.authorize, streams, bodies })
+  await forwardRoutes(app, { ...options, streams })
   await pageRoutes(app, options.pages)
   return app
 }
@@ -215,12 +222,12 @@ function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
   }
 }
 
-type RouteOptions = { authorize: Authorize; lasting: StreamingResponses; bodies: BodyBudget }
+type RouteOptions = { authorize: Authorize; streams: StreamingResponses; bodies: BodyBudget }
 
 function operationRoute(
   app: FastifyInstance,
   local: LocalOperation,
-  { authorize, lasting, bodies }: RouteOptions,
+  { authorize, streams, bodies }: RouteOptions,
 ): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
@@ -243,7 +250,7 @@ function operationRoute(
       const body = request.body ?? (isForm ? {} : undefined)
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
-      return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], lasting })
+      return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], streams })
     },
   }
   for (const path of pathsOf(contract, operation)) app.route({ ...route, url: toRoute(path) })
@@ -263,9 +270,9 @@ function requireType(request: FastifyRequest, operation: Operation): void {
     throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
 }
 
-type ResponseParts = { answer: Answer; operation: Operation; unless: string | undefined; lasting: StreamingResponses }
+type ResponseParts = { answer: Answer; operation: Operation; unless: string | undefined; streams: StreamingResponses }
 
-function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: ResponseParts): FastifyReply {
+function answerWith(reply: FastifyReply, { answer, operation, unless, streams }: ResponseParts): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
   const declared = operation.answers[answer.status]
   if (answer.body === undefined) return reply.send()
@@ -277,7 +284,7 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
       source.destroy()
       return reply.send()
     }
-    return isLasting(declared) ? lasting.send(reply, source) : reply.send(source)
+    return isEventStream(declared) ? streams.send(reply, source) : reply.send(source)
   }
   const body = answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body)
   if (typeof answer.headers.etag === 'string') {
