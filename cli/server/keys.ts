@@ -78,7 +78,7 @@ Example:
 
   keys
     .command('status')
-    .description('list the keys with their age and the values that still use an old key; never prints a key')
+    .description('list the ids and ages of the keys, and the number of values of each key; never prints a key itself')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) => showStatus(json === true))
 }
