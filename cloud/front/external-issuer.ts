@@ -13,7 +13,7 @@ import { record } from '../platform/audit/audit.ts'
 import type { Database, Handle } from '../platform/database/database.ts'
 import { StartError } from '../platform/start-error.ts'
 import type { TenantDirectory } from '../platform/tenants/tenants.ts'
-import { type ForeignIssuer, refused } from './token.ts'
+import { type ForeignIssuer, invalidToken } from './token.ts'
 
 /** The configuration of an external identity provider. */
 export type ExternalIssuer = {
@@ -71,7 +71,7 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
         clockTolerance: 5,
       })
       const tenant = await tenants.byName(configured.tenant)
-      if (tenant === undefined) throw refused(`the tenant ${configured.tenant} of its issuer does not exist`)
+      if (tenant === undefined) throw invalidToken(`the tenant ${configured.tenant} of its issuer does not exist`)
       const subject = String(payload[configured.subjectClaim])
       const mapped = rolesIn(payload, configured)
       const principalId = v5(`${configured.issuer} ${subject}`, namespace)

@@ -11,7 +11,7 @@ import type { TenantDirectory } from '../platform/tenants/tenants.ts'
 import type { ClientVoucher } from './client-voucher.ts'
 import type { ProofVerifier } from './proof.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { refused, type TokenVerifier } from './token.ts'
+import { invalidToken, type TokenVerifier } from './token.ts'
 
 type Options = {
   tokens: TokenVerifier
@@ -92,13 +92,13 @@ export class Front {
   async #bearer(token: string, request: AnonymousCaller['request'], incoming: IncomingRequest): Promise<Authenticated> {
     const verified = await this.#options.tokens.verify(token)
     const tenant = await this.#options.tenants.byId(verified.tenantId)
-    if (tenant === undefined) throw refused('its tenant does not exist')
+    if (tenant === undefined) throw invalidToken('its tenant does not exist')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const access = await this.#options.access.of(verified.tenantId, verified.principalId)
-    if (access === undefined) throw refused('its principal no longer exists')
-    if (access.principal.disabled) throw refused('its principal is disabled')
+    if (access === undefined) throw invalidToken('its principal no longer exists')
+    if (access.principal.disabled) throw invalidToken('its principal is disabled')
     if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
-      throw refused('it was revoked')
+      throw invalidToken('it was revoked')
     const { tenantId, keyThumbprint: thumbprint } = verified
     const isForwarded = this.#options.voucher.isForwarded(incoming)
     const useProof =

@@ -5,7 +5,7 @@ import { calculateJwkThumbprint, EmbeddedJWK, type JWTHeaderParameters, jwtVerif
 import { useOnce } from '../platform/access/token-store.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { IncomingRequest } from '../platform/http/incoming-request.ts'
-import { refused } from './token.ts'
+import { invalidToken } from './token.ts'
 
 /** The allowed difference between the clocks of a gateway and the platform. */
 const windowSeconds = 60
@@ -45,33 +45,33 @@ export class ProofVerifier {
   ): Promise<() => Promise<void>> {
     const proof = incoming.headers[proofHeader]
     if (typeof proof !== 'string')
-      throw refusedProof('it is bound to a key, but the request has no DPoP header with a proof of that key')
-    if (proof.length > longestProof) throw refusedProof(`its proof is longer than ${longestProof} bytes`)
+      throw invalidProof('it is bound to a key, but the request has no DPoP header with a proof of that key')
+    if (proof.length > longestProof) throw invalidProof(`its proof is longer than ${longestProof} bytes`)
     const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
       algorithms: ['ES256'],
       typ: proofType,
       requiredClaims: ['iat', 'jti', 'htm', 'htu', 'ath'],
     }).catch(() => {
-      throw refusedProof('its proof cannot be verified')
+      throw invalidProof('its proof cannot be verified')
     })
     await requireKey(protectedHeader, thumbprint)
-    if (payload.htm !== incoming.method) throw refusedProof('its proof is for another HTTP method')
+    if (payload.htm !== incoming.method) throw invalidProof('its proof is for another HTTP method')
     if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming))
-      throw refusedProof('its proof is for another URL')
+      throw invalidProof('its proof is for another URL')
     if (payload.ath !== createHash('sha256').update(token).digest('base64url'))
-      throw refusedProof('its proof is for another token')
+      throw invalidProof('its proof is for another token')
     const now = Math.floor(Date.now() / 1000)
     const { iat = 0 } = payload
     if (Math.abs(now - iat) > windowSeconds)
-      throw refusedProof(
+      throw invalidProof(
         `the time of its proof differs by more than ${windowSeconds} seconds from the server time ${new Date(now * 1000).toISOString()}`,
       )
     const id = String(payload.jti)
-    if (id.length > longestId) throw refusedProof(`the jti of its proof is longer than ${longestId} characters`)
+    if (id.length > longestId) throw invalidProof(`the jti of its proof is longer than ${longestId} characters`)
     return async () => {
       if (isForwarded) return
       const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
-      if (!(await useOnce(this.#database, use))) throw refusedProof('its proof was already used')
+      if (!(await useOnce(this.#database, use))) throw invalidProof('its proof was already used')
     }
   }
 
@@ -82,11 +82,11 @@ export class ProofVerifier {
 
 async function requireKey({ jwk }: JWTHeaderParameters, thumbprint: string): Promise<void> {
   if (jwk !== undefined && (await calculateJwkThumbprint(jwk, 'sha256')) === thumbprint) return
-  throw refusedProof('its proof is signed with another key')
+  throw invalidProof('its proof is signed with another key')
 }
 
-function refusedProof(why: string): Problem {
-  return refused(why, 'Send a new DPoP proof with the request')
+function invalidProof(why: string): Problem {
+  return invalidToken(why, 'Send a new DPoP proof with the request')
 }
 
 function withoutQuery(url: string): string {

@@ -54,7 +54,7 @@ export class TokenVerifier {
   }
 
   async verify(token: string): Promise<VerifiedToken> {
-    if (token.length > limits.tokenBytes) throw refused(`it is longer than ${limits.tokenBytes} bytes`)
+    if (token.length > limits.tokenBytes) throw invalidToken(`it is longer than ${limits.tokenBytes} bytes`)
     const digest = hash('sha256', token, 'base64')
     const cached = this.#verified.get(digest)
     if (cached !== undefined && cached.expiresAt > Date.now()) {
@@ -74,7 +74,7 @@ export class TokenVerifier {
       return await (foreign === undefined ? this.#checkOwn(token) : foreign.verify(token))
     } catch (error) {
       if (error instanceof Problem) throw error
-      throw refused(reason(error))
+      throw invalidToken(reason(error))
     }
   }
 
@@ -88,7 +88,7 @@ export class TokenVerifier {
       clockTolerance: clockToleranceSeconds,
     })
     if (!isUuid(payload.tenant) || !isUuid(payload.sub) || !Array.isArray(payload.roles))
-      throw refused('its claims are not valid')
+      throw invalidToken('its claims are not valid')
     return {
       tenantId: payload.tenant,
       principalId: payload.sub,
@@ -102,7 +102,7 @@ export class TokenVerifier {
 
   async #key({ kid }: JWTHeaderParameters) {
     const key = kid === undefined ? undefined : await this.#keys.find(kid)
-    if (key === undefined) throw refused('it is signed with an unknown key')
+    if (key === undefined) throw invalidToken('it is signed with an unknown key')
     return key
   }
 
@@ -115,7 +115,7 @@ function claimedIssuer(token: string): string | undefined {
   return decodeJwt(token).iss
 }
 
-export function refused(why: string, advice = 'Get a new token at /oauth/token'): Problem {
+export function invalidToken(why: string, advice = 'Get a new token at /oauth/token'): Problem {
   const description = `The access token is not accepted: ${why}`
   return new Problem('unauthenticated', `${description}. ${advice}`, {
     headers: {

@@ -32,7 +32,7 @@ export type BaseSchema = {
 export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
   const { $schema: named = 'https://json-schema.org/draft/2020-12/schema' } = schema
   const draft = typeof named === 'string' ? drafts[named.replace(/#$/, '')] : undefined
-  if (draft === undefined) throw refused('/$schema', `must be one of ${Object.keys(drafts).join(', ')}`)
+  if (draft === undefined) throw invalidSchema('/$schema', `must be one of ${Object.keys(drafts).join(', ')}`)
   return draft
 }
 
@@ -47,9 +47,9 @@ export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
     entries: schemaLimits.values,
     values: schemaLimits.values,
   })
-  if (large !== undefined) throw refused(large.pointer, large.detail)
+  if (large !== undefined) throw invalidSchema(large.pointer, large.detail)
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimits.bytes) {
-    throw refused('', `is larger than ${schemaLimits.bytes / 1024} KiB`)
+    throw invalidSchema('', `is larger than ${schemaLimits.bytes / 1024} KiB`)
   }
   draftOf(schema)
   const { $id: own, ...rest } = structuredClone(schema)
@@ -106,9 +106,10 @@ export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[]
 
 function checkPlace({ schema, pointer }: Place): void {
   // With `$async`, the validator returns a promise, which would count as valid.
-  if ('$async' in schema) throw refused(`${pointer}/$async`, 'is not a keyword of JSON Schema')
-  if ('$id' in schema) throw refused(`${pointer}/$id`, 'is only allowed at the top level')
-  if ('$schema' in schema && pointer !== '') throw refused(`${pointer}/$schema`, 'is only allowed at the top level')
+  if ('$async' in schema) throw invalidSchema(`${pointer}/$async`, 'is not a keyword of JSON Schema')
+  if ('$id' in schema) throw invalidSchema(`${pointer}/$id`, 'is only allowed at the top level')
+  if ('$schema' in schema && pointer !== '')
+    throw invalidSchema(`${pointer}/$schema`, 'is only allowed at the top level')
   if (typeof schema.pattern === 'string') checkPattern(schema.pattern, `${pointer}/pattern`)
   if (!isObject(schema.patternProperties)) return
   for (const pattern of Object.keys(schema.patternProperties)) {
@@ -121,7 +122,7 @@ function checkPattern(pattern: string, pointer: string): void {
     new LinearPattern(pattern)
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    throw refused(pointer, error.message)
+    throw invalidSchema(pointer, error.message)
   }
 }
 
@@ -140,7 +141,7 @@ function keepInside({ schema, pointer }: Place, schemaPlaces: SchemaPlaces): voi
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     if (!(keyword in schema)) continue
     const reference = schema[keyword]
-    if (typeof reference !== 'string') throw refused(`${pointer}/${keyword}`, 'must be text')
+    if (typeof reference !== 'string') throw invalidSchema(`${pointer}/${keyword}`, 'must be text')
     schema[keyword] = keptReference(reference, `${pointer}/${keyword}`, schemaPlaces)
   }
 }
@@ -150,17 +151,17 @@ function keptReference(reference: string, pointer: string, { own, base, anchors,
   const fragment = parts.join('#')
   if (address !== '' && base !== undefined && (address === base.id || base.urls.test(address))) {
     if (fragment !== '' && !hasDefinition(base, fragment)) {
-      throw refused(pointer, `refers to ${fragment}, which the base schema does not have`)
+      throw invalidSchema(pointer, `refers to ${fragment}, which the base schema does not have`)
     }
     return `${base.id}#${fragment}`
   }
   if (address !== '' && address !== String(own).replace(/#$/, '')) {
     const or = base === undefined ? '' : ' or of the base schema'
-    throw refused(pointer, `must refer to a part of this schema (#…)${or}: other schemas are not fetched`)
+    throw invalidSchema(pointer, `must refer to a part of this schema (#…)${or}: other schemas are not fetched`)
   }
   if (fragment === '' || anchors.has(fragment)) return `#${fragment}`
   const target = pointerOf(fragment)
-  if (!pointers.has(target)) throw refused(pointer, `refers to #${fragment}, which is not a schema`)
+  if (!pointers.has(target)) throw invalidSchema(pointer, `refers to #${fragment}, which is not a schema`)
   return `#${target.split('/').map(encodeURIComponent).join('/')}`
 }
 
@@ -187,7 +188,7 @@ function decoded(part: string): string {
   }
 }
 
-export function refused(pointer: string, detail: string): Problem {
+export function invalidSchema(pointer: string, detail: string): Problem {
   const errors = [{ pointer: `/data/schema${pointer}`, code: 'invalid_schema', detail }]
   return new Problem('invalid_schema', `/data/schema${pointer} ${detail}`, { errors })
 }

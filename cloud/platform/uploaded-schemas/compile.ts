@@ -3,7 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { type BaseSchema, checkSchema, draftOf, refused, schemaLimits } from './check.ts'
+import { type BaseSchema, checkSchema, draftOf, invalidSchema, schemaLimits } from './check.ts'
 import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
 import { type TimeLimit, TookTooLong, within } from './time-limit.ts'
@@ -61,13 +61,14 @@ export function requireUsable(
 ): void {
   const { expandedSize: limit, documentDepth: depth } = schemaLimits
   const size = expandedSize(checkSchema(schema, base), { base, depth, limit })
-  if (size === Number.POSITIVE_INFINITY) throw refused('', 'contains an infinite loop of references')
+  if (size === Number.POSITIVE_INFINITY) throw invalidSchema('', 'contains an infinite loop of references')
   if (size > limit) {
     const advice = 'remove references that repeat each other or recurse more than once'
-    throw refused('', `has more than ${limit} subschemas after its references are expanded: ${advice}`)
+    throw invalidSchema('', `has more than ${limit} subschemas after its references are expanded: ${advice}`)
   }
   const check = compileSchema(schema, base)
-  if (check(trial).some(({ keyword }) => keyword === tooLong)) throw refused('', 'takes too long to validate a value')
+  if (check(trial).some(({ keyword }) => keyword === tooLong))
+    throw invalidSchema('', 'takes too long to validate a value')
 }
 
 export function errorsIn(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
@@ -101,7 +102,7 @@ function compiledWithin(time: TimeLimit, compile: () => ValidateFunction): Valid
   } catch (error) {
     if (error instanceof Problem) throw error
     const why = error instanceof Error ? error.message : String(error)
-    throw refused(
+    throw invalidSchema(
       '',
       error instanceof TookTooLong
         ? 'is too complex: compiling it exceeds the time limit'

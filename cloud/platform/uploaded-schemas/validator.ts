@@ -5,7 +5,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { createYield } from '../event-loop.ts'
-import { type BaseSchema, checkSchema, type Place, placesIn, refused, schemaLimits } from './check.ts'
+import { type BaseSchema, checkSchema, invalidSchema, type Place, placesIn, schemaLimits } from './check.ts'
 import { type Check, compileSchema, type SchemaTime, tooLongError } from './compile.ts'
 import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
@@ -59,7 +59,7 @@ async function ask(request: WorkerRequest): Promise<WorkerResponse> {
     if (response !== 'lost') return response
   }
   return request.key === undefined
-    ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check. Simplify it' } }
+    ? { refused: { code: 'invalid_schema', detail: 'takes too long to check: simplify it' } }
     : { errors: request.values.map(() => [tooLongError]) }
 }
 
@@ -234,6 +234,6 @@ function patternsOf({ schema: { pattern, patternProperties } }: Place): string[]
 
 function problemOf({ code, detail, errors }: Extract<WorkerResponse, { refused: object }>['refused']): Problem {
   return code === 'invalid_schema' && errors === undefined
-    ? refused('', detail)
+    ? invalidSchema('', detail)
     : new Problem(code, detail, errors === undefined ? {} : { errors })
 }

@@ -12,7 +12,7 @@ import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { isObject } from '../../platform/plain-object.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { refused } from '../../platform/uploaded-schemas/check.ts'
+import { invalidSchema } from '../../platform/uploaded-schemas/check.ts'
 import { requireReadable } from './asset.ts'
 import { requireUsableSchema } from './schema-checks.ts'
 import * as store from './schema-store.ts'
@@ -142,7 +142,7 @@ function parsed(text: string): JsonSchema {
   } catch {
     // A link can send any text. The error for invalid text is thrown after this block.
   }
-  throw refused('', 'is not valid JSON in the description of the link')
+  throw invalidSchema('', 'is not valid JSON in the description of the link')
 }
 
 function titleOf({ title }: JsonSchema): string | null {

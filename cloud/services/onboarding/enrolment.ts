@@ -58,7 +58,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
     const place = await context.tenants.lookUp('gateway', data.gatewayId)
     const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
     // A missing gateway and a wrong token return the same error, so that the error does not reveal which gateways exist.
-    if (tenant === undefined) throw refused('The file does not belong to a gateway that waits for enrolment')
+    if (tenant === undefined) throw enrolmentRefused('The file does not belong to a gateway that waits for enrolment')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
     const thumbprint = await requireProof(data)
@@ -89,7 +89,7 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
   } catch {
     // The error is thrown after this block.
   }
-  throw refused('The proof is not signed with the key in the request')
+  throw enrolmentRefused('The proof is not signed with the key in the request')
 }
 
 type EnrolmentSender = { system: Caller; visitor: AnonymousCaller }
@@ -107,7 +107,7 @@ async function requireWaiting(
   const row = await database.read(system, (handle) => store.findGateway(handle, data.gatewayId))
   const why = refusalReason(row, { data, thumbprint })
   if (why === undefined) return
-  if (!audited.take(data.gatewayId)) throw refused(why)
+  if (!audited.take(data.gatewayId)) throw enrolmentRefused(why)
   await database.transaction(system, (tx) =>
     record(tx, actorOf(data.gatewayId, visitor), {
       action: 'onboarding.enrol',
@@ -116,7 +116,7 @@ async function requireWaiting(
       detail: { reason: why },
     }),
   )
-  throw refused(why)
+  throw enrolmentRefused(why)
 }
 
 function refusalReason(row: store.GatewayRow | undefined, { data, thumbprint }: EnrolmentFile): string | undefined {
@@ -133,9 +133,9 @@ async function enter({ database }: Context, { system, visitor }: EnrolmentSender
   return database.transaction(system, async (tx) => {
     const before = await store.lockGateway(tx, id)
     const why = refusalReason(before, { data, thumbprint })
-    if (why !== undefined) throw refused(why)
+    if (why !== undefined) throw enrolmentRefused(why)
     const row = await store.setEnrolled(tx, { id, thumbprint, version })
-    if (row === undefined) throw refused('The file does not belong to a gateway that waits for enrolment')
+    if (row === undefined) throw enrolmentRefused('The file does not belong to a gateway that waits for enrolment')
     tx.signal(reachabilityTopic)
     await record(tx, actorOf(id, visitor), {
       action: 'onboarding.enrol',
@@ -180,6 +180,6 @@ export async function writeVersion(
   }
 }
 
-function refused(detail: string): Problem {
+function enrolmentRefused(detail: string): Problem {
   return new Problem('enrolment_refused', detail)
 }
