@@ -24,5 +24,5 @@ test('reports ready when the platform has started, its database works and the ot
 
   peer.closeAllConnections()
   await new Promise((resolve) => peer.close(resolve))
-  assert.equal(await readiness.reason(), 'Not reachable: authorization, identity')
+  assert.equal(await readiness.reason(), 'Services not reachable: authorization, identity')
 })

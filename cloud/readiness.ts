@@ -33,7 +33,7 @@ export class Readiness {
     if (this.#notReady !== undefined) return this.#notReady
     const [outage, missing] = await Promise.all([this.#options.database.outage(checkMs), this.#missingServices()])
     if (outage !== undefined) return `The database is ${outage}`
-    return missing.length === 0 ? undefined : `Not reachable: ${missing.join(', ')}`
+    return missing.length === 0 ? undefined : `Services not reachable: ${missing.join(', ')}`
   }
 
   /**

@@ -60,7 +60,7 @@ export function requireNarrow({ expression }: RelationFilter): void {
   if (isNarrow(expression, narrowing)) return
   throw new Problem(
     'filter_not_narrow',
-    `Compare ${narrowing.join(', ')} with eq or in, at least one of them in every alternative of the filter`,
+    `Every alternative of the filter must compare ${narrowing.slice(0, -1).join(', ')} or ${narrowing.at(-1)} with eq or in`,
   )
 }
 
