@@ -736,7 +736,7 @@ describe('a gateway with an invalid configuration', () => {
     const gateway = await startGateway(settings)
     const spooled = join(home, 'spool', readdirSync(join(home, 'spool'))[0] ?? '')
     appendFileSync(spooled, 'being written')
-    await refusedWith({ ...settings, registryPort: gateway.registryPort }, /Port \d+ of the registry is taken/)
+    await refusedWith({ ...settings, registryPort: gateway.registryPort }, /Port \d+ of the registry is in use/)
     assert.equal(readFileSync(spooled, 'utf8'), 'being written', 'a second start leaves the first one alone')
     await gateway.stop()
     cloud.configure(home, { gatewayId: crypto.randomUUID() })

@@ -193,7 +193,7 @@ test('reports an invalid configuration of an external issuer in one sentence', (
   assert.throws(() => checkExternalIssuers([{ issuer }]), /has no audience/)
   assert.throws(
     () => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'http://x/', tenant: 't', roles: { a: {} } }]),
-    /names no role/,
+    /has no role/,
   )
   assert.throws(() => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'x', tenant: 't' }]), /jwksUri is not/)
   assert.throws(

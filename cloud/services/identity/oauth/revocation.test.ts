@@ -227,7 +227,7 @@ describe('token revocation', () => {
     for (const process of [hub, elsewhere]) {
       const replayed = await process.request({ ...request, headers })
       assert.equal(replayed.status, 401)
-      assert.match(replayed.text, /used before/)
+      assert.match(replayed.text, /already used/)
     }
   })
 
