@@ -32,6 +32,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/discovery',
       'cloud/services/events',
       'cloud/services/gatekeeper',
+      'cloud/services/hierarchy',
       'cloud/services/identity',
       'cloud/services/inventory',
       'cloud/services/inventory-v1',
@@ -56,6 +57,10 @@ export const modules: Readonly<Record<string, Module>> = {
   'cloud/services/events': { purpose: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/gatekeeper': {
     purpose: 'The API for gateways: leases, uploads, credentials',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/hierarchy': {
+    purpose: 'Trees of nodes, and the assignment of assets to nodes',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/identity': {

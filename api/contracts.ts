@@ -4,6 +4,7 @@ import { credentials } from './credentials.ts'
 import { discovery } from './discovery.ts'
 import { events } from './events.ts'
 import { gatekeeper } from './gatekeeper.ts'
+import { hierarchy } from './hierarchy.ts'
 import { identity } from './identity.ts'
 import { inventory } from './inventory/inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
@@ -26,6 +27,7 @@ export const contracts = {
   credentials,
   workflows,
   jobs,
+  hierarchy,
 } as const
 
 const requiredPermissions = new Set<string>(

@@ -5,6 +5,7 @@ import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelop
 import { wholeOperations } from './document-write.ts'
 import { graphOperations } from './graph.ts'
 import { identityOperations } from './identity.ts'
+import { nodeAssignmentOperations, nodeSelection } from './node-assignments.ts'
 import { relationOperations } from './relations.ts'
 import { schemaOperations } from './schemas.ts'
 import { settingsOperations } from './settings.ts'
@@ -137,9 +138,17 @@ export const inventory = contract({
         sort: Type.Optional(Type.String({ maxLength: 1024, examples: ['name,-last_modified_timestamp'] })),
         q: freeText,
         fields: Type.Optional(Type.String({ maxLength: 1024, description: 'Only these fields, separated by commas' })),
+        ...nodeSelection,
       }),
       answers: { 200: page(Document) },
-      errors: ['invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor', 'graph_too_large'],
+      errors: [
+        'invalid_filter',
+        'unknown_property',
+        'sort_on_array',
+        'invalid_cursor',
+        'graph_too_large',
+        'node_not_found',
+      ],
     },
     createAsset: accepted({
       method: 'POST',
@@ -346,6 +355,7 @@ export const inventory = contract({
     ...identityOperations,
     ...systemEventOperations,
     ...visibilityOperations,
+    ...nodeAssignmentOperations,
     ...wholeOperations,
     ...settingsOperations,
     readStatus: {

@@ -34,6 +34,8 @@ export const inventoryLimits = {
   statusWaitSeconds: 30,
   statusDays: 7,
   splitIdentifiers: 100,
+  /** The maximum number of nodes in one query of the hierarchy service. */
+  nodesPerQuery: 200_000,
 } as const
 
 export const sourceTypes = ['discovery', 'assetlinkdiscovery', 'manual'] as const

@@ -5,6 +5,7 @@ import { credentialsService } from './credentials/service.ts'
 import { discoveryService } from './discovery/service.ts'
 import { eventsService } from './events/service.ts'
 import { gatekeeperService } from './gatekeeper/service.ts'
+import { hierarchyService } from './hierarchy/service.ts'
 import { identityService } from './identity/service.ts'
 import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
@@ -26,4 +27,5 @@ export const services: readonly Service[] = [
   credentialsService,
   workflowsService,
   jobsService,
+  hierarchyService,
 ] as unknown as readonly Service[]

@@ -10,6 +10,7 @@ import { settingsHandlers } from './history/settings-handlers.ts'
 import { duplicateHandlers } from './identity/duplicate-handlers.ts'
 import { identityConflictHandlers } from './identity/identity-conflict-handlers.ts'
 import { relationHandlers } from './relations/handlers.ts'
+import { nodeAssignmentHandlers } from './relations/node-assignments.ts'
 import { systemEventHandlers } from './relations/system-event-handlers.ts'
 import { schemaHandlers } from './schemas/handlers.ts'
 import { readableGroups } from './visibility.ts'
@@ -42,6 +43,7 @@ export const inventoryService = service({
       ...writeHandlers(own),
       ...statusHandlers(own),
       ...relationHandlers(context),
+      ...nodeAssignmentHandlers(context),
       ...duplicateHandlers(context),
       ...identityConflictHandlers(context),
       ...documentWriteHandlers(own),

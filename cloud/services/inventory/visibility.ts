@@ -69,7 +69,7 @@ function isReadableGatewayId(id: string, groups: string): string {
  * Returns the condition that an asset is a gateway or an asset link. An asset link has an identifier that discovery assigns
  * to it.
  */
-function isGatewayOrLink(asset: string): string {
+export function isGatewayOrLink(asset: string): string {
   return `(${asset}.type = 'Gateway' or (${asset}.type = 'SoftwareArtifact' and (select true from asset_identifiers l
     where l.tenant_id = $1 and l.asset_id = ${asset}.id and l.type = 'CustomIdentifier' and l.name = 'asset_link_instance'
     limit 1)))`

@@ -1,8 +1,10 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
 import { compileFilter, parseFilter, valuesAlone } from '../../../platform/filter/filter.ts'
 import { reachedCondition } from '../graph/relation-path.ts'
+import { assetsOfNodes, isUnassigned } from '../relations/node-assignment-store.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from '../relations/relation-filter.ts'
 import type { FacetColumn } from '../search/facet-store.ts'
 import { assetsWithTokens, tokenQuery } from '../search/search-index-store.ts'
@@ -17,6 +19,10 @@ export type Query = {
   depth?: number
   caseInsensitive?: boolean
   q?: string
+  /** The nodes of which the asset must have one. */
+  nodeIds?: readonly string[]
+  /** The nodes of which the asset must have none. */
+  otherThanNodeIds?: readonly string[]
 }
 
 /** The assets that a query selects, among those that the caller can read. */
@@ -41,7 +47,7 @@ export async function selectionOf(
   query: Query,
   caller: Pick<Caller, 'tenantId' | 'rights'>,
 ): Promise<Selection> {
-  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodeIds, otherThanNodeIds } = query
   if (depth > 1 && relationsFilter === undefined)
     throw new Problem('invalid_query', 'depth applies to relationsFilter. Send both parameters or neither')
   const groups = readableGroups(caller)
@@ -60,6 +66,9 @@ export async function selectionOf(
     if (depth === 1) narrowToSet(selection, assetsRelatedBy(relationsFilter, options))
     else narrow(selection, await reachedCondition(handle, relationsFilter, { ...options, depth }))
   }
+  if (nodeIds !== undefined)
+    narrowToSet(selection, { ...assetsOfNodes(`$${next()}`), values: [arrayOf('uuid', nodeIds)] })
+  if (otherThanNodeIds !== undefined) narrow(selection, isUnassigned(`$${next()}`, otherThanNodeIds))
   if (q !== undefined) {
     const tokens = queryTokens(q)
     const values = tokens.length === 0 ? [] : [tokenQuery(caller.tenantId, tokens)]
@@ -92,7 +101,8 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
 }
 
 function totalSourceOf(query: Query, groups: Selection['groups']): Selection['totalSource'] {
-  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodeIds, otherThanNodeIds } = query
+  if (nodeIds !== undefined || otherThanNodeIds !== undefined) return undefined
   if (q !== undefined || depth > 1 || containsGateways(groups)) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'
   if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined

@@ -153,7 +153,8 @@ function authored({ caller, relation }: RelationRequest) {
 
 type MissingPermission = { permission: Permission; accessGroupId: string }
 
-function refusalOf(request: RelationRequest, groups: Groups): Problem | MissingPermission | undefined {
+/** Returns why the caller cannot write the relation, or undefined if it can. */
+export function refusalOf(request: RelationRequest, groups: Groups): Problem | MissingPermission | undefined {
   const { caller, relation } = request
   if (isReserved(relation.predicate)) {
     const detail = `The platform manages relations with the predicate ${relation.predicate}. Clients cannot write them`

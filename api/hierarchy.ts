@@ -1,0 +1,698 @@
+import { type Static, Type } from 'typebox'
+import { contract, media } from './contract.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { byId, Document, filterText, oneOf } from './inventory/shapes.ts'
+
+/** The contract of the hierarchy service: trees of nodes, and the assignment of assets to nodes. */
+
+export const hierarchyLimits = {
+  hierarchies: 100,
+  nodesPerHierarchy: 200_000,
+  /** The maximum number of levels of a tree. */
+  levels: 32,
+  nodesPerBatch: 1_000,
+  nodesCopied: 10_000,
+  nodesImported: 20_000,
+  importBytes: 8 * 1024 * 1024,
+  /** The maximum number of nodes on one page. */
+  nodesPerPage: 1_000,
+  assetsAssigned: 1_000,
+  /** The maximum number of assets that one assignment by filter or by rules changes. */
+  assetsPerAssignment: 200_000,
+  relationsCleaned: 10_000,
+  properties: 64,
+  rules: 200,
+  proposals: 1_000,
+  /** The time after which the stored counts contain a change. */
+  lagSeconds: 2,
+} as const
+
+/** The predicate of the relation from an asset to its node. */
+export const assignmentPredicate = 'is_assigned_to_node'
+
+/** The templates. With a template, the type of a node must be one of its levels, and below the level of its parent. */
+export const hierarchyTemplates = {
+  'isa-95': {
+    title: 'ISA-95 equipment hierarchy',
+    levels: ['enterprise', 'site', 'area', 'work center', 'work unit', 'equipment module', 'control module'],
+  },
+  plant: { title: 'Site, building, line and cell', levels: ['site', 'building', 'line', 'cell'] },
+} as const
+export type TemplateName = keyof typeof hierarchyTemplates
+export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
+
+const description = Type.String({ maxLength: 1024 })
+const nodeType = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  description: 'The kind of place, for example `site` or `line`. Free text without a template',
+})
+const nodeProperties = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 512 }), {
+  maxProperties: hierarchyLimits.properties,
+  description: 'Own properties of the node: names and texts',
+})
+const position = Type.Integer({
+  minimum: 0,
+  maximum: hierarchyLimits.nodesPerHierarchy,
+  description: 'The place among the siblings, from 0. A larger number than the number of siblings means the last place',
+})
+const parentId = Type.Union([Uuid, Type.Null()], { description: 'The parent node. null means the top level' })
+
+export const Hierarchy = closed({
+  id: Uuid,
+  name: Name,
+  description: Type.Optional(description),
+  template: Type.Optional(oneOf(templateNames)),
+  levels: Type.Optional(Type.Array(Type.String(), { description: 'The levels of the template, top level first' })),
+  nodeCount: Type.Integer(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type Hierarchy = Static<typeof Hierarchy>
+
+/** Counts of the readable assets of a node and of all nodes below. */
+export const NodeHealth = closed({
+  online: Type.Integer({ description: 'Assets with the reachability state `reached`' }),
+  offline: Type.Integer({ description: 'Assets with the reachability state `failed`' }),
+  unknown: Type.Integer({ description: 'Assets with the reachability state `unknown`' }),
+  undecided: Type.Integer({ description: 'Assets with the management state `unknown`' }),
+  changed: Type.Integer({ description: 'Assets that changed in the last 24 hours' }),
+})
+export type NodeHealth = Static<typeof NodeHealth>
+
+export const HierarchyNode = closed({
+  id: Uuid,
+  hierarchyId: Uuid,
+  parentId,
+  name: Name,
+  type: Type.Optional(nodeType),
+  properties: nodeProperties,
+  position,
+  level: Type.Integer({ description: 'The depth in the tree. Nodes of the top level have level 0' }),
+  childCount: Type.Integer(),
+  assetCount: Type.Integer({ description: 'Readable assets that are assigned to this node' }),
+  totalAssetCount: Type.Integer({ description: 'Readable assets of this node and of all nodes below' }),
+  health: NodeHealth,
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type HierarchyNode = Static<typeof HierarchyNode>
+
+const PathNode = closed({ id: Uuid, name: Type.String(), type: Type.Optional(Type.String()) })
+export type PathNode = Static<typeof PathNode>
+
+const NodeInput = closed({
+  name: Name,
+  type: Type.Optional(nodeType),
+  parentId: Type.Optional(parentId),
+  properties: Type.Optional(nodeProperties),
+  position: Type.Optional(position),
+})
+export type NodeInput = Static<typeof NodeInput>
+
+const BatchNode = closed({
+  key: Type.String({ minLength: 1, maxLength: 128, description: 'A name for the node within this request' }),
+  name: Name,
+  type: Type.Optional(nodeType),
+  parentKey: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The `key` of another node' })),
+  parentId: Type.Optional(parentId),
+  properties: Type.Optional(nodeProperties),
+})
+export type BatchNode = Static<typeof BatchNode>
+
+/** A node in an export and in an import, identified by the names on its path. */
+export const PathRow = closed({
+  path: Type.Array(Name, { minItems: 1, maxItems: hierarchyLimits.levels, description: 'Names from the top level' }),
+  type: Type.Optional(nodeType),
+  properties: Type.Optional(nodeProperties),
+})
+export type PathRow = Static<typeof PathRow>
+
+const Move = closed({
+  id: Uuid,
+  nodeId: Uuid,
+  nodeName: Type.String(),
+  fromParentId: parentId,
+  fromPosition: Type.Integer(),
+  toParentId: parentId,
+  toPosition: Type.Integer(),
+  principal: Type.Union([Uuid, Type.Null()]),
+  principalName: Type.String(),
+  time: Timestamp,
+})
+export type Move = Static<typeof Move>
+
+/** `moved` means that the asset was in another node of the same hierarchy. `unchanged`: it already was in this node. */
+export const assignmentOutcomes = ['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const
+
+const ItemResult = closed({
+  assetId: Uuid,
+  outcome: oneOf(assignmentOutcomes),
+  previousNodeId: Type.Optional(Uuid),
+  status: Type.Optional(Type.Integer()),
+  code: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+})
+export type ItemResult = Static<typeof ItemResult>
+
+const counts = {
+  assigned: Type.Integer(),
+  moved: Type.Integer(),
+  unchanged: Type.Integer(),
+  removed: Type.Integer(),
+  failed: Type.Integer(),
+}
+
+const AssignmentResult = closed({
+  assignmentId: Uuid,
+  ...counts,
+  results: Type.Array(ItemResult, { description: 'In the order of the request' }),
+})
+
+export const assignmentStates = ['queued', 'running', 'finished', 'failed', 'canceled'] as const
+
+export const Assignment = closed({
+  id: Uuid,
+  kind: oneOf(['ids', 'filter', 'rules', 'undo'] as const),
+  state: oneOf(assignmentStates),
+  hierarchyId: Uuid,
+  nodeId: Type.Optional(Uuid),
+  filter: Type.Optional(Type.String()),
+  undoes: Type.Optional(Type.Union([Uuid, Type.Null()])),
+  undoneBy: Type.Optional(Uuid),
+  progress: Type.Integer({ minimum: 0, maximum: 100 }),
+  total: Type.Integer({ description: 'The number of assets, as counted at the start' }),
+  ...counts,
+  problem: Type.Optional(closed({ code: Type.String(), detail: Type.String() })),
+  principalName: Type.String(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type Assignment = Static<typeof Assignment>
+
+const Rule = closed({
+  nodeId: Uuid,
+  namePattern: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Name of the asset. `*` stands for any text' }),
+  ),
+  subnet: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'IPv4 or IPv6 subnet in CIDR notation' }),
+  ),
+  gatewayId: Type.Optional(Uuid),
+})
+export type Rule = Static<typeof Rule>
+
+const Proposal = closed({
+  assetId: Uuid,
+  assetName: Type.Union([Type.String(), Type.Null()]),
+  nodeId: Uuid,
+  nodeName: Type.String(),
+  currentNodeId: Type.Optional(Uuid),
+  currentNodeName: Type.Optional(Type.String()),
+  rule: Type.Integer({ description: 'The index of the rule that matched first' }),
+})
+export type Proposal = Static<typeof Proposal>
+
+const hierarchyInput = {
+  name: Name,
+  description: Type.Optional(description),
+  template: Type.Optional(oneOf(templateNames)),
+}
+
+const includeBelow = Type.Optional(
+  Type.Boolean({ default: false, description: 'true includes the assets of all nodes below' }),
+)
+
+export const hierarchy = contract({
+  name: 'hierarchy',
+  title: 'Hierarchies',
+  description: 'Trees of nodes (sites, buildings, lines, cells) and the assignment of assets to nodes.',
+  version: '1.0.0',
+  prefix: '/hierarchy/v1',
+  operations: {
+    listHierarchies: {
+      method: 'GET',
+      path: '/hierarchies',
+      summary: 'List the hierarchies by name',
+      access: 'glb_hierarchy_read',
+      query: closed(pageQuery),
+      answers: { 200: page(Hierarchy) },
+    },
+    createHierarchy: {
+      method: 'POST',
+      path: '/hierarchies',
+      summary: 'Create a hierarchy',
+      access: 'glb_hierarchy_write',
+      body: data(closed(hierarchyInput)),
+      answers: { 201: data(Hierarchy) },
+      errors: ['already_exists', 'conflict'],
+    },
+    listTemplates: {
+      method: 'GET',
+      path: '/templates',
+      summary: 'List the templates with their levels',
+      access: 'glb_hierarchy_read',
+      answers: {
+        200: data(
+          Type.Array(closed({ name: oneOf(templateNames), title: Type.String(), levels: Type.Array(Type.String()) })),
+        ),
+      },
+    },
+    readHierarchy: {
+      method: 'GET',
+      path: '/hierarchies/{id}',
+      summary: 'Read a hierarchy',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      tagged: true,
+      answers: { 200: data(Hierarchy) },
+      errors: ['not_found'],
+    },
+    updateHierarchy: {
+      method: 'PATCH',
+      path: '/hierarchies/{id}',
+      summary: 'Change the name or the description of a hierarchy',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      body: data(
+        closed({
+          name: Type.Optional(Name),
+          description: Type.Optional(Type.Union([description, Type.Null()])),
+        }),
+      ),
+      answers: { 200: data(Hierarchy) },
+      errors: ['not_found', 'already_exists', 'precondition_failed'],
+    },
+    deleteHierarchy: {
+      method: 'DELETE',
+      path: '/hierarchies/{id}',
+      summary: 'Delete a hierarchy. With nodes, `recursive=true` is required',
+      description: 'The relations of assets to the deleted nodes remain in the inventory.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
+      answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
+      errors: ['not_found', 'hierarchy_not_empty', 'precondition_failed'],
+    },
+    createNode: {
+      method: 'POST',
+      path: '/hierarchies/{id}/nodes',
+      summary: 'Create a node',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      body: data(NodeInput),
+      answers: { 201: data(HierarchyNode) },
+      errors: ['not_found', 'node_not_found', 'conflict', 'invalid_node_type'],
+    },
+    createNodes: {
+      method: 'POST',
+      path: '/hierarchies/{id}/nodes/batch',
+      summary: 'Create up to 1,000 nodes: all or none',
+      description: 'A node names its parent by `parentKey` (a node of this request, in any order) or by `parentId`.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      bodyBytes: hierarchyLimits.importBytes,
+      body: data(closed({ nodes: Type.Array(BatchNode, { minItems: 1, maxItems: hierarchyLimits.nodesPerBatch }) })),
+      answers: { 201: data(Type.Array(closed({ key: Type.String(), id: Uuid }))) },
+      errors: ['not_found', 'node_not_found', 'conflict', 'invalid_node_type'],
+    },
+    listNodes: {
+      method: 'GET',
+      path: '/hierarchies/{id}/nodes',
+      summary: 'List the children of a node, or the nodes whose name contains a text',
+      description:
+        'Without `parentId`, the list starts at the top level. With `depth`, each node is followed by its children. With `q`, the list contains the matching nodes at any depth below `parentId`, by name.',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed({
+        parentId: Type.Optional(Uuid),
+        depth: Type.Optional(Type.Integer({ minimum: 1, maximum: hierarchyLimits.levels, default: 1 })),
+        q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'A part of the name' })),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: hierarchyLimits.nodesPerPage, default: 50 })),
+        cursor: Type.Optional(Type.String({ maxLength: 1024, description: '`meta.nextCursor` of the previous page' })),
+      }),
+      answers: {
+        200: closed({
+          data: Type.Array(HierarchyNode),
+          meta: closed({ elements: Type.Integer(), nextCursor: Type.Optional(Type.String()) }),
+        }),
+      },
+      errors: ['not_found', 'node_not_found', 'invalid_cursor'],
+    },
+    exportNodes: {
+      method: 'GET',
+      path: '/hierarchies/{id}/export',
+      summary: 'Export all nodes as CSV or JSON, one row or object per node',
+      description: 'The output can be imported again. CSV has the columns `Path`, `Type` and one column per property.',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed({ format: Type.Optional(oneOf(['csv', 'json'] as const)) }),
+      answers: { 200: media('text/plain; charset=utf-8') },
+      errors: ['not_found'],
+    },
+    importNodes: {
+      method: 'POST',
+      path: '/hierarchies/{id}/import',
+      summary: 'Import nodes from CSV or JSON: all or none',
+      description:
+        'Nodes are matched by their path. Missing nodes on a path are created. No node is deleted or moved. With `dryRun`, the result shows what would change.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      bodyBytes: hierarchyLimits.importBytes,
+      body: data(
+        closed({
+          csv: Type.Optional(Type.String({ description: 'The content of a CSV file with the columns of the export' })),
+          nodes: Type.Optional(Type.Array(PathRow, { maxItems: hierarchyLimits.nodesImported })),
+          dryRun: Type.Optional(Type.Boolean({ default: false })),
+        }),
+      ),
+      answers: {
+        200: data(
+          closed({
+            created: Type.Integer(),
+            updated: Type.Integer(),
+            unchanged: Type.Integer(),
+            dryRun: Type.Boolean(),
+          }),
+        ),
+      },
+      errors: ['not_found', 'invalid_body', 'conflict', 'invalid_node_type'],
+    },
+    rebuildCounts: {
+      method: 'POST',
+      path: '/hierarchies/{id}/rebuild',
+      summary: 'Compute the stored counts of a hierarchy again, in the background',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      answers: { 202: data(closed({ hierarchyId: Uuid })) },
+      errors: ['not_found'],
+    },
+    readNode: {
+      method: 'GET',
+      path: '/nodes/{id}',
+      summary: 'Read a node with its counts',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      tagged: true,
+      answers: { 200: data(HierarchyNode) },
+      errors: ['not_found'],
+    },
+    updateNode: {
+      method: 'PATCH',
+      path: '/nodes/{id}',
+      summary: 'Change the name, the type or the properties of a node',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      body: data(
+        closed({
+          name: Type.Optional(Name),
+          type: Type.Optional(Type.Union([nodeType, Type.Null()])),
+          properties: Type.Optional(nodeProperties),
+        }),
+      ),
+      answers: { 200: data(HierarchyNode) },
+      errors: ['not_found', 'precondition_failed', 'invalid_node_type'],
+    },
+    deleteNode: {
+      method: 'DELETE',
+      path: '/nodes/{id}',
+      summary: 'Delete a node. With nodes below or assigned assets, `recursive=true` is required',
+      description:
+        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
+      answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
+      errors: ['not_found', 'hierarchy_not_empty', 'precondition_failed'],
+    },
+    cleanupNode: {
+      method: 'POST',
+      path: '/nodes/{id}/cleanup',
+      summary: 'Delete the relations that remain after the deletion of a node and of the nodes below it',
+      description: `Deletes up to ${hierarchyLimits.relationsCleaned} relations with the rights of the caller. Repeat the call until \`remainingRelations\` is 0.`,
+      access: 'glb_hierarchy_write',
+      params: byId,
+      answers: { 200: data(closed({ deletedRelations: Type.Integer(), remainingRelations: Type.Integer() })) },
+      errors: ['not_found', 'conflict', 'forbidden'],
+    },
+    moveNode: {
+      method: 'POST',
+      path: '/nodes/{id}/move',
+      summary: 'Move a node with everything below it, or change its place among its siblings',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      body: data(closed({ parentId: Type.Optional(parentId), position: Type.Optional(position) })),
+      answers: { 200: data(HierarchyNode) },
+      errors: [
+        'not_found',
+        'node_not_found',
+        'node_below_itself',
+        'conflict',
+        'precondition_failed',
+        'invalid_node_type',
+      ],
+    },
+    copyNode: {
+      method: 'POST',
+      path: '/nodes/{id}/copy',
+      summary: 'Copy a node with everything below it. Assets are not copied',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      body: data(
+        closed({
+          parentId: Type.Optional(parentId),
+          position: Type.Optional(position),
+          name: Type.Optional(Name),
+        }),
+      ),
+      answers: { 201: data(closed({ node: HierarchyNode, copiedNodes: Type.Integer() })) },
+      errors: ['not_found', 'node_not_found', 'conflict', 'invalid_node_type'],
+    },
+    readPath: {
+      method: 'GET',
+      path: '/nodes/{id}/path',
+      summary: 'List the nodes from the top level to this node',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      answers: { 200: data(Type.Array(PathNode)) },
+      errors: ['not_found'],
+    },
+    listMoves: {
+      method: 'GET',
+      path: '/nodes/{id}/moves',
+      summary: 'List the moves of a node, newest first',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed(pageQuery),
+      answers: { 200: page(Move) },
+      errors: ['not_found'],
+    },
+    listNodeAssets: {
+      method: 'GET',
+      path: '/nodes/{id}/assets',
+      summary: 'List the readable assets of a node',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed({
+        ...pageQuery,
+        cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+        count: Type.Optional(Type.Boolean({ default: true })),
+        filter: Type.Optional(filterText),
+        caseInsensitive: Type.Optional(Type.Boolean({ default: false })),
+        sort: Type.Optional(Type.String({ maxLength: 1024 })),
+        q: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+        fields: Type.Optional(Type.String({ maxLength: 1024 })),
+        includeBelow,
+      }),
+      answers: { 200: page(Document) },
+      errors: ['not_found', 'invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor'],
+    },
+    assignAssets: {
+      method: 'POST',
+      path: '/nodes/{id}/assets',
+      summary: 'Assign assets to a node, by their ids or by a filter',
+      description:
+        'An asset has at most one node per hierarchy: an asset that has another node in the same hierarchy is moved. Requires the same permissions as `POST /inventory/v2/relations`. With `assetIds`, each asset has its own result. With `filter`, the assignment runs in the background: follow the `Location` header.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      body: data(
+        closed({
+          assetIds: Type.Optional(
+            Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true }),
+          ),
+          filter: Type.Optional(filterText),
+        }),
+      ),
+      answers: { 200: data(AssignmentResult), 202: data(Assignment) },
+      errors: ['not_found', 'forbidden', 'invalid_filter', 'unknown_property'],
+    },
+    unassignAssets: {
+      method: 'DELETE',
+      path: '/nodes/{id}/assets',
+      summary: 'Remove assets from a node',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      body: data(
+        closed({
+          assetIds: Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true }),
+        }),
+      ),
+      answers: { 200: data(AssignmentResult) },
+      errors: ['not_found', 'forbidden'],
+    },
+    listAssetPaths: {
+      method: 'GET',
+      path: '/assets/{id}/paths',
+      summary: 'List the nodes of an asset, with their paths: one per hierarchy',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      answers: {
+        200: data(Type.Array(closed({ hierarchyId: Uuid, hierarchyName: Type.String(), path: Type.Array(PathNode) }))),
+      },
+      errors: ['not_found'],
+    },
+    listAssignments: {
+      method: 'GET',
+      path: '/assignments',
+      summary: 'List assignments, newest first',
+      access: 'glb_hierarchy_read',
+      query: closed({ ...pageQuery, hierarchyId: Type.Optional(Uuid) }),
+      answers: { 200: page(Assignment) },
+    },
+    readAssignment: {
+      method: 'GET',
+      path: '/assignments/{id}',
+      summary: 'Read an assignment with its progress',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      answers: { 200: data(Assignment) },
+      errors: ['not_found'],
+    },
+    listAssignmentResults: {
+      method: 'GET',
+      path: '/assignments/{id}/results',
+      summary: 'List the readable assets of an assignment with their results',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed({
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 50 })),
+        outcome: Type.Optional(oneOf(assignmentOutcomes)),
+        cursor: Type.Optional(Type.String({ maxLength: 64 })),
+      }),
+      answers: {
+        200: closed({
+          data: Type.Array(ItemResult),
+          meta: closed({ elements: Type.Integer(), nextCursor: Type.Optional(Type.String()) }),
+        }),
+      },
+      errors: ['not_found', 'invalid_cursor'],
+    },
+    cancelAssignment: {
+      method: 'POST',
+      path: '/assignments/{id}/cancel',
+      summary: 'Cancel an assignment. Assets that are already assigned stay assigned',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      answers: { 200: data(Assignment) },
+      errors: ['not_found', 'conflict'],
+    },
+    undoAssignment: {
+      method: 'POST',
+      path: '/assignments/{id}/undo',
+      summary: 'Return the assets of an assignment to their previous nodes',
+      description: 'An asset that has another node since then is left there. Runs in the background.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      answers: { 202: data(Assignment) },
+      errors: ['not_found', 'conflict'],
+    },
+    readRules: {
+      method: 'GET',
+      path: '/hierarchies/{id}/rules',
+      summary: 'Read the assignment rules of a hierarchy',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      tagged: true,
+      answers: { 200: data(closed({ rules: Type.Array(Rule) })) },
+      errors: ['not_found'],
+    },
+    replaceRules: {
+      method: 'PUT',
+      path: '/hierarchies/{id}/rules',
+      summary: 'Replace the assignment rules of a hierarchy',
+      description:
+        'A rule proposes a node for the assets that match all its conditions. The first matching rule applies. Rules never assign assets: a person applies the proposals.',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      headers: ['if-match'],
+      body: data(closed({ rules: Type.Array(Rule, { maxItems: hierarchyLimits.rules }) })),
+      answers: { 200: data(closed({ rules: Type.Array(Rule) })) },
+      errors: ['not_found', 'node_not_found', 'invalid_range', 'precondition_failed'],
+    },
+    listProposals: {
+      method: 'GET',
+      path: '/hierarchies/{id}/proposals',
+      summary: 'List the assets that the rules would assign or move',
+      access: 'glb_hierarchy_read',
+      params: byId,
+      query: closed({
+        onlyUnassigned: Type.Optional(
+          Type.Boolean({ default: true, description: 'false includes assets that already have another node' }),
+        ),
+      }),
+      answers: {
+        200: closed({
+          data: Type.Array(Proposal),
+          meta: closed({
+            elements: Type.Integer(),
+            isComplete: Type.Boolean({ description: `false if there are more than ${hierarchyLimits.proposals}` }),
+          }),
+        }),
+      },
+      errors: ['not_found'],
+    },
+    applyProposals: {
+      method: 'POST',
+      path: '/hierarchies/{id}/proposals/apply',
+      summary: 'Assign assets as the rules propose',
+      access: 'glb_hierarchy_write',
+      params: byId,
+      body: data(
+        closed({
+          assets: Type.Array(closed({ assetId: Uuid, nodeId: Uuid }), {
+            minItems: 1,
+            maxItems: hierarchyLimits.proposals,
+          }),
+        }),
+      ),
+      answers: { 200: data(AssignmentResult) },
+      errors: ['not_found', 'node_not_found', 'forbidden'],
+    },
+    resolveNode: {
+      method: 'POST',
+      path: '/resolve/node',
+      summary: 'List the ids of a node and of all nodes below, for a service',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(closed({ nodeId: Uuid, includeBelow: Type.Boolean() })),
+      answers: { 200: data(Type.Array(Uuid)) },
+      errors: ['not_found', 'forbidden'],
+    },
+    resolveHierarchy: {
+      method: 'POST',
+      path: '/resolve/hierarchy',
+      summary: 'List the ids of all nodes of a hierarchy, for a service',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(closed({ hierarchyId: Uuid })),
+      answers: { 200: data(Type.Array(Uuid)) },
+      errors: ['not_found', 'forbidden'],
+    },
+  },
+})

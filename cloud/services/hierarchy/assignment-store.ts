@@ -1,0 +1,192 @@
+import type { Assignment, ItemResult } from '@millwright/api/hierarchy.ts'
+import type { Caller, PrincipalKind } from '../../platform/access/caller.ts'
+import type { GrantedRole } from '../../platform/access/rights.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { rowset } from '../../platform/database/rowset.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+/** Statements on assignments and on the results of their assets. */
+
+type Counts = Pick<Assignment, 'assigned' | 'moved' | 'unchanged' | 'removed' | 'failed'>
+
+export type AssignmentRow = Counts & {
+  id: string
+  kind: Assignment['kind']
+  state: Assignment['state']
+  hierarchyId: string
+  nodeId: string | null
+  filter: string | null
+  undoes: string | null
+  undoneBy: string | null
+  total: number
+  done: number
+  lastAssetId: string | null
+  /** The cursor of the next page of assets. */
+  cursor: string | null
+  problem: { code: string; detail: string } | null
+  principalId: string
+  principalKind: PrincipalKind
+  principalName: string
+  /** The roles and the grants of the token with which the assignment was started. */
+  roles: { roles: string[]; grants?: GrantedRole[] }
+  createdAt: string
+  modifiedAt: string
+}
+
+const columns = `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes,
+  a.undone_by as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed,
+  a.last_asset_id as "lastAssetId", a.cursor, a.problem, a.principal_id as "principalId", a.principal_kind as "principalKind",
+  a.principal_name as "principalName", a.roles, a.created_at as "createdAt", a.modified_at as "modifiedAt"`
+
+const insertStatement = statement(
+  `insert into hierarchy_assignments (tenant_id, id, kind, state, hierarchy_id, node_id, filter, undoes, total,
+     principal_id, principal_kind, principal_name, roles, created_at, modified_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::json, $14, $14)`,
+)
+
+export type NewAssignment = Pick<AssignmentRow, 'id' | 'kind' | 'state' | 'hierarchyId' | 'total'> &
+  Partial<Pick<AssignmentRow, 'nodeId' | 'filter' | 'undoes'>>
+
+export async function insertAssignment(
+  tx: Transaction,
+  { principal, roles, token }: Caller,
+  { id, kind, state, hierarchyId, total, nodeId = null, filter = null, undoes = null }: NewAssignment,
+  now: string,
+): Promise<void> {
+  const held = { roles: [...roles], ...(token?.grants === undefined ? {} : { grants: [...token.grants] }) }
+  const values = [id, kind, state, hierarchyId, nodeId, filter, undoes, total]
+  await tx.run(insertStatement, ...values, principal.id, principal.kind, principal.name, jsonText(held), now)
+}
+
+const findStatement = statement<AssignmentRow>(
+  `select ${columns} from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2`,
+)
+const lockStatement = statement<AssignmentRow>(
+  `select ${columns} from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2 for update`,
+)
+
+export function findAssignment(handle: Handle, id: string): Promise<AssignmentRow | undefined> {
+  return handle.row(findStatement, id)
+}
+
+export function lockAssignment(tx: Transaction, id: string): Promise<AssignmentRow | undefined> {
+  return tx.row(lockStatement, id)
+}
+
+const listStatement = statement<AssignmentRow>(
+  `select ${columns} from hierarchy_assignments a
+   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2) order by a.id desc limit $3 offset $4`,
+)
+const countStatement = statement<{ total: number }>(
+  `select count(*) as total from hierarchy_assignments a
+   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2)`,
+)
+
+export async function listAssignments(
+  handle: Handle,
+  hierarchyId: string | null,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const rows = await handle.rows(listStatement, hierarchyId, limit, offset)
+  return { rows, total: (await handle.row(countStatement, hierarchyId))?.total ?? 0 }
+}
+
+const progressStatement = statement(
+  `update hierarchy_assignments set state = $3, done = done + $4, assigned = assigned + $5, moved = moved + $6,
+     unchanged = unchanged + $7, removed = removed + $8, failed = failed + $9,
+     last_asset_id = coalesce($10::uuid, last_asset_id), cursor = coalesce($11, cursor),
+     total = greatest(total, done + $4), modified_at = $12
+   where tenant_id = $1 and id = $2`,
+)
+
+export type AssignmentProgress = {
+  id: string
+  state: AssignmentRow['state']
+  results: readonly ItemResult[]
+  /** The place at which the assignment continues. */
+  next?: { lastAssetId?: string; cursor?: string } | undefined
+}
+
+/** Adds results to the counts of an assignment, and stores its state and its place. */
+export async function addResults(
+  tx: Transaction,
+  { id, state, results, next }: AssignmentProgress,
+  now: string,
+): Promise<void> {
+  const count = (outcome: ItemResult['outcome']) => results.filter((result) => result.outcome === outcome).length
+  const counts = [count('assigned'), count('moved'), count('unchanged'), count('removed'), count('failed')]
+  await tx.run(
+    progressStatement,
+    id,
+    state,
+    results.length,
+    ...counts,
+    next?.lastAssetId ?? null,
+    next?.cursor ?? null,
+    now,
+  )
+}
+
+const stateStatement = statement(
+  `update hierarchy_assignments set state = $3, problem = $4::json, modified_at = $5 where tenant_id = $1 and id = $2`,
+)
+
+export async function setState(
+  tx: Transaction,
+  { id, state, problem = null }: Pick<AssignmentRow, 'id' | 'state'> & { problem?: AssignmentRow['problem'] },
+  now: string,
+): Promise<void> {
+  await tx.run(stateStatement, id, state, problem === null ? null : jsonText(problem), now)
+}
+
+const undoneStatement = statement(`update hierarchy_assignments set undone_by = $3 where tenant_id = $1 and id = $2`)
+
+export async function setUndoneBy(tx: Transaction, id: string, undoneBy: string): Promise<void> {
+  await tx.run(undoneStatement, id, undoneBy)
+}
+
+export type ItemRow = {
+  assetId: string
+  outcome: ItemResult['outcome']
+  nodeId: string | null
+  previousNodeId: string | null
+  code: string | null
+  detail: string | null
+}
+
+const items = rowset<ItemRow>({
+  assetId: 'uuid',
+  outcome: 'text',
+  nodeId: 'uuid',
+  previousNodeId: 'uuid',
+  code: 'text',
+  detail: 'text',
+})
+const insertItemsStatement = statement<{ assetId: string }>(
+  `insert into hierarchy_assignment_items (tenant_id, assignment_id, asset_id, outcome, node_id, previous_node_id, code,
+                                           detail)
+   select $1, $8::uuid, "assetId", outcome, "nodeId", "previousNodeId", code, detail from ${items.rows}
+   on conflict (tenant_id, assignment_id, asset_id) do nothing returning asset_id as "assetId"`,
+)
+
+export async function insertItems(tx: Transaction, assignmentId: string, rows: readonly ItemRow[]): Promise<void> {
+  if (rows.length > 0) await tx.rows(insertItemsStatement, ...items.values(rows), assignmentId)
+}
+
+const listItemsStatement = statement<ItemRow>(
+  `select i.asset_id as "assetId", i.outcome, i.node_id as "nodeId", i.previous_node_id as "previousNodeId", i.code,
+          i.detail
+   from hierarchy_assignment_items i
+   where i.tenant_id = $1 and i.assignment_id = $2 and i.asset_id > $3 and ($4::text is null or i.outcome = $4)
+   order by i.asset_id limit $5`,
+)
+
+/** Returns the next results of an assignment, in the order of the assets. */
+export function listItems(
+  handle: Handle,
+  assignmentId: string,
+  { after, outcome = null, limit }: { after: string; outcome?: string | null | undefined; limit: number },
+): Promise<ItemRow[]> {
+  return handle.rows(listItemsStatement, assignmentId, after, outcome, limit)
+}

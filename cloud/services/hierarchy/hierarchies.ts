@@ -1,0 +1,165 @@
+import {
+  type Hierarchy,
+  type hierarchy,
+  hierarchyLimits,
+  hierarchyTemplates,
+  templateNames,
+} from '@millwright/api/hierarchy.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { type Handle, type Transaction, violatedConstraint } from '../../platform/database/database.ts'
+
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { deleteProjected, startProjection } from './count-store.ts'
+import * as store from './node-store.ts'
+
+type Names =
+  | 'listHierarchies'
+  | 'createHierarchy'
+  | 'listTemplates'
+  | 'readHierarchy'
+  | 'updateHierarchy'
+  | 'deleteHierarchy'
+
+export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
+  const { database } = context
+  return {
+    async listHierarchies({ query: { limit = 50, offset = 0 } }, caller) {
+      const { rows, total } = await database.read(caller, (handle) => store.listHierarchies(handle, { limit, offset }))
+      return { data: rows.map(showHierarchy), meta: { totalElements: total, elements: rows.length, offset } }
+    },
+
+    async listTemplates() {
+      return { data: templateNames.map((name) => ({ name, ...levelsOf(name) })) }
+    },
+
+    async createHierarchy({ body: { data } }, caller) {
+      const id = newId()
+      return database.transaction(caller, async (tx) => {
+        if ((await store.countHierarchies(tx)) >= hierarchyLimits.hierarchies)
+          throw new Problem('conflict', `The tenant has ${hierarchyLimits.hierarchies} hierarchies, which is the limit`)
+        const { name, description = null, template = null } = data
+        await store
+          .insertHierarchy(tx, { id, name, description, template }, new Date().toISOString())
+          .catch(nameTaken(name))
+        await startProjection(tx)
+        const row = await getHierarchy(tx, id)
+        await reportHierarchy(tx, caller, { action: 'createHierarchy', event: 'created', row })
+        const headers = { location: `/hierarchy/v1/hierarchies/${id}`, etag: etagOf(row.version) }
+        return answer(201, { data: showHierarchy(row) }, headers)
+      })
+    },
+
+    async readHierarchy({ params: { id } }, caller) {
+      const row = await database.read(caller, (handle) => getHierarchy(handle, id))
+      return answer(200, { data: showHierarchy(row) }, { etag: etagOf(row.version) })
+    },
+
+    async updateHierarchy({ params: { id }, headers, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const before = await lockedHierarchy(tx, id)
+        requireMatch(headers['if-match'], before.version)
+        const { name = before.name, description = before.description } = data
+        await store.updateHierarchy(tx, { id, name, description }, new Date().toISOString()).catch(nameTaken(name))
+        const row = await getHierarchy(tx, id)
+        await reportHierarchy(tx, caller, { action: 'updateHierarchy', event: 'updated', row })
+        return answer(200, { data: showHierarchy(row) }, { etag: etagOf(row.version) })
+      })
+    },
+
+    async deleteHierarchy({ params: { id }, headers, query: { recursive = false } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const row = await lockedHierarchy(tx, id)
+        requireMatch(headers['if-match'], row.version)
+        const ids = await store.nodesOf(tx, id)
+        const remainingRelations = await countRelations(context, caller, ids)
+        if (ids.length > 0 && !recursive)
+          throw new Problem(
+            'hierarchy_not_empty',
+            `The hierarchy ${row.name} has ${ids.length} nodes with ${remainingRelations} assigned assets. To delete all of them, add recursive=true`,
+          )
+        if (ids.length > 0) {
+          await deleteProjected(tx, ids)
+          await store.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
+        }
+        await store.deleteHierarchy(tx, id)
+        const detail = { deletedNodes: ids.length, remainingRelations }
+        await reportHierarchy(tx, caller, { action: 'deleteHierarchy', event: 'deleted', row, detail })
+        return { data: detail }
+      })
+    },
+  }
+}
+
+function levelsOf(name: keyof typeof hierarchyTemplates) {
+  const { title, levels } = hierarchyTemplates[name]
+  return { title, levels: [...levels] }
+}
+
+export function showHierarchy(row: store.HierarchyRow): Hierarchy {
+  const { id, name, description, template, nodes, createdAt, modifiedAt } = row
+  return {
+    id,
+    name,
+    ...(description === null ? {} : { description }),
+    ...(template === null ? {} : { template, levels: levelsOf(template).levels }),
+    nodeCount: nodes,
+    createdTimestamp: createdAt,
+    lastModifiedTimestamp: modifiedAt,
+  }
+}
+
+export async function getHierarchy(handle: Handle, id: string): Promise<store.HierarchyRow> {
+  const row = await store.findHierarchy(handle, id)
+  if (row === undefined) throw new Problem('not_found', `There is no hierarchy ${id}`)
+  return row
+}
+
+/** Locks a hierarchy for a change of its structure. */
+export async function lockedHierarchy(tx: Transaction, id: string): Promise<store.HierarchyRow> {
+  const row = await store.lockHierarchy(tx, id)
+  if (row === undefined) throw new Problem('not_found', `There is no hierarchy ${id}`)
+  return row
+}
+
+/** Returns how many assets have a relation to one of the nodes, in all access groups. */
+export async function countRelations({ peers }: Context, caller: Caller, nodeIds: readonly string[]): Promise<number> {
+  if (nodeIds.length === 0) return 0
+  const { data } = await peers(inventory, systemCaller(caller)).countNodeRelations({
+    body: { data: { nodeIds: [...nodeIds] } },
+  })
+  return data.reduce((sum, { relations }) => sum + relations, 0)
+}
+
+function nameTaken(name: string) {
+  return (error: unknown): never => {
+    if (violatedConstraint(error) === 'hierarchies_name')
+      throw new Problem('already_exists', `A hierarchy named ${name} already exists`, { cause: error })
+    throw error
+  }
+}
+
+type HierarchyChange = {
+  action: string
+  event: string
+  row: Pick<store.HierarchyRow, 'id' | 'name'>
+  detail?: Record<string, unknown>
+}
+
+/** Writes the audit entry and the event of a change of a hierarchy. */
+export async function reportHierarchy(
+  tx: Transaction,
+  caller: Caller,
+  { action, event, row, detail = {} }: HierarchyChange,
+): Promise<void> {
+  const subject = `hierarchy/${row.id}`
+  const data = { name: row.name, ...detail }
+  await record(tx, caller, { action: `hierarchy.${action}`, target: subject, detail: data })
+  await emit(tx, { type: `hierarchy.hierarchy.${event}`, subject, data })
+}

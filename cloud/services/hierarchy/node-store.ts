@@ -1,0 +1,532 @@
+import type { PathNode, Rule, TemplateName } from '@millwright/api/hierarchy.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
+import { statement } from '../../platform/database/statement.ts'
+import type { CountScope } from './count-store.ts'
+
+/** Statements on hierarchies and nodes. The id of a hierarchy is the parent of its top-level nodes. */
+
+export type HierarchyRow = {
+  id: string
+  name: string
+  description: string | null
+  template: TemplateName | null
+  rules: Rule[]
+  rulesVersion: number
+  nodes: number
+  version: number
+  createdAt: string
+  modifiedAt: string
+}
+
+const hierarchyColumns = `h.id, h.name, h.description, h.template, h.rules, h.rules_version as "rulesVersion", h.nodes,
+  h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
+
+const findHierarchyStatement = statement<HierarchyRow>(
+  `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 and h.id = $2`,
+)
+const lockHierarchyStatement = statement<HierarchyRow>(
+  `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 and h.id = $2 for update`,
+)
+
+export function findHierarchy(handle: Handle, id: string): Promise<HierarchyRow | undefined> {
+  return handle.row(findHierarchyStatement, id)
+}
+
+/** Locks a hierarchy. Other changes of its structure and of its counts wait until the end of the transaction. */
+export function lockHierarchy(tx: Transaction, id: string): Promise<HierarchyRow | undefined> {
+  return tx.row(lockHierarchyStatement, id)
+}
+
+const lockHierarchiesStatement = statement<{ id: string }>(
+  `select h.id from hierarchies h where h.tenant_id = $1 and h.id = any($2::uuid[]) order by h.id for update`,
+)
+
+/** Locks hierarchies in the order of their ids, and returns the ids of those that exist. */
+export async function lockHierarchies(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
+  const rows = ids.length === 0 ? [] : await tx.rows(lockHierarchiesStatement, arrayOf('uuid', ids))
+  return new Set(rows.map(({ id }) => id))
+}
+
+const listHierarchiesStatement = statement<HierarchyRow>(
+  `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 order by h.name limit $2 offset $3`,
+)
+const countHierarchiesStatement = statement<{ total: number }>(
+  `select count(*) as total from hierarchies h where h.tenant_id = $1`,
+)
+
+export async function countHierarchies(handle: Handle): Promise<number> {
+  return (await handle.row(countHierarchiesStatement))?.total ?? 0
+}
+
+export async function listHierarchies(handle: Handle, { limit, offset }: { limit: number; offset: number }) {
+  return { rows: await handle.rows(listHierarchiesStatement, limit, offset), total: await countHierarchies(handle) }
+}
+
+const insertHierarchyStatement = statement(
+  `insert into hierarchies (tenant_id, id, name, description, template, created_at, modified_at)
+   values ($1, $2, $3, $4, $5, $6, $6)`,
+)
+
+type NewHierarchy = Pick<HierarchyRow, 'id' | 'name' | 'description' | 'template'>
+
+export async function insertHierarchy(tx: Transaction, row: NewHierarchy, now: string): Promise<void> {
+  await tx.run(insertHierarchyStatement, row.id, row.name, row.description, row.template, now)
+}
+
+const updateHierarchyStatement = statement(
+  `update hierarchies set name = $3, description = $4, version = version + 1, modified_at = $5
+   where tenant_id = $1 and id = $2`,
+)
+
+export async function updateHierarchy(
+  tx: Transaction,
+  { id, name, description }: Pick<HierarchyRow, 'id' | 'name' | 'description'>,
+  now: string,
+): Promise<void> {
+  await tx.run(updateHierarchyStatement, id, name, description, now)
+}
+
+const countNodesStatement = statement(`update hierarchies set nodes = nodes + $3 where tenant_id = $1 and id = $2`)
+
+/** Changes the stored number of nodes of a hierarchy. */
+async function addToNodeCount(tx: Transaction, hierarchyId: string, nodes: number): Promise<void> {
+  await tx.run(countNodesStatement, hierarchyId, nodes)
+}
+
+const rulesStatement = statement(
+  `update hierarchies set rules = $3::json, rules_version = rules_version + 1 where tenant_id = $1 and id = $2`,
+)
+
+export async function replaceRules(tx: Transaction, id: string, rules: readonly Rule[]): Promise<void> {
+  await tx.run(rulesStatement, id, jsonText(rules))
+}
+
+const deleteHierarchyStatement = statement(`delete from hierarchies where tenant_id = $1 and id = $2`)
+
+export async function deleteHierarchy(tx: Transaction, id: string): Promise<void> {
+  await tx.run(deleteHierarchyStatement, id)
+}
+
+/** A node without its counts. */
+export type NodeRow = {
+  id: string
+  hierarchyId: string
+  parentId: string
+  name: string
+  type: string | null
+  properties: Record<string, string>
+  rank: number
+  version: number
+  createdAt: string
+  modifiedAt: string
+}
+
+/** A node with its place among its siblings and its counts. */
+export type ListedNode = NodeRow & {
+  position: number
+  children: number
+  assetsHere: number
+  assets: number
+  online: number
+  offline: number
+  undecided: number
+  changed: number
+}
+
+const columns = (
+  table: string,
+) => `${table}.id, ${table}.hierarchy_id as "hierarchyId", ${table}.parent_id as "parentId",
+  ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.version,
+  ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
+
+/** Selects the number of children of node `n`, and its counts from `countsOf`. */
+const counted = `
+  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
+  k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
+
+/** Joins the counts of node `n` for the access groups in the parameters. Null means all groups. */
+const countsOf = (groups: string, gateways: string) => `cross join lateral (
+  select coalesce(sum(c.assets_here), 0)::bigint as "assetsHere", coalesce(sum(c.assets), 0)::bigint as assets,
+    coalesce(sum(c.online), 0)::bigint as online, coalesce(sum(c.offline), 0)::bigint as offline,
+    coalesce(sum(c.undecided), 0)::bigint as undecided, coalesce(sum(c.changed), 0)::bigint as changed
+  from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id
+    and (${groups}::uuid[] is null or c.access_group_id = any(${groups}) or (c.is_gateway and ${gateways}::boolean))) as k`
+
+const findNodeStatement = statement<NodeRow>(
+  `select ${columns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2`,
+)
+
+export function findNode(handle: Handle, id: string): Promise<NodeRow | undefined> {
+  return handle.row(findNodeStatement, id)
+}
+
+const findListedStatement = statement<ListedNode>(
+  `select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
+       and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
+   from hierarchy_nodes n ${countsOf('$3', '$4')} where n.tenant_id = $1 and n.id = $2`,
+)
+
+export function findListedNode(handle: Handle, id: string, scope: CountScope): Promise<ListedNode | undefined> {
+  return handle.row(findListedStatement, id, scope.groups, scope.gateways)
+}
+
+/** A place in the order of siblings: the list continues after this node. */
+export type After = { rank: number; id: string; position: number }
+
+const childrenStatement = statement<ListedNode>(
+  `select ${columns('n')}, n.place as position, ${counted}
+   from (select s.*, $5::bigint + row_number() over (order by s.rank, s.id) as place
+         from (select c.* from hierarchy_nodes c
+               where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
+               order by c.rank, c.id limit $8) as s) as n
+   ${countsOf('$6', '$7')} order by n.rank, n.id`,
+)
+
+const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: '00000000-0000-0000-0000-000000000000', position: -1 }
+
+/** Returns the children of a node in order. */
+export function listChildren(
+  handle: Handle,
+  parentId: string,
+  { after = before, limit, scope }: { after?: After | undefined; limit: number; scope: CountScope },
+): Promise<ListedNode[]> {
+  const { rank, id, position } = after
+  return handle.rows(childrenStatement, parentId, rank, id, position, scope.groups, scope.gateways, limit)
+}
+
+const childrenOfManyStatement = statement<ListedNode>(
+  `select ${columns('n')}, n.place - 1 as position, ${counted}
+   from (select s.*, row_number() over (partition by s.parent_id order by s.rank, s.id) as place
+         from (select c.*, p.ordinal from unnest($2::uuid[]) with ordinality as p (id, ordinal)
+               cross join lateral (select x.* from hierarchy_nodes x where x.tenant_id = $1 and x.parent_id = p.id
+                                   order by x.rank, x.id limit $3) as c
+               order by p.ordinal, c.rank, c.id limit $3) as s) as n
+   ${countsOf('$4', '$5')} order by n.ordinal, n.rank, n.id`,
+)
+
+/** Returns the first children of many nodes, in the order of the nodes. */
+export function listChildrenOfMany(
+  handle: Handle,
+  parentIds: readonly string[],
+  { limit, scope }: { limit: number; scope: CountScope },
+): Promise<ListedNode[]> {
+  return handle.rows(childrenOfManyStatement, arrayOf('uuid', parentIds), limit, scope.groups, scope.gateways)
+}
+
+const searchStatement = statement<ListedNode>(
+  `select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
+       and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
+   from (select m.* from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
+           and (m.name, m.id) > ($4, $5::uuid) and position($3 in lower(m.name)) > 0
+           and ($9::uuid[] is null or m.id = any($9))
+         order by m.name, m.id limit $8) as n
+   ${countsOf('$6', '$7')} order by n.name, n.id`,
+)
+
+export type SearchQuery = {
+  hierarchyId: string
+  text: string
+  after: { name: string; id: string }
+  limit: number
+  scope: CountScope
+  /** The nodes among which the search runs. Null means all nodes of the hierarchy. */
+  among: readonly string[] | null
+}
+
+/** Returns the nodes whose name contains a text, by name. Upper and lower case are equal. */
+export function searchNodes(handle: Handle, query: SearchQuery): Promise<ListedNode[]> {
+  const { hierarchyId, text, after, limit, scope, among } = query
+  return handle.rows(
+    searchStatement,
+    hierarchyId,
+    text.toLowerCase(),
+    after.name,
+    after.id,
+    scope.groups,
+    scope.gateways,
+    limit,
+    among === null ? null : arrayOf('uuid', among),
+  )
+}
+
+const pathStatement = statement<NodeRow>(
+  `with recursive up as (
+     select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     union all
+     select p.*, u.height + 1 from up u join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
+   ) select ${columns('up')} from up order by up.height desc`,
+)
+
+/** Returns the nodes from the top level to a node. The list is empty if the node does not exist. */
+export function pathTo(handle: Handle, id: string): Promise<NodeRow[]> {
+  return handle.rows(pathStatement, id)
+}
+
+const pathsStatement = statement<{ leaf: string; id: string; name: string; type: string | null }>(
+  `with recursive up as (
+     select n.id as leaf, n.id, n.parent_id, n.name, n.type, 0 as height from hierarchy_nodes n
+     where n.tenant_id = $1 and n.id = any($2::uuid[])
+     union all
+     select u.leaf, p.id, p.parent_id, p.name, p.type, u.height + 1 from up u
+     join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
+   ) select leaf, id, name, type from up order by leaf, height desc`,
+)
+
+/** Returns the paths of nodes by the id of the node. */
+export async function pathsTo(handle: Handle, ids: readonly string[]): Promise<Map<string, PathNode[]>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(pathsStatement, arrayOf('uuid', [...new Set(ids)]))
+  const paths = new Map<string, PathNode[]>()
+  for (const { leaf, id, name, type } of rows)
+    paths.set(leaf, [...(paths.get(leaf) ?? []), { id, name, ...(type === null ? {} : { type }) }])
+  return paths
+}
+
+const subtreeStatement = statement<{ id: string; height: number }>(
+  `with recursive below as (
+     select n.id, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     union all
+     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+   ) select id, height from below`,
+)
+
+/** Returns the ids of a node and of all nodes below it, and the number of levels below it. */
+export async function subtreeOf(handle: Handle, id: string): Promise<{ ids: string[]; height: number }> {
+  const rows = await handle.rows(subtreeStatement, id)
+  return { ids: rows.map((row) => row.id), height: rows.reduce((most, row) => Math.max(most, row.height), 0) }
+}
+
+const hierarchyNodesStatement = statement<{ id: string }>(
+  `select n.id from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2`,
+)
+
+export async function nodesOf(handle: Handle, hierarchyId: string): Promise<string[]> {
+  return (await handle.rows(hierarchyNodesStatement, hierarchyId)).map(({ id }) => id)
+}
+
+const hierarchiesOfNodesStatement = statement<{ id: string; hierarchyId: string; name: string }>(
+  `select n.id, n.hierarchy_id as "hierarchyId", n.name from hierarchy_nodes n
+   where n.tenant_id = $1 and n.id = any($2::uuid[])`,
+)
+
+/** Returns the hierarchies and the names of nodes. Nodes that do not exist are left out. */
+export function describeNodes(handle: Handle, ids: readonly string[]) {
+  const once = [...new Set(ids)]
+  return once.length === 0 ? Promise.resolve([]) : handle.rows(hierarchiesOfNodesStatement, arrayOf('uuid', once))
+}
+
+const rowsBelowStatement = statement<NodeRow>(
+  `with recursive below as (
+     select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     union all
+     select c.*, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+   ) select ${columns('below')} from below order by below.height, below.rank, below.id limit $3`,
+)
+
+/** Returns a node and the nodes below it, upper levels first. */
+export function listRowsBelow(handle: Handle, id: string, limit: number): Promise<NodeRow[]> {
+  return handle.rows(rowsBelowStatement, id, limit)
+}
+
+const allRowsStatement = statement<NodeRow>(
+  `select ${columns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2 order by n.rank, n.id`,
+)
+
+/** Returns all nodes of a hierarchy. Siblings are in order. */
+export function listAllRows(handle: Handle, hierarchyId: string): Promise<NodeRow[]> {
+  return handle.rows(allRowsStatement, hierarchyId)
+}
+
+const neighboursStatement = statement<{ id: string; rank: number }>(
+  `select n.id, n.rank from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2 and n.id <> $3
+   order by n.rank, n.id limit $4 offset $5`,
+)
+const lastStatement = statement<{ id: string; rank: number }>(
+  `select n.id, n.rank from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2 and n.id <> $3
+   order by n.rank desc, n.id desc limit 1`,
+)
+const renumberStatement = statement(
+  `update hierarchy_nodes n set rank = s.rank from (
+     select c.id, row_number() over (order by c.rank, c.id) * $3::bigint as rank from hierarchy_nodes c
+     where c.tenant_id = $1 and c.parent_id = $2) as s
+   where n.tenant_id = $1 and n.id = s.id`,
+)
+
+/** The distance of neighbouring ranks. Between two neighbours, twenty moves fit before the siblings are renumbered. */
+export const rankGap = 2 ** 20
+
+/**
+ * Returns the rank of a place among the children of a node. Siblings are renumbered if the place has no free rank. `nodeId`
+ * is the moved node, which is not counted as a sibling.
+ */
+export async function rankAt(
+  tx: Transaction,
+  { parentId, position, nodeId }: { parentId: string; position: number | undefined; nodeId: string },
+): Promise<number> {
+  for (;;) {
+    const [previous, next] = await neighboursAt(tx, { parentId, position, nodeId })
+    if (previous === undefined) return next === undefined ? rankGap : next.rank - rankGap
+    if (next === undefined) return previous.rank + rankGap
+    const middle = Math.floor((previous.rank + next.rank) / 2)
+    if (middle > previous.rank) return middle
+    await tx.run(renumberStatement, parentId, rankGap)
+  }
+}
+
+type Neighbour = { id: string; rank: number } | undefined
+
+async function neighboursAt(
+  tx: Transaction,
+  { parentId, position, nodeId }: { parentId: string; position: number | undefined; nodeId: string },
+): Promise<[Neighbour, Neighbour]> {
+  if (position === 0) return [undefined, (await tx.rows(neighboursStatement, parentId, nodeId, 1, 0))[0]]
+  const found =
+    position === undefined ? [] : await tx.rows(neighboursStatement, parentId, nodeId, 2, Math.max(0, position - 1))
+  return found.length > 0 ? [found[0], found[1]] : [await tx.row(lastStatement, parentId, nodeId), undefined]
+}
+
+const newNodes = rowset<
+  Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'> & { properties: string }
+>({
+  id: 'uuid',
+  parentId: 'uuid',
+  name: 'text',
+  type: 'text',
+  rank: 'bigint',
+  properties: 'json',
+})
+const insertStatement = statement<{ id: string }>(
+  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, type, rank, properties, created_at,
+                                modified_at)
+   select $1, id, $8::uuid, "parentId", name, type, rank, properties, $9::timestamptz, $9::timestamptz
+   from ${newNodes.rows} returning id`,
+)
+
+export type NewNode = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'rank' | 'properties'>
+
+/** Inserts nodes and adds them to the stored number of nodes. The hierarchy must be locked. */
+export async function insertNodes(
+  tx: Transaction,
+  hierarchyId: string,
+  nodes: readonly NewNode[],
+  now: string,
+): Promise<void> {
+  if (nodes.length === 0) return
+  const rows = nodes.map((node) => ({ ...node, properties: jsonText(node.properties) }))
+  await tx.rows(insertStatement, ...newNodes.values(rows), hierarchyId, now)
+  await addToNodeCount(tx, hierarchyId, nodes.length)
+}
+
+const updateStatement = statement(
+  `update hierarchy_nodes set name = $3, type = $4, properties = $5::json, version = version + 1, modified_at = $6
+   where tenant_id = $1 and id = $2`,
+)
+
+export async function updateNode(
+  tx: Transaction,
+  { id, name, type, properties }: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>,
+  now: string,
+): Promise<void> {
+  await tx.run(updateStatement, id, name, type, jsonText(properties), now)
+}
+
+const placeStatement = statement(
+  `update hierarchy_nodes set parent_id = $3, rank = $4, version = version + 1, modified_at = $5
+   where tenant_id = $1 and id = $2`,
+)
+
+export async function placeNode(
+  tx: Transaction,
+  { id, parentId, rank }: Pick<NodeRow, 'id' | 'parentId' | 'rank'>,
+  now: string,
+): Promise<void> {
+  await tx.run(placeStatement, id, parentId, rank, now)
+}
+
+const childTypesStatement = statement<{ type: string | null }>(
+  `select distinct n.type from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2`,
+)
+
+export async function childTypesOf(handle: Handle, id: string): Promise<(string | null)[]> {
+  return (await handle.rows(childTypesStatement, id)).map(({ type }) => type)
+}
+
+const deleteStatement = statement(`delete from hierarchy_nodes where tenant_id = $1 and id = any($2::uuid[])`)
+const rememberStatement = statement<{ id: string }>(
+  `insert into hierarchy_deleted_nodes (tenant_id, id, hierarchy_id, deleted_with, deleted_at)
+   select $1, d.id, $3::uuid, $4::uuid, $5::timestamptz from unnest($2::uuid[]) as d (id)
+   on conflict (tenant_id, id) do nothing returning id`,
+)
+
+/** Deletes nodes and stores their ids, so that the remaining relations can be found. The hierarchy must be locked. */
+export async function deleteNodes(
+  tx: Transaction,
+  {
+    ids,
+    hierarchyId,
+    deletedWith,
+    now,
+  }: { ids: readonly string[]; hierarchyId: string; deletedWith: string; now: string },
+): Promise<void> {
+  const array = arrayOf('uuid', ids)
+  await tx.run(deleteStatement, array)
+  await tx.rows(rememberStatement, array, hierarchyId, deletedWith, now)
+  await addToNodeCount(tx, hierarchyId, -ids.length)
+}
+
+const deletedWithStatement = statement<{ id: string }>(
+  `select d.id from hierarchy_deleted_nodes d where d.tenant_id = $1 and d.deleted_with = $2`,
+)
+const deletedStatement = statement<{ id: string }>(
+  `select d.id from hierarchy_deleted_nodes d where d.tenant_id = $1 and d.id = $2`,
+)
+
+/**
+ * Returns the nodes that were deleted together with a node or a hierarchy. For a node that was deleted with a node above
+ * it, this is the node itself.
+ */
+export async function deletedNodesOf(handle: Handle, id: string): Promise<string[]> {
+  const together = await handle.rows(deletedWithStatement, id)
+  const rows = together.length > 0 ? together : await handle.rows(deletedStatement, id)
+  return rows.map((row) => row.id)
+}
+
+export type MoveRow = {
+  id: string
+  nodeId: string
+  fromParentId: string
+  fromPosition: number
+  toParentId: string
+  toPosition: number
+  principal: string | null
+  principalName: string
+  time: string
+}
+
+const insertMoveStatement = statement(
+  `insert into hierarchy_moves (tenant_id, id, hierarchy_id, node_id, from_parent_id, from_position, to_parent_id,
+                                to_position, principal_id, principal_name, time)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+)
+
+export async function insertMove(tx: Transaction, hierarchyId: string, move: MoveRow): Promise<void> {
+  const { id, nodeId, fromParentId, fromPosition, toParentId, toPosition, principal, principalName, time } = move
+  const places = [fromParentId, fromPosition, toParentId, toPosition]
+  await tx.run(insertMoveStatement, id, hierarchyId, nodeId, ...places, principal, principalName, time)
+}
+
+const listMovesStatement = statement<MoveRow>(
+  `select m.id, m.node_id as "nodeId", m.from_parent_id as "fromParentId", m.from_position as "fromPosition",
+          m.to_parent_id as "toParentId", m.to_position as "toPosition", m.principal_id as principal,
+          m.principal_name as "principalName", m.time
+   from hierarchy_moves m where m.tenant_id = $1 and m.node_id = $2 order by m.id desc limit $3 offset $4`,
+)
+const countMovesStatement = statement<{ total: number }>(
+  `select count(*) as total from hierarchy_moves m where m.tenant_id = $1 and m.node_id = $2`,
+)
+
+export async function listMoves(handle: Handle, nodeId: string, { limit, offset }: { limit: number; offset: number }) {
+  const rows = await handle.rows(listMovesStatement, nodeId, limit, offset)
+  return { rows, total: (await handle.row(countMovesStatement, nodeId))?.total ?? 0 }
+}

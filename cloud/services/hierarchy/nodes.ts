@@ -1,0 +1,463 @@
+import { type BatchNode, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { deleteProjected, shiftCounts } from './count-store.ts'
+import { countRelations, getHierarchy, lockedHierarchy } from './hierarchies.ts'
+import * as store from './node-store.ts'
+import { countScope, listTree, requireLevels, requireNodes, showNode, typeBelow } from './tree.ts'
+
+type Names =
+  | 'createNode'
+  | 'createNodes'
+  | 'listNodes'
+  | 'readNode'
+  | 'updateNode'
+  | 'deleteNode'
+  | 'cleanupNode'
+  | 'moveNode'
+  | 'copyNode'
+  | 'readPath'
+  | 'listMoves'
+  | 'listNodeAssets'
+  | 'resolveNode'
+  | 'resolveHierarchy'
+
+export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
+  const { database, peers } = context
+  return {
+    async createNode({ params, body: { data } }, caller) {
+      const id = newId()
+      return database.transaction(caller, async (tx) => {
+        const tree = await lockedHierarchy(tx, params.id)
+        requireNodes(tree.nodes + 1)
+        const parent = await parentIn(tx, tree.id, data.parentId ?? null)
+        requireLevels(parent.level + 1, '/data/parentId')
+        const type = typeBelow(tree.template, {
+          type: data.type ?? null,
+          parentType: parent.type,
+          pointer: '/data/type',
+        })
+        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
+        const { name, properties = {} } = data
+        await store.insertNodes(tx, tree.id, [{ id, parentId: parent.id, name, type, rank, properties }], now())
+        const node = await shownNode(tx, caller, id)
+        await reportNode(tx, caller, { action: 'createNode', event: 'created', node })
+        return answer(201, { data: node.shown }, { location: `/hierarchy/v1/nodes/${id}`, etag: etagOf(1) })
+      })
+    },
+
+    async createNodes({ params, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const tree = await lockedHierarchy(tx, params.id)
+        requireNodes(tree.nodes + data.nodes.length)
+        const nodes = await batchNodes(tx, tree, data.nodes)
+        await store.insertNodes(tx, tree.id, nodes, now())
+        const detail = { name: tree.name, nodes: nodes.length }
+        const target = `hierarchy/${tree.id}`
+        await record(tx, caller, { action: 'hierarchy.createNodes', target, detail })
+        await emit(tx, { type: 'hierarchy.nodes.created', subject: target, data: detail })
+        return answer(201, { data: data.nodes.map(({ key }, index) => ({ key, id: nodes[index]?.id ?? '' })) })
+      })
+    },
+
+    async listNodes({ params, query }, caller) {
+      const { parentId, depth = 1, q, limit = 50, cursor } = query
+      const scope = countScope(caller)
+      return database.read(caller, async (handle) => {
+        const tree = await getHierarchy(handle, params.id)
+        const top = await parentIn(handle, tree.id, parentId ?? null)
+        if (q !== undefined) {
+          const among = parentId === undefined ? null : (await store.subtreeOf(handle, parentId)).ids
+          const after = cursor === undefined ? { name: '', id: lowest } : searchPosition(cursor)
+          const found = await store.searchNodes(handle, {
+            hierarchyId: tree.id,
+            text: q,
+            after,
+            limit: limit + 1,
+            scope,
+            among: among?.filter((id) => id !== parentId) ?? null,
+          })
+          const rows = found.slice(0, limit)
+          const paths = await store.pathsTo(
+            handle,
+            rows.map(({ id }) => id),
+          )
+          const last = found.length > limit ? rows.at(-1) : undefined
+          return nodePage(
+            rows.map((row) => showNode(row, (paths.get(row.id)?.length ?? 1) - 1)),
+            last && searchCursor(last),
+          )
+        }
+        const page = { depth, limit: limit + 1, scope, afterNode: cursor === undefined ? undefined : nodeOf(cursor) }
+        const found = await listTree(handle, top, page)
+        const placed = found.slice(0, limit)
+        const last = found.length > limit ? placed.at(-1)?.row : undefined
+        return nodePage(
+          placed.map(({ row, level }) => showNode(row, level)),
+          last && Buffer.from(last.id).toString('base64url'),
+        )
+      })
+    },
+
+    async readNode({ params: { id } }, caller) {
+      const { row, shown } = await database.read(caller, (handle) => shownNode(handle, caller, id))
+      return answer(200, { data: shown }, { etag: etagOf(row.version) })
+    },
+
+    async updateNode({ params: { id }, headers, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const { tree, node: before } = await lockedNode(tx, id)
+        requireMatch(headers['if-match'], before.version)
+        const { name = before.name, properties = before.properties } = data
+        const requested = data.type === undefined ? before.type : data.type
+        const type = requested === before.type ? before.type : await changedType(tx, tree, before, requested)
+        await store.updateNode(tx, { id, name, type, properties }, now())
+        const node = await shownNode(tx, caller, id)
+        await reportNode(tx, caller, { action: 'updateNode', event: 'updated', node })
+        return answer(200, { data: node.shown }, { etag: etagOf(node.row.version) })
+      })
+    },
+
+    async deleteNode({ params: { id }, headers, query: { recursive = false } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const { tree, node } = await lockedNode(tx, id)
+        requireMatch(headers['if-match'], node.version)
+        const { ids } = await store.subtreeOf(tx, id)
+        const remainingRelations = await countRelations(context, caller, ids)
+        if (!recursive && (ids.length > 1 || remainingRelations > 0))
+          throw new Problem(
+            'hierarchy_not_empty',
+            `The node ${node.name} has ${ids.length - 1} nodes below it and ${remainingRelations} assigned assets. To delete all nodes, add recursive=true`,
+          )
+        const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
+        await shiftCounts(tx, { nodeId: id, from: above, to: [] })
+        await deleteProjected(tx, ids)
+        await store.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
+        const detail = { deletedNodes: ids.length, remainingRelations }
+        const subject = `node/${id}`
+        const data = { hierarchyId: tree.id, name: node.name, ...detail }
+        await record(tx, caller, { action: 'hierarchy.deleteNode', target: subject, detail: data })
+        await emit(tx, { type: 'hierarchy.node.deleted', subject, data })
+        return { data: detail }
+      })
+    },
+
+    async cleanupNode({ params: { id } }, caller) {
+      const nodeIds = await database.read(caller, async (handle) => {
+        if ((await store.findNode(handle, id)) !== undefined)
+          throw new Problem('conflict', `The node ${id} exists. Delete the node before its relations`)
+        return store.deletedNodesOf(handle, id)
+      })
+      if (nodeIds.length === 0) throw new Problem('not_found', `There is no deleted node or hierarchy ${id}`)
+      return { data: await deleteRelations(context, caller, nodeIds) }
+    },
+
+    async moveNode({ params: { id }, headers, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const { tree, node } = await lockedNode(tx, id)
+        requireMatch(headers['if-match'], node.version)
+        const from = await shownNode(tx, caller, id)
+        const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
+        const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
+        const above = parent.path.map((one) => one.id)
+        if (above.includes(id))
+          throw new Problem('node_below_itself', `The node ${node.name} cannot be moved below itself`)
+        const { height } = await store.subtreeOf(tx, id)
+        requireLevels(parent.level + height + 1, '/data/parentId')
+        if (parent.id !== node.parentId && node.type !== null)
+          typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
+        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
+        const former = (await store.pathTo(tx, node.parentId)).map((one) => one.id)
+        await store.placeNode(tx, { id, parentId: parent.id, rank }, now())
+        await shiftCounts(tx, { nodeId: id, from: former, to: above })
+        const moved = await shownNode(tx, caller, id)
+        await store.insertMove(tx, tree.id, {
+          id: newId(),
+          nodeId: id,
+          fromParentId: node.parentId,
+          fromPosition: from.row.position,
+          toParentId: parent.id,
+          toPosition: moved.row.position,
+          principal: caller.principal.id,
+          principalName: caller.principal.name,
+          time: now(),
+        })
+        const detail = { fromParentId: from.shown.parentId, toParentId: moved.shown.parentId }
+        await reportNode(tx, caller, { action: 'moveNode', event: 'moved', node: moved, detail })
+        return answer(200, { data: moved.shown }, { etag: etagOf(moved.row.version) })
+      })
+    },
+
+    async copyNode({ params: { id }, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const { tree, node } = await lockedNode(tx, id)
+        const originals = await store.listRowsBelow(tx, id, hierarchyLimits.nodesCopied + 1)
+        if (originals.length > hierarchyLimits.nodesCopied)
+          throw new Problem(
+            'conflict',
+            `The node ${node.name} has more than ${hierarchyLimits.nodesCopied} nodes below it, which is the limit of a copy`,
+          )
+        requireNodes(tree.nodes + originals.length)
+        const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
+        const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
+        const { height } = await store.subtreeOf(tx, id)
+        requireLevels(parent.level + height + 1, '/data/parentId')
+        if (node.type !== null)
+          typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
+        const ids = new Map(originals.map((original) => [original.id, newId()]))
+        const top = ids.get(id) ?? ''
+        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: top })
+        const copies = originals.map((original) => ({
+          ...original,
+          id: ids.get(original.id) ?? '',
+          parentId: ids.get(original.parentId) ?? parent.id,
+          ...(original.id === id ? { rank, name: data.name ?? node.name, parentId: parent.id } : {}),
+        }))
+        await store.insertNodes(tx, tree.id, copies, now())
+        const copy = await shownNode(tx, caller, top)
+        const detail = { copyOf: id, copiedNodes: copies.length }
+        await reportNode(tx, caller, { action: 'copyNode', event: 'created', node: copy, detail })
+        const headers = { location: `/hierarchy/v1/nodes/${top}` }
+        return answer(201, { data: { node: copy.shown, copiedNodes: copies.length } }, headers)
+      })
+    },
+
+    async readPath({ params: { id } }, caller) {
+      const path = await database.read(caller, (handle) => store.pathsTo(handle, [id]))
+      const nodes = path.get(id)
+      if (nodes === undefined) throw missingNode(id)
+      return { data: nodes }
+    },
+
+    async listMoves({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const node = await store.findNode(handle, id)
+        if (node === undefined) throw missingNode(id)
+        const { rows, total } = await store.listMoves(handle, id, { limit, offset })
+        const parentOf = (parentId: string) => (parentId === node.hierarchyId ? null : parentId)
+        const data = rows.map((move) => ({
+          ...move,
+          nodeName: node.name,
+          fromParentId: parentOf(move.fromParentId),
+          toParentId: parentOf(move.toParentId),
+        }))
+        return { data, meta: { totalElements: total, elements: data.length, offset } }
+      })
+    },
+
+    async listNodeAssets({ params: { id }, query }, caller) {
+      const found = await database.read(caller, (handle) => store.findNode(handle, id))
+      if (found === undefined) throw missingNode(id)
+      return peers(inventory, caller).listAssets({ query: { ...query, hierarchyNode: id } })
+    },
+
+    async resolveNode({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      return database.read(caller, async (handle) => {
+        const { nodeId, includeBelow } = data
+        const ids = includeBelow
+          ? (await store.subtreeOf(handle, nodeId)).ids
+          : (await store.describeNodes(handle, [nodeId])).map(({ id }) => id)
+        if (ids.length === 0) throw new Problem('node_not_found', `There is no node ${nodeId}`)
+        return { data: ids }
+      })
+    },
+
+    async resolveHierarchy({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      return database.read(caller, async (handle) => {
+        if ((await store.findHierarchy(handle, data.hierarchyId)) === undefined)
+          throw new Problem('node_not_found', `There is no hierarchy ${data.hierarchyId}`)
+        return { data: await store.nodesOf(handle, data.hierarchyId) }
+      })
+    },
+  }
+}
+
+function now(): string {
+  return new Date().toISOString()
+}
+
+const lowest = '00000000-0000-0000-0000-000000000000'
+
+export function missingNode(id: string): Problem {
+  return new Problem('not_found', `There is no node ${id}`)
+}
+
+type Parent = { id: string; level: number; type: string | null | undefined; path: readonly store.NodeRow[] }
+
+/** Returns the parent of a node. Null means the top level, whose parent is the hierarchy. */
+async function parentIn(handle: Handle, hierarchyId: string, parentId: string | null): Promise<Parent> {
+  if (parentId === null) return { id: hierarchyId, level: 0, type: undefined, path: [] }
+  const path = await store.pathTo(handle, parentId)
+  const node = path.at(-1)
+  if (node === undefined || node.hierarchyId !== hierarchyId)
+    throw new Problem('node_not_found', `There is no node ${parentId} in this hierarchy`)
+  return { id: node.id, level: path.length, type: node.type, path }
+}
+
+/** Locks the hierarchy of a node and reads the node again, because another request may have moved or deleted it. */
+export async function lockedNode(tx: Transaction, id: string) {
+  const found = await store.findNode(tx, id)
+  if (found === undefined) throw missingNode(id)
+  const tree = await lockedHierarchy(tx, found.hierarchyId)
+  const node = await store.findNode(tx, id)
+  if (node === undefined) throw missingNode(id)
+  return { tree, node }
+}
+
+async function shownNode(handle: Handle, caller: Caller, id: string) {
+  const row = await store.findListedNode(handle, id, countScope(caller))
+  if (row === undefined) throw missingNode(id)
+  const level = (await store.pathTo(handle, id)).length - 1
+  return { row, shown: showNode(row, level) }
+}
+
+/** Checks a new type against the types of the parent and of the children. */
+async function changedType(tx: Transaction, tree: store.HierarchyRow, node: store.NodeRow, type: string | null) {
+  const parentType = node.parentId === tree.id ? undefined : (await store.findNode(tx, node.parentId))?.type
+  const changed = typeBelow(tree.template, { type, parentType, pointer: '/data/type' })
+  for (const child of await store.childTypesOf(tx, node.id))
+    if (child !== null) typeBelow(tree.template, { type: child, parentType: changed, pointer: '/data/type' })
+  return changed
+}
+
+/** Returns the nodes of a batch with their ids, parents and ranks. Throws with the position of each invalid node. */
+async function batchNodes(
+  tx: Transaction,
+  tree: store.HierarchyRow,
+  inputs: readonly BatchNode[],
+): Promise<store.NewNode[]> {
+  const byKey = new Map(inputs.map((input, index) => [input.key, { input, index, id: newId() }]))
+  const errors: FieldError[] = []
+  const fail = (index: number, field: string, detail: string) =>
+    errors.push({ pointer: `/data/nodes/${index}/${field}`, code: 'invalid_body', detail })
+  for (const [index, { key, parentKey, parentId }] of inputs.entries()) {
+    if (byKey.get(key)?.index !== index) fail(index, 'key', `The key ${key} is used twice`)
+    if (parentKey !== undefined && !byKey.has(parentKey)) fail(index, 'parentKey', `No node has the key ${parentKey}`)
+    if (parentKey !== undefined && parentId !== undefined)
+      fail(index, 'parentId', 'Send either parentKey or parentId, not both')
+  }
+  if (errors.length === 0)
+    for (const [index, { key }] of inputs.entries())
+      if (isBelowItself(byKey, key)) fail(index, 'parentKey', `The node ${key} is below itself`)
+  if (errors[0] !== undefined) throw new Problem('invalid_body', errors[0].detail, { errors })
+  const parents = new Map<string | null, Parent>()
+  const ranks = new Map<string, number>()
+  const placed = new Map<string, { level: number; type: string | null }>()
+  const nodes = new Map<string, store.NewNode>()
+  const place = async (key: string): Promise<{ id: string; level: number; type: string | null | undefined }> => {
+    const entry = byKey.get(key)
+    if (entry === undefined) throw new TypeError(`The batch has no node ${key}`)
+    const done = placed.get(key)
+    if (done !== undefined) return { id: entry.id, ...done }
+    const { input, index, id } = entry
+    const parent =
+      input.parentKey === undefined ? await existingParent(input.parentId ?? null) : await place(input.parentKey)
+    requireLevels(parent.level + 1, `/data/nodes/${index}`)
+    const type = typeBelow(tree.template, {
+      type: input.type ?? null,
+      parentType: parent.type,
+      pointer: `/data/nodes/${index}/type`,
+    })
+    const last = ranks.get(parent.id)
+    const rank =
+      last === undefined && input.parentKey === undefined
+        ? await store.rankAt(tx, { parentId: parent.id, position: undefined, nodeId: id })
+        : (last ?? 0) + store.rankGap
+    ranks.set(parent.id, rank)
+    nodes.set(key, { id, parentId: parent.id, name: input.name, type, rank, properties: input.properties ?? {} })
+    placed.set(key, { level: parent.level + 1, type })
+    return { id, level: parent.level + 1, type }
+  }
+  const existingParent = async (parentId: string | null) => {
+    const parent = parents.get(parentId) ?? (await parentIn(tx, tree.id, parentId))
+    parents.set(parentId, parent)
+    return parent
+  }
+  for (const { key } of inputs) await place(key)
+  return inputs.flatMap(({ key }) => nodes.get(key) ?? [])
+}
+
+function isBelowItself(byKey: ReadonlyMap<string, { input: BatchNode }>, key: string): boolean {
+  const visited = new Set<string>([key])
+  for (let next = byKey.get(key)?.input.parentKey; next !== undefined; next = byKey.get(next)?.input.parentKey) {
+    if (visited.has(next)) return true
+    visited.add(next)
+  }
+  return false
+}
+
+/** Deletes relations to deleted nodes with the rights of the caller, up to the limit of one request. */
+async function deleteRelations({ peers }: Context, caller: Caller, nodeIds: readonly string[]) {
+  const inventoryOf = peers(inventory, caller)
+  const { data: before } = await peers(inventory, systemCaller(caller)).countNodeRelations({
+    body: { data: { nodeIds: [...nodeIds] } },
+  })
+  const total = before.reduce((sum, { relations }) => sum + relations, 0)
+  let deletedRelations = 0
+  for (const { nodeId } of before) {
+    const relationsFilter = `object.type eq 'node' and object.id eq '${nodeId}' and predicate eq 'is_assigned_to_node'`
+    for (let more = true; more && deletedRelations < hierarchyLimits.relationsCleaned; ) {
+      const { data } = await inventoryOf.deleteRelationsByFilter({ query: { relationsFilter } })
+      deletedRelations += data.deleted
+      more = data.deleted > 0 && data.deletable > data.deleted
+    }
+  }
+  return { deletedRelations, remainingRelations: Math.max(0, total - deletedRelations) }
+}
+
+function nodePage<Node>(data: Node[], nextCursor: string | undefined) {
+  return { data, meta: { elements: data.length, ...(nextCursor === undefined ? {} : { nextCursor }) } }
+}
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+function nodeOf(cursor: string): string {
+  const id = Buffer.from(cursor, 'base64url').toString()
+  if (!uuid.test(id)) throw invalidCursor()
+  return id
+}
+
+function searchCursor({ name, id }: { name: string; id: string }): string {
+  return Buffer.from(JSON.stringify([name, id])).toString('base64url')
+}
+
+function searchPosition(cursor: string): { name: string; id: string } {
+  try {
+    const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [unknown, unknown]
+    if (typeof name === 'string' && typeof id === 'string' && uuid.test(id)) return { name, id }
+  } catch {
+    // The text is not JSON, so it is not a cursor of this list.
+  }
+  throw invalidCursor()
+}
+
+function invalidCursor(): Problem {
+  return new Problem('invalid_cursor', 'The cursor is not a cursor of this list. Start again without a cursor')
+}
+
+type NodeChange = {
+  action: string
+  event: string
+  node: Awaited<ReturnType<typeof shownNode>>
+  detail?: Record<string, unknown>
+}
+
+/** Writes the audit entry and the event of a change of a node. Neither contains counts of assets. */
+async function reportNode(tx: Transaction, caller: Caller, { action, event, node, detail = {} }: NodeChange) {
+  const { id, hierarchyId, parentId, name, type } = node.shown
+  const subject = `node/${id}`
+  const data = { hierarchyId, parentId, name, ...(type === undefined ? {} : { type }), ...detail }
+  await record(tx, caller, { action: `hierarchy.${action}`, target: subject, detail: data })
+  await emit(tx, { type: `hierarchy.node.${event}`, subject, data })
+}

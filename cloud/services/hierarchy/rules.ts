@@ -1,0 +1,179 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import { type hierarchy, hierarchyLimits, type Proposal, type Rule } from '@millwright/api/hierarchy.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { assignNow } from './assignments.ts'
+import { listProjected } from './count-store.ts'
+import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
+import * as store from './node-store.ts'
+
+/** Rules propose nodes for assets. A person applies the proposals, so a rule never assigns an asset by itself. */
+
+type Names = 'readRules' | 'replaceRules' | 'listProposals' | 'applyProposals'
+
+export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
+  const { database } = context
+  return {
+    async readRules({ params: { id } }, caller) {
+      const row = await database.read(caller, (handle) => getHierarchy(handle, id))
+      return answer(200, { data: { rules: row.rules } }, { etag: etagOf(row.rulesVersion) })
+    },
+
+    async replaceRules({ params: { id }, headers, body: { data } }, caller) {
+      requireValid(data.rules)
+      return database.transaction(caller, async (tx) => {
+        const before = await lockedHierarchy(tx, id)
+        requireMatch(headers['if-match'], before.rulesVersion)
+        const named = await store.describeNodes(
+          tx,
+          data.rules.map(({ nodeId }) => nodeId),
+        )
+        requireNodesOf(id, data.rules, named)
+        await store.replaceRules(tx, id, data.rules)
+        const detail = { rules: data.rules.length }
+        await reportHierarchy(tx, caller, { action: 'replaceRules', event: 'updated', row: before, detail })
+        return answer(200, { data }, { etag: etagOf(before.rulesVersion + 1) })
+      })
+    },
+
+    async listProposals({ params: { id }, query: { onlyUnassigned = true } }, caller) {
+      const { rules } = await database.read(caller, (handle) => getHierarchy(handle, id))
+      const { proposals, isComplete } = await proposalsOf(context, caller, { hierarchyId: id, rules, onlyUnassigned })
+      return { data: proposals, meta: { elements: proposals.length, isComplete } }
+    },
+
+    async applyProposals({ params: { id }, body: { data } }, caller) {
+      requirePermission(caller, 'glb_inventory_write_relation_data')
+      const named = await database.read(caller, async (handle) => {
+        await getHierarchy(handle, id)
+        return store.describeNodes(
+          handle,
+          data.assets.map(({ nodeId }) => nodeId),
+        )
+      })
+      requireNodesOf(id, data.assets, named, '/data/assets')
+      const twice = data.assets.findIndex(
+        ({ assetId }, index) => data.assets.findIndex((other) => other.assetId === assetId) !== index,
+      )
+      if (twice >= 0) {
+        const detail = `The asset ${data.assets[twice]?.assetId} is named twice`
+        const pointer = `/data/assets/${twice}/assetId`
+        throw new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
+      }
+      return { data: await assignNow(context, caller, { hierarchyId: id, kind: 'rules', targets: data.assets }) }
+    },
+  }
+}
+
+/** Checks the conditions of rules. A rule without a condition would match every asset. */
+function requireValid(rules: readonly Rule[]): void {
+  const errors = rules.flatMap(({ namePattern, subnet, gatewayId }, index): FieldError[] => {
+    const pointer = `/data/rules/${index}`
+    if (namePattern === undefined && subnet === undefined && gatewayId === undefined)
+      return [{ pointer, code: 'invalid_body', detail: 'A rule needs namePattern, subnet or gatewayId' }]
+    if (subnet === undefined || isSubnet(subnet)) return []
+    return [
+      {
+        pointer: `${pointer}/subnet`,
+        code: 'invalid_range',
+        detail: `"${subnet}" is not a subnet such as 10.0.0.0/24`,
+      },
+    ]
+  })
+  const [first] = errors
+  if (first !== undefined)
+    throw new Problem(first.code === 'invalid_range' ? 'invalid_range' : 'invalid_body', first.detail, { errors })
+}
+
+function isSubnet(text: string): boolean {
+  const [address = '', bits = '', ...more] = text.split('/')
+  const most = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
+  return more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most
+}
+
+function requireNodesOf(
+  hierarchyId: string,
+  items: readonly { nodeId: string }[],
+  named: readonly { id: string; hierarchyId: string }[],
+  pointer = '/data/rules',
+): void {
+  const known = new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id))
+  const errors = items.flatMap(({ nodeId }, index) =>
+    known.has(nodeId)
+      ? []
+      : [
+          {
+            pointer: `${pointer}/${index}/nodeId`,
+            code: 'node_not_found',
+            detail: `There is no node ${nodeId} in this hierarchy`,
+          },
+        ],
+  )
+  if (errors[0] !== undefined) throw new Problem('node_not_found', errors[0].detail, { errors })
+}
+
+type ProposalQuery = { hierarchyId: string; rules: readonly Rule[]; onlyUnassigned: boolean }
+
+/** Returns the assets that rules would assign or move. The first matching rule of an asset applies. */
+async function proposalsOf(
+  { database, peers }: Context,
+  caller: Caller,
+  { hierarchyId, rules, onlyUnassigned }: ProposalQuery,
+): Promise<{ proposals: Proposal[]; isComplete: boolean }> {
+  const named = await database.read(caller, (handle) =>
+    store.describeNodes(
+      handle,
+      rules.map(({ nodeId }) => nodeId),
+    ),
+  )
+  const names = new Map(named.map(({ id, name }) => [id, name]))
+  const matched = new Set<string>()
+  const proposals: Proposal[] = []
+  for (const [index, { nodeId, ...conditions }] of rules.entries()) {
+    const nodeName = names.get(nodeId)
+    if (nodeName === undefined) continue
+    for (let after: string | undefined, isMore = true; isMore; ) {
+      const query = { ...conditions, ...(after === undefined ? {} : { after }) }
+      const { data } = await peers(inventory, caller).matchAssets({ body: { data: query } })
+      const fresh = data.assets.filter(({ id }) => !matched.has(id))
+      for (const { id } of fresh) matched.add(id)
+      const current = await database.read(caller, async (handle) => {
+        const projected = await listProjected(
+          handle,
+          fresh.map(({ id }) => id),
+        )
+        const own = projected.filter((row) => row.hierarchyId === hierarchyId)
+        const described = await store.describeNodes(
+          handle,
+          own.map((row) => row.nodeId),
+        )
+        return new Map(
+          own.map((row) => [
+            row.assetId,
+            { id: row.nodeId, name: described.find(({ id }) => id === row.nodeId)?.name },
+          ]),
+        )
+      })
+      for (const { id, name } of fresh) {
+        const node = current.get(id)
+        if (node?.id === nodeId || (node !== undefined && onlyUnassigned)) continue
+        if (proposals.length === hierarchyLimits.proposals) return { proposals, isComplete: false }
+        proposals.push({
+          assetId: id,
+          assetName: name,
+          nodeId,
+          nodeName,
+          ...(node === undefined ? {} : { currentNodeId: node.id, currentNodeName: node.name ?? '' }),
+          rule: index,
+        })
+      }
+      after = data.next
+      isMore = after !== undefined
+    }
+  }
+  return { proposals, isComplete: true }
+}

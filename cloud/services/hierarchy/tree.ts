@@ -1,0 +1,157 @@
+import {
+  type HierarchyNode,
+  hierarchyLimits,
+  hierarchyTemplates,
+  type TemplateName,
+} from '@millwright/api/hierarchy.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { groupsWith, may } from '../../platform/access/rights.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import type { CountScope } from './count-store.ts'
+import type { After, ListedNode } from './node-store.ts'
+import * as store from './node-store.ts'
+
+/** The rules of a tree, and pages of a subtree in the order of a printed tree: each node is followed by its children. */
+
+/** Returns the access groups whose assets the caller counts. */
+export function countScope(caller: Pick<Caller, 'rights'>): CountScope {
+  const groups = groupsWith(caller, 'inventory_read_asset_data')
+  return { groups: groups === 'all' ? null : groups, gateways: may(caller, 'glb_inventory_read_gateway_data') }
+}
+
+export function showNode(row: ListedNode, level: number): HierarchyNode {
+  const { id, hierarchyId, parentId, name, type, properties, position, assets, online, offline } = row
+  return {
+    id,
+    hierarchyId,
+    parentId: parentId === hierarchyId ? null : parentId,
+    name,
+    ...(type === null ? {} : { type }),
+    properties,
+    position,
+    level,
+    childCount: row.children,
+    assetCount: row.assetsHere,
+    totalAssetCount: assets,
+    health: {
+      online,
+      offline,
+      unknown: assets - online - offline,
+      undecided: row.undecided,
+      changed: row.changed,
+    },
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+/**
+ * Returns the type of a new or moved node. In a hierarchy with a template, the type must be a level below the type of the
+ * parent. A node without a type gets the next level.
+ */
+export function typeBelow(
+  template: TemplateName | null,
+  { type, parentType, pointer }: { type: string | null; parentType: string | null | undefined; pointer: string },
+): string | null {
+  if (template === null) return type
+  const levels: readonly string[] = hierarchyTemplates[template].levels
+  const above = parentType === undefined || parentType === null ? -1 : levels.indexOf(parentType)
+  const allowed = levels.slice(above + 1)
+  if (type !== null && allowed.includes(type)) return type
+  if (type === null && allowed[0] !== undefined) return allowed[0]
+  const choice =
+    allowed.length === 0 ? 'A node of the last level has no nodes below it' : `Use one of: ${allowed.join(', ')}`
+  const detail = `The template ${template} does not allow the type ${type ?? '(none)'} here. ${choice}`
+  throw new Problem('invalid_node_type', detail, { errors: [{ pointer, code: 'invalid_node_type', detail }] })
+}
+
+export function requireLevels(levels: number, pointer: string): void {
+  if (levels <= hierarchyLimits.levels) return
+  const detail = `The tree would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
+  throw new Problem('conflict', detail, { errors: [{ pointer, code: 'conflict', detail }] })
+}
+
+export function requireNodes(nodes: number): void {
+  if (nodes > hierarchyLimits.nodesPerHierarchy)
+    throw new Problem(
+      'conflict',
+      `The hierarchy would have ${nodes} nodes. The limit is ${hierarchyLimits.nodesPerHierarchy}`,
+    )
+}
+
+/** A part of a page: the children of a node after a place, with the levels below them. */
+type Section = { parentId: string; after?: After; depth: number; level: number }
+
+export type PlacedNode = { row: ListedNode; level: number }
+
+type TreePage = { depth: number; limit: number; scope: CountScope; afterNode: string | undefined }
+
+/**
+ * Returns the next nodes below a node in the order of a printed tree. `afterNode` is the last node of the previous page. A
+ * page reads at most `limit` nodes of each level, because the first nodes of the page contain no others.
+ */
+export async function listTree(
+  handle: Handle,
+  top: { id: string; level: number },
+  { depth, limit, scope, afterNode }: TreePage,
+): Promise<PlacedNode[]> {
+  const sections =
+    afterNode === undefined
+      ? [{ parentId: top.id, depth, level: top.level }]
+      : await sectionsAfter(handle, top, { depth, scope, afterNode })
+  const placed: PlacedNode[] = []
+  for (const section of sections) {
+    if (placed.length >= limit) break
+    placed.push(...(await listSection(handle, section, { limit: limit - placed.length, scope })))
+  }
+  return placed
+}
+
+async function sectionsAfter(
+  handle: Handle,
+  top: { id: string; level: number },
+  { depth, scope, afterNode }: { depth: number; scope: CountScope; afterNode: string },
+): Promise<Section[]> {
+  const path = await store.pathTo(handle, afterNode)
+  const start = path.findIndex(({ parentId }) => parentId === top.id)
+  const below = start === -1 ? [] : path.slice(start)
+  const last = below.at(-1)
+  if (last === undefined || below.length > depth)
+    throw new Problem('invalid_cursor', 'The node of the cursor was deleted or moved. Start again without a cursor')
+  const sections: Section[] = []
+  if (below.length < depth)
+    sections.push({ parentId: last.id, depth: depth - below.length, level: top.level + below.length })
+  for (const [index, node] of [...below.entries()].toReversed()) {
+    const position = (await store.findListedNode(handle, node.id, scope))?.position ?? 0
+    const after = { rank: node.rank, id: node.id, position }
+    sections.push({ parentId: node.parentId, after, depth: depth - index, level: top.level + index })
+  }
+  return sections
+}
+
+async function listSection(
+  handle: Handle,
+  { parentId, after, depth, level }: Section,
+  { limit, scope }: { limit: number; scope: CountScope },
+): Promise<PlacedNode[]> {
+  const first = await store.listChildren(handle, parentId, { after, limit, scope })
+  const childrenOf = new Map<string, ListedNode[]>()
+  let parents = first
+  for (let below = 1; below < depth && parents.length > 0; below++) {
+    const withChildren = parents.filter(({ children }) => children > 0).map(({ id }) => id)
+    if (withChildren.length === 0) break
+    parents = await store.listChildrenOfMany(handle, withChildren, { limit, scope })
+    for (const [id, children] of Map.groupBy(parents, (child) => child.parentId)) childrenOf.set(id, children)
+  }
+  const placed: PlacedNode[] = []
+  const visit = (rows: readonly ListedNode[], at: number) => {
+    for (const row of rows) {
+      if (placed.length >= limit) return
+      placed.push({ row, level: at })
+      visit(childrenOf.get(row.id) ?? [], at + 1)
+    }
+  }
+  visit(first, level)
+  return placed
+}

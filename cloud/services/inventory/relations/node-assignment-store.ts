@@ -1,0 +1,143 @@
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
+import type { managementStates, reachabilityStates } from '@millwright/api/inventory/shapes.ts'
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
+import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
+import type { AssetSet, Fragment } from '../assets/listing.ts'
+import { type Groups, isGatewayOrLink, isReadableRow } from '../visibility.ts'
+import type { RelationRow } from './relation.ts'
+import { columnsOf } from './relation-store.ts'
+
+/** Statements on the relations from assets to nodes of hierarchies. The nodes themselves are not stored here. */
+
+const isAssignment = `r.subject_type = 'asset' and r.predicate = '${assignmentPredicate}' and r.object_type = 'node'`
+
+export type AssignedAssetRow = {
+  id: string
+  accessGroupId: string
+  isGateway: boolean
+  reachabilityState: (typeof reachabilityStates)[number]
+  managementState: (typeof managementStates)[number]
+  modifiedTimestamp: string
+}
+
+const describeStatement = statement<AssignedAssetRow>(
+  `select a.id, a.access_group_id as "accessGroupId", ${isGatewayOrLink('a')} is true as "isGateway",
+          a.reachability_state as "reachabilityState", a.management_state as "managementState",
+          a.modified_at as "modifiedTimestamp"
+   from assets a where a.tenant_id = $1 and a.id = any($2::uuid[])`,
+)
+const relationsOfStatement = statement<{ assetId: string; nodeId: string; relationId: string }>(
+  `select r.subject_id as "assetId", r.object_id as "nodeId", r.id as "relationId" from relations r
+   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.created_ordinal, r.id`,
+)
+
+/** Returns the states of assets and their nodes, oldest relation first. Assets that do not exist are left out. */
+export async function describeAssignedAssets(handle: Handle, assetIds: readonly string[]) {
+  const ids = arrayOf('uuid', assetIds)
+  const [assets, relations] = await Promise.all([
+    handle.rows(describeStatement, ids),
+    handle.rows(relationsOfStatement, ids),
+  ])
+  const nodes = Map.groupBy(relations, ({ assetId }) => assetId)
+  return assets.map((asset) => ({
+    ...asset,
+    nodes: (nodes.get(asset.id) ?? []).map(({ nodeId, relationId }) => ({ nodeId, relationId })),
+  }))
+}
+
+const assetsOfNodesStatement = statement<{ id: string }>(
+  `select distinct r.subject_id as id from relations r
+   where r.tenant_id = $1 and r.object_id = any($2::uuid[]) and ${isAssignment} and r.subject_id > $3
+   order by 1 limit $4`,
+)
+
+/** Returns the next assets that are assigned to one of the nodes, in the order of their ids. */
+export async function listAssetsOfNodes(
+  handle: Handle,
+  nodeIds: readonly string[],
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await handle.rows(assetsOfNodesStatement, arrayOf('uuid', nodeIds), after, limit)
+  return rows.map(({ id }) => id)
+}
+
+const countStatement = statement<{ nodeId: string; relations: number }>(
+  `select r.object_id as "nodeId", count(*) as relations from relations r
+   where r.tenant_id = $1 and r.object_id = any($2::uuid[]) and ${isAssignment} group by r.object_id`,
+)
+
+export function countNodeRelations(handle: Handle, nodeIds: readonly string[]) {
+  return handle.rows(countStatement, arrayOf('uuid', nodeIds))
+}
+
+const lockStatement = statement<RelationRow>(
+  `select ${columnsOf('r')} from relations r
+   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.id for update`,
+)
+
+/** Locks the relations of assets to nodes. Lock the assets before the call. */
+export function lockAssignments(tx: Transaction, assetIds: readonly string[]): Promise<RelationRow[]> {
+  return tx.rows(lockStatement, arrayOf('uuid', assetIds))
+}
+
+/** Returns the set of assets that are assigned to one of the nodes in the parameter. */
+export function assetsOfNodes(parameter: string): AssetSet {
+  const where = `r.tenant_id = $1 and ${isAssignment} and r.object_id = any(${parameter}::uuid[])`
+  const ids = `select r.subject_id as id from relations r where ${where}`
+  return {
+    ids,
+    once: `select distinct s.id from (${ids}) as s`,
+    has: `(select true from relations r where r.subject_id = a.id and ${where} limit 1)`,
+  }
+}
+
+/** Returns the condition that asset `a` is assigned to none of the nodes in the parameter. */
+export function isUnassigned(parameter: string, nodeIds: readonly string[]): Fragment {
+  const { has } = assetsOfNodes(parameter)
+  return { sql: `${has} is null`, values: [arrayOf('uuid', nodeIds)] }
+}
+
+export type MatchQuery = {
+  groups: Groups
+  namePattern: string | undefined
+  addressPrefix: string | undefined
+  gatewayId: string | undefined
+  after: string
+  limit: number
+}
+
+export type MatchedAsset = { id: string; name: string | null; addresses: string[] }
+
+/** Returns the next readable assets that match all conditions, with their addresses, in the order of their ids. */
+export function listMatches(
+  handle: Handle,
+  { groups, namePattern, addressPrefix, gatewayId, after, limit }: MatchQuery,
+): Promise<MatchedAsset[]> {
+  const values: unknown[] = [groups, after, limit]
+  const parameter = (value: unknown) => `$${values.push(value) + 1}`
+  const conditions = [
+    ...(namePattern === undefined ? [] : [`a.name like ${parameter(namePattern)}`]),
+    ...(addressPrefix === undefined
+      ? []
+      : [
+          `(select true from asset_addresses p where p.tenant_id = $1 and p.asset_id = a.id
+            and p.kind in ('ipv4', 'ipv6') and starts_with(p.address, ${parameter(addressPrefix)}) limit 1)`,
+        ]),
+    ...(gatewayId === undefined
+      ? []
+      : [
+          `(select true from relations f where f.tenant_id = $1 and f.subject_id = a.id and f.subject_type = 'asset'
+            and f.predicate = 'found_by_gateway' and f.object_id = ${parameter(gatewayId)} limit 1)`,
+        ]),
+  ]
+  return handle.rows(
+    dynamicStatement<MatchedAsset>(
+      `select a.id, a.name, array(select i.address from asset_addresses i
+          where i.tenant_id = $1 and i.asset_id = a.id and i.kind in ('ipv4', 'ipv6')) as addresses
+       from assets a where a.tenant_id = $1 and ${isReadableRow('a', '$2')} and a.id > $3
+         and ${conditions.join(' and ')} order by a.id limit $4`,
+    ),
+    ...values,
+  )
+}
