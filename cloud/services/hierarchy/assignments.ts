@@ -68,7 +68,14 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
           'conflict',
           `The filter selects ${total} assets. One assignment has at most ${hierarchyLimits.assetsPerAssignment}`,
         )
-      const assignment = { id: newId(), kind: 'filter' as const, hierarchyId: node.hierarchyId, nodeId, filter: query.filter, total }
+      const assignment = {
+        id: newId(),
+        kind: 'filter' as const,
+        hierarchyId: node.hierarchyId,
+        nodeId,
+        filter: query.filter,
+        total,
+      }
       return enqueued(context, caller, assignment)
     },
 
