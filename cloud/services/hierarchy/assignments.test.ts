@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { type Assignment, hierarchy } from '@millwright/api/hierarchy.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { applyWrite, asset, createAssets, givenCaller, node } from '../inventory/testing.ts'
+import { createHierarchy, createNode, projectAll } from './testing.ts'
+
+type Answered = { status: number; body: unknown }
+const problemIn = ({ body }: Answered) => body as ProblemDocument
+
+let hub: TestHub
+let admin: TestCaller
+let operator: TestCaller
+let viewer: TestCaller
+let lineGroup: string
+let officeGroup: string
+
+describe('assignment of assets to nodes', () => {
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    operator = await hub.as('operator')
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    lineGroup = await group('line')
+    officeGroup = await group('office')
+    viewer = await hub.as('viewer')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  test('assigns assets, moves them within the hierarchy, and reports each result', async () => {
+    const { one, two } = await twoNodes('By id')
+    const [first = '', second = ''] = await createAssets(hub, [{ name: 'drive 1' }, { name: 'drive 2' }])
+    const unknown = v7()
+    const { data } = await assign(one, [first, second, unknown])
+    assert.deepEqual(
+      data.results.map(({ outcome, code }) => [outcome, code]),
+      [
+        ['assigned', undefined],
+        ['assigned', undefined],
+        ['failed', 'asset_not_found'],
+      ],
+    )
+    const moved = await assign(two, [first])
+    assert.deepEqual(moved.data.results, [{ assetId: first, outcome: 'moved', previousNodeId: one }])
+    assert.equal((await assign(two, [first])).data.unchanged, 1)
+    assert.deepEqual(await assetsOf(one), [second])
+    assert.deepEqual(await assetsOf(two), [first])
+    const relations = await viewer.inventory.listAssetRelations({ params: { id: first } })
+    assert.deepEqual(
+      relations.data.map(({ predicate, object, source }) => [predicate, object, source]),
+      [['is_assigned_to_node', { type: 'node', id: two }, { type: 'manual' }]],
+    )
+  })
+
+  test('keeps the nodes of an asset in other hierarchies', async () => {
+    const here = await twoNodes('Location')
+    const there = await twoNodes('Function')
+    const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
+    await assign(here.one, [id])
+    await assign(there.one, [id])
+    await assign(there.two, [id])
+    const { data } = await viewer.hierarchy.listAssetPaths({ params: { id } })
+    assert.deepEqual(
+      data.map(({ hierarchyName, path }) => [hierarchyName, path.map(({ name }) => name)]),
+      [
+        ['Function', ['two']],
+        ['Location', ['one']],
+      ],
+    )
+  })
+
+  test('removes assets from a node', async () => {
+    const { one, two } = await twoNodes('Removal')
+    const [id = '', other = ''] = await createAssets(hub, [{ name: 'a' }, { name: 'b' }])
+    await assign(one, [id])
+    await assign(two, [other])
+    const { data } = await operator.hierarchy.unassignAssets({
+      params: { id: one },
+      body: { data: { assetIds: [id, other] } },
+    })
+    assert.deepEqual(
+      data.results.map(({ outcome }) => outcome),
+      ['removed', 'unchanged'],
+    )
+    assert.deepEqual(await assetsOf(one), [])
+    assert.deepEqual(await assetsOf(two), [other])
+  })
+
+  test('requires the permissions of POST /relations for each asset', async () => {
+    const { one } = await twoNodes('Permissions')
+    const [readable = '', hidden = ''] = await createAssets(hub, [
+      { name: 'readable', accessGroupId: lineGroup },
+      { name: 'hidden', accessGroupId: officeGroup },
+    ])
+    const limited = await givenCaller(hub, [
+      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_write_relation_data'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+    const { data } = await limited.hierarchy.assignAssets({
+      params: { id: one },
+      body: { data: { assetIds: [readable, hidden] } },
+    })
+    assert.deepEqual('results' in data && data.results.map(({ code }) => code), ['forbidden', 'asset_not_found'])
+    const without = await givenCaller(hub, [{ permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] }])
+    const refused = await without.exchange(hierarchy, 'assignAssets', {
+      params: { id: one },
+      body: { data: { assetIds: [readable] } },
+    })
+    assert.equal(refused.status, 403)
+  })
+
+  test('lists the assets of a node and of all nodes below, with every list parameter', async () => {
+    const id = await createHierarchy(operator, 'Lists')
+    const site = await createNode(operator, id, 'Site')
+    const line = await createNode(operator, id, 'Line', { parentId: site.id })
+    const [upper = '', lower = '', free = ''] = await createAssets(hub, [
+      { name: 'lists upper' },
+      { name: 'lists lower' },
+      { name: 'lists free' },
+    ])
+    await assign(site.id, [upper])
+    await assign(line.id, [lower])
+    const names = async (query: Record<string, unknown>) => {
+      const answer = await viewer.inventory.listAssets({ query })
+      assert.equal(answer.meta.totalElements, answer.data.length)
+      return answer.data.map(({ name }) => name)
+    }
+    assert.deepEqual(await names({ hierarchyNode: site.id }), ['lists upper'])
+    assert.deepEqual(await names({ hierarchyNode: site.id, includeBelow: true, sort: 'name' }), [
+      'lists lower',
+      'lists upper',
+    ])
+    assert.deepEqual(await names({ hierarchyNode: site.id, includeBelow: true, q: 'lower' }), ['lists lower'])
+    assert.deepEqual(await names({ unassignedIn: id, filter: "startswith(name, 'lists')" }), ['lists free'])
+    const { data } = await viewer.hierarchy.listNodeAssets({
+      params: { id: site.id },
+      query: { includeBelow: true, sort: '-name', fields: 'name' },
+    })
+    assert.deepEqual(data, [{ name: 'lists upper' }, { name: 'lists lower' }])
+    for (const [query, status] of [
+      [{ hierarchyNode: v7() }, 422],
+      [{ unassignedIn: v7() }, 422],
+      [{ includeBelow: true }, 400],
+    ] as const)
+      assert.equal((await viewer.exchange(inventory, 'listAssets', { query })).status, status)
+    assert.ok(free !== '')
+  })
+
+  test('assigns all assets of a filter in the background, and undoes the assignment', async () => {
+    const { one, two } = await twoNodes('Filter')
+    const ids = await createAssets(
+      hub,
+      Array.from({ length: 250 }, (_, index) => ({ name: `bulk ${index}` })),
+    )
+    await assign(one, ids.slice(0, 10))
+    await assign(two, ids.slice(10, 15))
+    const started = await operator.hierarchy.assignAssets({
+      params: { id: two },
+      body: { data: { filter: "startswith(name, 'bulk ')" } },
+    })
+    const { id } = started.data as Assignment
+    const finished = await ended(id)
+    assert.deepEqual(
+      [finished.state, finished.total, finished.assigned, finished.moved, finished.unchanged, finished.failed],
+      ['finished', 250, 235, 10, 5, 0],
+    )
+    assert.equal(finished.progress, 100)
+    const undo = await operator.hierarchy.undoAssignment({ params: { id } })
+    const undone = await ended(undo.data.id)
+    assert.deepEqual([undone.state, undone.removed, undone.moved], ['finished', 235, 10])
+    assert.deepEqual(await assetsOf(one), ids.slice(0, 10).toSorted())
+    assert.deepEqual(await assetsOf(two), ids.slice(10, 15).toSorted())
+    const again = await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })
+    assert.equal(again.status, 409)
+  })
+
+  test('refuses an invalid filter, and an assignment with both or neither of ids and filter', async () => {
+    const { one } = await twoNodes('Invalid')
+    for (const [data, code] of [
+      [{ filter: 'colour eq 1' }, 'unknown_property'],
+      [{ filter: 'name eq' }, 'invalid_filter'],
+      [{}, 'invalid_body'],
+      [{ filter: "name eq 'x'", assetIds: [v7()] }, 'invalid_body'],
+    ] as const) {
+      const answer = await operator.exchange(hierarchy, 'assignAssets', { params: { id: one }, body: { data } })
+      assert.equal(problemIn(answer).code, code)
+    }
+  })
+
+  test('ends the older relation when a client relates an asset to two nodes of one hierarchy', async () => {
+    const { one, two } = await twoNodes('Direct relations')
+    const [id = ''] = await createAssets(hub, [{ name: 'direct' }])
+    for (const nodeId of [one, two])
+      await operator.inventory.createRelation({
+        body: { data: { subject: asset(id), predicate: 'is_assigned_to_node', object: node(nodeId) } },
+      })
+    await projectAll(hub)
+    await until(async () => (await assetsOf(one)).length === 0)
+    assert.deepEqual(await assetsOf(two), [id])
+  })
+
+  test('reports the remaining relations of deleted nodes, and deletes them with cleanup', async () => {
+    const id = await createHierarchy(operator, 'Deletion')
+    const site = await createNode(operator, id, 'Site')
+    const line = await createNode(operator, id, 'Line', { parentId: site.id })
+    const ids = await createAssets(
+      hub,
+      Array.from({ length: 120 }, (_, index) => ({ name: `left ${index}` })),
+    )
+    await assign(line.id, ids)
+    const refused = await operator.exchange(hierarchy, 'deleteNode', { params: { id: site.id } })
+    assert.equal(problemIn(refused).code, 'hierarchy_not_empty')
+    assert.match(problemIn(refused).detail, /1 nodes below it and 120 assigned assets/)
+    const existing = await operator.exchange(hierarchy, 'cleanupNode', { params: { id: site.id } })
+    assert.equal(existing.status, 409)
+    const { data } = await operator.hierarchy.deleteNode({ params: { id: site.id }, query: { recursive: true } })
+    assert.deepEqual(data, { deletedNodes: 2, remainingRelations: 120 })
+    const left = await viewer.inventory.listRelations({ query: { filter: `object.id eq '${line.id}'` } })
+    assert.equal(left.meta.totalElements, 120)
+    const cleaned = await operator.hierarchy.cleanupNode({ params: { id: site.id } })
+    assert.deepEqual(cleaned.data, { deletedRelations: 120, remainingRelations: 0 })
+  })
+
+  test('proposes assets by name, subnet and gateway, and applies only what a person confirms', async () => {
+    const { id, one, two } = await twoNodes('Rules')
+    const [press = '', robot = ''] = await createAssets(hub, [{ name: 'rule press' }, { name: 'rule robot' }])
+    await operator.hierarchy.replaceRules({
+      params: { id },
+      body: {
+        data: {
+          rules: [
+            { nodeId: one, namePattern: 'rule p*' },
+            { nodeId: two, namePattern: 'rule *' },
+          ],
+        },
+      },
+    })
+    const { data } = await viewer.hierarchy.listProposals({ params: { id } })
+    assert.deepEqual(
+      data.map(({ assetId, nodeName, rule }) => [assetId, nodeName, rule]),
+      [
+        [press, 'one', 0],
+        [robot, 'two', 1],
+      ],
+    )
+    const applied = await operator.hierarchy.applyProposals({
+      params: { id },
+      body: { data: { assets: [{ assetId: press, nodeId: one }] } },
+    })
+    assert.equal(applied.data.assigned, 1)
+    await projectAll(hub)
+    const rest = await viewer.hierarchy.listProposals({ params: { id } })
+    assert.deepEqual(
+      rest.data.map(({ assetId }) => assetId),
+      [robot],
+    )
+    const inSubnet = await Promise.all(
+      ['10.20.1.7', '10.20.2.9'].map(async (address) => {
+        const written = await applyWrite(operator, 'createAsset', {
+          body: {
+            data: {
+              asset: {
+                functional_object_type: 'Device',
+                functional_object_schema_url: baseSchemaUrl,
+                name: `subnet ${address}`,
+                asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+                connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: v7(), ipv4_address: address }],
+              },
+            },
+          },
+        })
+        assert.equal(written.state, 'finished', JSON.stringify(written))
+        return address
+      }),
+    )
+    assert.equal(inSubnet.length, 2)
+    await operator.hierarchy.replaceRules({
+      params: { id },
+      body: { data: { rules: [{ nodeId: two, subnet: '10.20.2.0/23' }] } },
+    })
+    const bySubnet = await viewer.hierarchy.listProposals({ params: { id } })
+    assert.deepEqual(
+      bySubnet.data.map(({ assetName }) => assetName),
+      ['subnet 10.20.2.9'],
+    )
+    for (const rules of [[{ nodeId: one }], [{ nodeId: one, subnet: '10.0.0.0/33' }]]) {
+      const answer = await operator.exchange(hierarchy, 'replaceRules', { params: { id }, body: { data: { rules } } })
+      assert.equal(answer.status, 400)
+    }
+  })
+})
+
+async function twoNodes(name: string) {
+  const id = await createHierarchy(operator, name)
+  const one = (await createNode(operator, id, 'one')).id
+  const two = (await createNode(operator, id, 'two')).id
+  return { id, one, two }
+}
+
+async function assign(nodeId: string, assetIds: readonly string[]) {
+  const { data } = await operator.hierarchy.assignAssets({
+    params: { id: nodeId },
+    body: { data: { assetIds: [...assetIds] } },
+  })
+  assert.ok('results' in data)
+  return { data }
+}
+
+async function assetsOf(nodeId: string): Promise<string[]> {
+  const { data } = await viewer.hierarchy.listNodeAssets({
+    params: { id: nodeId },
+    query: { limit: 100, fields: 'id' },
+  })
+  return data.map(({ id }) => String(id)).toSorted()
+}
+
+async function ended(id: string): Promise<Assignment> {
+  for (;;) {
+    const { data } = await viewer.hierarchy.readAssignment({ params: { id } })
+    if (data.state !== 'queued' && data.state !== 'running') return data
+    await setImmediate()
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const startedAt = performance.now()
+  while (!(await condition())) {
+    assert.ok(performance.now() - startedAt < 30_000, 'The condition is not reached')
+    await setImmediate()
+  }
+}
