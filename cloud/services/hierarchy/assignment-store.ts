@@ -34,10 +34,13 @@ export type AssignmentRow = Counts & {
   modifiedAt: string
 }
 
-const columns = `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes,
-  a.undone_by as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed,
-  a.last_asset_id as "lastAssetId", a.cursor, a.problem, a.principal_id as "principalId", a.principal_kind as "principalKind",
-  a.principal_name as "principalName", a.roles, a.created_at as "createdAt", a.modified_at as "modifiedAt"`
+const columns = [
+  `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes`,
+  `a.undone_by as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed`,
+  `a.last_asset_id as "lastAssetId", a.cursor, a.problem, a.principal_id as "principalId"`,
+  `a.principal_kind as "principalKind", a.principal_name as "principalName", a.roles`,
+  `a.created_at as "createdAt", a.modified_at as "modifiedAt"`,
+].join(', ')
 
 const insertStatement = statement(
   `insert into hierarchy_assignments (tenant_id, id, kind, state, hierarchy_id, node_id, filter, undoes, total,

@@ -136,13 +136,13 @@ type Plan = {
   updated: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[]
   unchanged: number
 }
-type Known = Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'> & { isNew: boolean }
+type PlannedNode = Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'> & { isNew: boolean }
 
 /** Compares the rows with the tree. The hierarchy must be locked. */
 async function planOf(tx: Transaction, tree: store.HierarchyRow, rows: readonly PathRow[]): Promise<Plan> {
   const existing = await store.listAllRows(tx, tree.id)
   const ranks = new Map<string, number>()
-  const nodes = new Map<string, Known[]>()
+  const nodes = new Map<string, PlannedNode[]>()
   for (const node of existing) {
     ranks.set(node.parentId, Math.max(ranks.get(node.parentId) ?? 0, node.rank))
     const key = keyOf(node.parentId, node.name)

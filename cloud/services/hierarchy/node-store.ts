@@ -146,11 +146,13 @@ const counted = `
   (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
   k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
 
+const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
+  .map((name) => `coalesce(sum(c.${name}), 0)::bigint as ${name}`)
+  .join(', ')
+
 /** Joins the counts of node `n` for the access groups in the parameters. Null means all groups. */
 const countsOf = (groups: string, gateways: string) => `cross join lateral (
-  select coalesce(sum(c.assets_here), 0)::bigint as "assetsHere", coalesce(sum(c.assets), 0)::bigint as assets,
-    coalesce(sum(c.online), 0)::bigint as online, coalesce(sum(c.offline), 0)::bigint as offline,
-    coalesce(sum(c.undecided), 0)::bigint as undecided, coalesce(sum(c.changed), 0)::bigint as changed
+  select coalesce(sum(c.assets_here), 0)::bigint as "assetsHere", ${sums}
   from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id
     and (${groups}::uuid[] is null or c.access_group_id = any(${groups}) or (c.is_gateway and ${gateways}::boolean))) as k`
 

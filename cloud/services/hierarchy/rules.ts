@@ -11,7 +11,7 @@ import { listProjected } from './count-store.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
 import * as store from './node-store.ts'
 
-/** Rules propose nodes for assets. A person applies the proposals, so a rule never assigns an asset by itself. */
+/** Rules propose nodes for assets. A person applies the proposals, so a rule never assigns an asset. */
 
 type Names = 'readRules' | 'replaceRules' | 'listProposals' | 'applyProposals'
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { v7 } from 'uuid'
 import { anyWaiting } from '../../platform/events/store.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { anyUnprojected } from './count-store.ts'
@@ -58,4 +60,27 @@ export async function projectAll({ context, tenant }: TestHub): Promise<void> {
     assert.ok(performance.now() - startedAt < deadlineMs, 'The counts do not contain all changes')
     await setImmediate()
   }
+}
+
+export type TestAsset = { name: string; accessGroup?: string; address?: string }
+
+/** Creates assets through the API and returns their ids. */
+export async function createAssets(caller: TestCaller, assets: readonly TestAsset[]): Promise<string[]> {
+  const documents = assets.map(({ name, accessGroup, address }) => ({
+    functional_object_type: 'Device',
+    functional_object_schema_url: baseSchemaUrl,
+    name,
+    ...(accessGroup === undefined ? {} : { access_group: accessGroup }),
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'test', value: v7() }],
+    ...(address === undefined
+      ? {}
+      : { connection_points: [{ connection_point_type: 'Ipv4Connectivity', id: v7(), ipv4_address: address }] }),
+  }))
+  const { data } = await caller.inventory.createAssets({
+    headers: { prefer: 'wait=30' },
+    body: { data: { assets: documents } },
+  })
+  const results = data.detail?.result as { assetId?: string }[] | undefined
+  assert.equal(data.state, 'finished', JSON.stringify(data))
+  return (results ?? []).map(({ assetId }) => assetId ?? assert.fail(JSON.stringify(results)))
 }
