@@ -5,7 +5,7 @@ import { type Assignment, hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
-import { givenCaller } from '../../platform/testing/caller.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
 
@@ -97,7 +97,7 @@ describe('assignment of assets to nodes', () => {
       { name: 'readable', accessGroup: 'line' },
       { name: 'hidden', accessGroup: 'office' },
     ])
-    const limited = await givenCaller(hub, [
+    const limited = await createCaller(hub, [
       { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_write_relation_data'] },
       { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
     ])
@@ -106,7 +106,7 @@ describe('assignment of assets to nodes', () => {
       body: { data: { assetIds: [readable, hidden] } },
     })
     assert.deepEqual('results' in data && data.results.map(({ code }) => code), ['forbidden', 'asset_not_found'])
-    const without = await givenCaller(hub, [{ permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] }])
+    const without = await createCaller(hub, [{ permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] }])
     const refused = await without.exchange(hierarchy, 'assignAssets', {
       params: { id: one },
       body: { data: { assetIds: [readable] } },
