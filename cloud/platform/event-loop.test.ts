@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createYield } from './event-loop.ts'
+import { createYield, noteRequest } from './event-loop.ts'
 
 /** Blocks the event loop for `ms` milliseconds. */
 function occupy(ms: number): void {
@@ -9,7 +9,7 @@ function occupy(ms: number): void {
 }
 
 test('does not yield before the time slice of the event-loop turn is used up', () => {
-  const yieldTurn = createYield()
+  const yieldTurn = createYield('a')
   assert.equal(yieldTurn(), undefined)
 })
 
@@ -23,7 +23,7 @@ test('runs one time slice per event-loop turn, regardless of the number of concu
   }
   setImmediate(countTurn)
   const work = async () => {
-    const yieldTurn = createYield()
+    const yieldTurn = createYield('a')
     for (let slice = 0; slice < 5; slice++) {
       occupy(6)
       await yieldTurn()
@@ -38,4 +38,55 @@ test('runs one time slice per event-loop turn, regardless of the number of concu
     40,
   )
   assert.equal(Math.max(...counts), 1)
+})
+
+/** Runs slices of 6 ms until the signal aborts. Returns their number. */
+async function runSlices(tenantId: string, signal: AbortSignal): Promise<number> {
+  const yieldTurn = createYield(tenantId)
+  let slices = 0
+  while (!signal.aborted) {
+    occupy(6)
+    slices += 1
+    await yieldTurn()
+  }
+  return slices
+}
+
+test('delays the slices of a busy tenant while another tenant has a request in progress', async () => {
+  const alone = new AbortController()
+  setTimeout(() => alone.abort(), 200)
+  const slicesAlone = await runSlices('busy', alone.signal)
+  const shared = new AbortController()
+  setTimeout(() => shared.abort(), 200)
+  let endRequest = noteRequest('small')
+  const renew = setInterval(() => {
+    endRequest()
+    endRequest = noteRequest('small')
+  }, 20)
+  const slicesShared = await runSlices('busy', shared.signal)
+  clearInterval(renew)
+  endRequest()
+  assert.ok(slicesShared >= 2, `the busy tenant still runs, with ${slicesShared} slices`)
+  assert.ok(slicesShared * 2 < slicesAlone, `${slicesShared} slices instead of ${slicesAlone}`)
+})
+
+test('continues at once when the request of the other tenant ends', async () => {
+  const yieldTurn = createYield('busy')
+  const endRequest = noteRequest('other')
+  occupy(6)
+  const turn = yieldTurn()
+  setImmediate(endRequest)
+  const startedAt = performance.now()
+  await turn
+  assert.ok(performance.now() - startedAt < 30)
+})
+
+test('does not delay the work of a tenant by its own requests', async () => {
+  const endRequest = noteRequest('alone')
+  const yieldTurn = createYield('alone')
+  occupy(6)
+  const startedAt = performance.now()
+  await yieldTurn()
+  assert.ok(performance.now() - startedAt < 30)
+  endRequest()
 })

@@ -231,7 +231,7 @@ export class Database {
         ...this.#handle(connection, tenantId),
         reference: this.#referenceHandle(connection),
         signal: (topic) => topics.add(topic),
-        pipeline: (parts) => pipeline(connection, parts),
+        pipeline: (parts) => pipeline(connection, tenantId, parts),
       })
       if (connection.broken)
         throw new Problem('unavailable', 'The database did not start the transaction. Retry the request', {
@@ -355,11 +355,15 @@ function flushLargeBuffer(connection: Connection): void {
   if (bufferedBytes(connection) > flushBytes) connection.client.connection.stream.uncork()
 }
 
-async function pipeline(connection: Connection, parts: Iterable<() => Promise<unknown>>): Promise<void> {
+async function pipeline(
+  connection: Connection,
+  tenantId: string,
+  parts: Iterable<() => Promise<unknown>>,
+): Promise<void> {
   const sent: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
-  const yieldTurn = createYield()
+  const yieldTurn = createYield(tenantId)
   for (const part of parts) {
     await yieldTurn()
     const answer = part()

@@ -2,7 +2,11 @@ import type { Operation } from '@millwright/api/contract.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
+import { nextTurn, noteUse } from '../event-loop.ts'
 import { limits } from '../limits.ts'
+
+/** The approximate number of bytes of a body that are read, parsed and validated in one millisecond. */
+const parsedPerMs = 40_000
 
 /**
  * `BodyBudget` limits the memory of requests with large bodies. A request waits before its body is read, so that a
@@ -25,6 +29,9 @@ export class BodyBudget {
     if (bytes <= limits.largeBodyBytes) return
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
     const leave = await this.#semaphore.enter(tenantId, bytes)
+    // Reading and parsing the body cannot be split, so the request waits for its turn before.
+    noteUse(tenantId, bytes / parsedPerMs)
+    await nextTurn(tenantId)
     if (reply.raw.destroyed) return leave()
     // Without a deadline, a client could reserve memory for bytes that it never sends.
     const { raw } = request

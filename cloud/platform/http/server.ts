@@ -12,6 +12,7 @@ import {
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
+import { noteRequest } from '../event-loop.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
@@ -239,6 +240,7 @@ function operationRoute(
       const authorized = await authorize(incomingRequestOf(request), operation, contract)
       request.caller = authorized.caller
       if (authorized.headers !== undefined) reply.headers(authorized.headers)
+      reply.raw.once('close', noteRequest((request.caller as Caller | undefined)?.tenantId ?? ''))
       if (operation.body !== undefined) await bodies.reserve(request, reply, operation)
       local.beforeBody?.(request.caller as Caller)
     },

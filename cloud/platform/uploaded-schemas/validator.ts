@@ -152,6 +152,7 @@ export class UploadedSchema {
 
   async #inline(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
     const errors: (readonly ErrorObject[])[] = []
+    const yieldTurn = createYield(this.#source.tenantId)
     for (const value of values) {
       await yieldTurn()
       const valueErrors = this.#checkInline(value)
@@ -188,8 +189,6 @@ export class UploadedSchema {
     return response.errors
   }
 }
-
-const yieldTurn = createYield()
 
 function weightOf({ schema, base }: SchemaSource): number {
   if (JSON.stringify(schema).length > limits.inlineSchema) return Number.POSITIVE_INFINITY

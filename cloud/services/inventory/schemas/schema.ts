@@ -86,7 +86,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   async faultsOfWrites(handle: Handle, assets: readonly PlainObject[]): Promise<FieldError[][]> {
     const faults: FieldError[][] = []
     const bySchema = new Map<UploadedSchema, number[]>()
-    const yieldTurn = createYield()
+    const yieldTurn = createYield(handle.tenantId)
     for (const [index, asset] of assets.entries()) {
       await yieldTurn()
       const own = await this.#own(handle, asset)

@@ -84,7 +84,7 @@ export class WriteAcceptor {
   /** Stores a write and returns the id of its status. */
   async accept(caller: Caller, request: WriteRequest): Promise<string> {
     const id = newId()
-    const printed = await printPayload(request.payload)
+    const printed = await printPayload(request.payload, caller.tenantId)
     const size = { items: itemsIn(request), bytes: Buffer.byteLength(printed) }
     if (size.bytes > this.#limit.bytes) throw this.#tooLarge(size.bytes)
     const pending = { ...request, ...size, id, caller, printed }
@@ -163,10 +163,10 @@ export class WriteAcceptor {
 }
 
 /** Prints the payload as JSON text. A large batch is printed in several turns of the event loop. */
-async function printPayload(payload: WriteRequest['payload']): Promise<string> {
+async function printPayload(payload: WriteRequest['payload'], tenantId: string): Promise<string> {
   if (!('items' in payload)) return jsonText(payload)
   const { items, ...rest } = payload
-  const yieldTurn = createYield()
+  const yieldTurn = createYield(tenantId)
   const printed: string[] = []
   for (const item of items) {
     // Small writes are printed without waiting, so that they stay in the order of their requests.

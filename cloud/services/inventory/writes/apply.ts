@@ -335,7 +335,7 @@ async function decideAll(
   { writes, batch }: { writes: readonly QueuedWrite[]; batch: Batch },
 ): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = []
-  const yieldTurn = createYield()
+  const yieldTurn = createYield(tx.tenantId)
   for (const write of writes) {
     await yieldTurn()
     const rights = await rightsOf(access, tx, { sender: write, batch })

@@ -264,7 +264,7 @@ export async function putPayload(
   const groups: GroupsByName = new Map()
   const source = sourceOf(meta?.source)
   const items: (PutItem | RefusedItem)[] = []
-  const yieldTurn = createYield()
+  const yieldTurn = createYield(caller.tenantId)
   const normalised: NormalisedAsset[] = []
   for (const [index, asset] of assets.entries()) {
     await yieldTurn()

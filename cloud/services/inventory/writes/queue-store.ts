@@ -100,7 +100,7 @@ export async function withPayloads(
   const payloads = new Map(entries.map(({ id }) => [id, cached(id)]))
   const missing = entries.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
   const rows = missing.length === 0 ? [] : await tx.rows(payloadsStatement, arrayOf('uuid', missing))
-  const yieldTurn = createYield()
+  const yieldTurn = createYield(tx.tenantId)
   for (const { id, payload } of rows) {
     await yieldTurn()
     payloads.set(id, JSON.parse(payload))
