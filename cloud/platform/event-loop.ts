@@ -62,7 +62,7 @@ export function noteUse(tenantId: string, ms: number, now = performance.now()): 
 }
 
 /**
- * Counts a request as in progress. Returns a function that ends it. Sliced work of other tenants gives way to it.
+ * Counts a request as in progress. Returns a function that ends it. Sliced work of other tenants yields to it.
  */
 export function noteRequest(tenantId: string): () => void {
   const startedAt = performance.now()
