@@ -152,6 +152,6 @@ describe('IP address ranges', () => {
 
   test('refuses IP address ranges that consist of thousands of blocks', () => {
     const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
-    assert.throws(() => parseRanges(ragged, ''), /more than 2048 blocks/)
+    assert.throws(() => parseRanges(ragged, ''), /more than 2048 CIDR blocks/)
   })
 })
