@@ -115,6 +115,22 @@ export function list(handle: Handle, { after, limit }: { after: number; limit: n
   return handle.rows(listStatement, after, limit)
 }
 
+const outlineStatement = statement<Pick<EventRow, 'position' | 'type' | 'subject'> & { data: EventRow['data'] | null }>(
+  `select position, type, subject, case when type = any($4::text[]) then data end as data from events
+   where tenant_id = $1 and position > $2 order by position limit $3`,
+)
+
+/**
+ * Returns the events after a position, in order, with the data of the given types only. The data of an asset is large, and
+ * reading it takes most of the time.
+ */
+export function listOutlines(
+  handle: Handle,
+  { after, limit, withDataOf }: { after: number; limit: number; withDataOf: readonly string[] },
+) {
+  return handle.rows(outlineStatement, after, limit, withDataOf)
+}
+
 const extentStatement = statement<{ oldest: number | null; newest: number }>(
   `select (select min(position) from events where tenant_id = $1 and position is not null) as oldest,
           coalesce((select last from event_positions where tenant_id = $1), 0) as newest`,

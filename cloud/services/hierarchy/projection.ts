@@ -7,7 +7,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { placedTopic } from '../../platform/events/events.ts'
-import { type EventRow, extent, list } from '../../platform/events/store.ts'
+import { extent, listOutlines } from '../../platform/events/store.ts'
 import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import type { ProjectedAsset } from './count-store.ts'
@@ -33,6 +33,10 @@ const dayMs = 24 * 3_600_000
 /** How long an asset that changed may stay counted as recent after 24 hours. */
 const agingMs = 60_000
 
+/** The types of events whose data the projection reads. */
+const relationTypes = ['inventory.relation.created', 'inventory.relation.deleted']
+
+type EventOutline = Awaited<ReturnType<typeof listOutlines>>[number]
 type AssetState = ResultOf<(typeof inventory)['operations']['describeAssignedAssets']>['data'][number]
 
 export function projectionTasks(context: Context): TaskKinds {
@@ -72,8 +76,9 @@ async function tenantCaller({ tenants }: Context, tenantId: string): Promise<Cal
 async function projectBatch(context: Context, caller: Caller): Promise<boolean> {
   const { database } = context
   const { after, events, oldest } = await database.read(caller, async (handle) => {
-    const position = (await counts.readPosition(handle)) ?? 0
-    const found = await list(handle, { after: position, limit: batch })
+    const position = await counts.readPosition(handle)
+    if (position === undefined) return { after: 0, events: [], oldest: null }
+    const found = await listOutlines(handle, { after: position, limit: batch, withDataOf: relationTypes })
     return { after: position, events: found, oldest: (await extent(handle)).oldest }
   })
   const last = events.at(-1)
@@ -89,14 +94,14 @@ async function projectBatch(context: Context, caller: Caller): Promise<boolean> 
 }
 
 /** Returns the asset of an event about a relation to a node. */
-function relatedAsset({ type, data }: EventRow): string[] {
-  if (!type.startsWith('inventory.relation.')) return []
+function relatedAsset({ data }: EventOutline): string[] {
+  if (data === null) return []
   const { subject, predicate, object } = data.relation as Relation
   return predicate === assignmentPredicate && subject.type === 'asset' && object.type === 'node' ? [subject.id] : []
 }
 
 /** Returns the asset of an event about a change of an asset. */
-function changedAsset({ type, subject }: EventRow): string[] {
+function changedAsset({ type, subject }: EventOutline): string[] {
   return type.startsWith('inventory.asset.') ? [subject.slice('asset/'.length)] : []
 }
 
