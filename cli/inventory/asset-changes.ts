@@ -1,5 +1,6 @@
 import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
+import { confirm } from '../input/confirmation.ts'
 import { assetIds, propertyKey, readAsset } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -125,17 +126,6 @@ async function matching({ api }: Session, options: SelectionOptions): Promise<st
     cursor = meta.nextCursor
   } while (cursor !== undefined)
   return ids
-}
-
-export async function confirm({ terminal }: Session, question: string, { yes }: { yes?: boolean }): Promise<void> {
-  if (yes === true) return
-  if (!terminal.isInteractive)
-    throw usageError(
-      `${question} The command cannot ask, because standard input is not a terminal.`,
-      'pass --yes to confirm',
-    )
-  const answer = await terminal.prompt(`${question} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing was changed.')
 }
 
 type UpdateOptions = { name?: string; responsible?: string; firmware?: string; set?: string[]; property?: string[] }

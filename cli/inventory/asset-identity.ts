@@ -1,11 +1,11 @@
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
+import { confirm } from '../input/confirmation.ts'
 import { assetId } from '../input/lookup.ts'
 import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { confirm } from './asset-changes.ts'
 import { resultsOrThrow, waitHeaders } from './write-status.ts'
 
 /** Adds the commands for identifiers, possible duplicates, identity conflicts and merges. */

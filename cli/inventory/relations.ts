@@ -1,12 +1,12 @@
 import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
+import { confirm } from '../input/confirmation.ts'
 import { assetId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
 import { type PageRequest, type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { confirm } from './asset-changes.ts'
 import { addRelationCreation } from './relation-creation.ts'
 import { columnsWith, entityText, type Names, readNamesIfAllowed } from './relation-table.ts'
 
