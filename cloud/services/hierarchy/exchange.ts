@@ -1,4 +1,5 @@
 import { type hierarchy, hierarchyLimits, type PathRow } from '@millwright/api/hierarchy.ts'
+import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -11,8 +12,6 @@ import { requireLevels, requireNodes, typeBelow } from './tree.ts'
 
 /** Import and export of the nodes of a hierarchy. A node is identified by the names on its path. */
 
-/** The separator of the names in the `Path` column. In a name, it is written twice. */
-const separator = '/'
 const propertyPrefix = 'Property: '
 
 export function exchangeHandlers({
@@ -73,7 +72,7 @@ function csvOf(rows: readonly PathRow[]): string {
   const names = [...new Set(rows.flatMap(({ properties = {} }) => Object.keys(properties)))].toSorted()
   const header = ['Path', 'Type', ...names.map((name) => propertyPrefix + name)]
   const lines = rows.map(({ path, type = '', properties = {} }) => [
-    path.map((name) => name.replaceAll(separator, separator + separator)).join(separator),
+    joinPath(path),
     type,
     ...names.map((name) => properties[name] ?? ''),
   ])
@@ -91,7 +90,7 @@ function rowsOf(text: string): PathRow[] {
     throw invalid('/data/csv', `Unknown column "${unknown}". Columns are Path, Type and "${propertyPrefix}<name>"`)
   return lines.map((cells, index) => {
     const place = `Line ${index + 2}`
-    const path = namesOf(cells[pathColumn] ?? '')
+    const path = splitPath(cells[pathColumn] ?? '')
     const wrong = path.find((name) => name !== name.trim() || name === '' || name.length > 128)
     if (wrong !== undefined)
       throw invalid(
@@ -112,23 +111,6 @@ function rowsOf(text: string): PathRow[] {
     )
     return { path, ...(type === '' ? {} : { type }), ...(Object.keys(properties).length === 0 ? {} : { properties }) }
   })
-}
-
-/** Splits a path into names. A doubled separator is part of a name. */
-function namesOf(path: string): string[] {
-  const names: string[] = []
-  let name = ''
-  for (let at = 0; at < path.length; at++) {
-    if (path[at] !== separator) name += path[at]
-    else if (path[at + 1] === separator) {
-      name += separator
-      at += 1
-    } else {
-      names.push(name)
-      name = ''
-    }
-  }
-  return [...names, name]
 }
 
 type Plan = {
