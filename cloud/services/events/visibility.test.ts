@@ -23,6 +23,7 @@ const needed: [string, Permission[]][] = [
   ['authorization.grant.created', ['glb_access_manage', 'glb_audit_read']],
   ['identity.user.updated', ['glb_access_manage', 'glb_audit_read']],
   ['credentials.instance.delivered', ['glb_credential_read', 'glb_audit_read']],
+  ['hierarchy.node.moved', ['glb_hierarchy_read', 'glb_audit_read']],
   ['workflows.job.updated', ['glb_jobs_read']],
   ['workflows.workflow.created', ['glb_jobs_read']],
   ['discovery.run.finished', ['glb_jobs_read', 'glb_audit_read']],

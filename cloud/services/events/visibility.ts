@@ -24,6 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
   authorization: anyOf('glb_access_manage', 'glb_audit_read'),
   identity: anyOf('glb_access_manage', 'glb_audit_read'),
   credentials: anyOf('glb_credential_read', 'glb_audit_read'),
+  hierarchy: anyOf('glb_hierarchy_read', 'glb_audit_read'),
   workflows: anyOf('glb_jobs_read'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
@@ -43,7 +44,8 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
  * readable in the whole tenant by specification.
  *
  * The source of a change is removed when it is a hidden asset, for example the gateway that reported the change. Asset
- * counts are removed from events of discovery runs, because they include assets that the reader may not be able to read.
+ * counts are removed from events of discovery runs and hierarchies, because they include assets that the reader may not be
+ * able to read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -80,8 +82,12 @@ function withoutSource<E extends Event>(event: E): E {
   return { ...event, data: { ...event.data, source: { type } } }
 }
 
-/** Removes the asset counts from an event of a discovery run. Returns other events unchanged. */
+/** Removes the asset counts from an event of a discovery run or a hierarchy. Returns other events unchanged. */
 function withoutCounts<E extends Event>(event: E): E {
+  if (event.type.startsWith('hierarchy.')) {
+    const { remainingRelations, assigned, moved, unchanged, removed, failed, ...data } = event.data
+    return { ...event, data }
+  }
   if (!event.type.startsWith('discovery.run.')) return event
   const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun
   return { ...event, data: { ...event.data, run } }

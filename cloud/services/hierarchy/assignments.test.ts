@@ -232,6 +232,27 @@ describe('assignment of assets to nodes', () => {
     assert.deepEqual(cleaned.data, { deletedRelations: 120, remainingRelations: 0 })
   })
 
+  test('shows events of hierarchies without counts of assets to callers who cannot read all assets', async () => {
+    const { one } = await twoNodes('Deletion event')
+    const [id = ''] = await createAssets(operator, [{ name: 'hidden', accessGroup: 'office' }])
+    await projectAll(hub)
+    const { meta } = await admin.events.listEvents({ query: { limit: 1 } })
+    await assign(one, [id])
+    await operator.hierarchy.deleteNode({ params: { id: one }, query: { recursive: true } })
+    const reader = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read', 'glb_audit_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+    await projectAll(hub)
+    const countsFor = async (caller: TestCaller) => {
+      const { data } = await caller.events.listEvents({ query: { after: meta.newestPosition, limit: 100 } })
+      const dataOf = (type: string) => data.find((event) => event.type.endsWith(type))?.data ?? assert.fail(type)
+      return [dataOf('.hierarchy.assignment.changed').assigned, dataOf('.hierarchy.node.deleted').remainingRelations]
+    }
+    assert.deepEqual(await countsFor(admin), [1, 1])
+    assert.deepEqual(await countsFor(reader), [undefined, undefined])
+  })
+
   test('proposes assets by name, subnet and gateway, and applies only what a person confirms', async () => {
     const { id, one, two } = await twoNodes('Rules')
     const [press = '', robot = ''] = await createAssets(operator, [{ name: 'rule press' }, { name: 'rule robot' }])
