@@ -24,7 +24,7 @@ export function quoted(text: string): string {
 type NamedResource = { id: string; name: string }
 
 /** Returns the id of the only match. Throws when there is no match or more than one. */
-function requireSingle(
+export function requireSingle(
   kind: string,
   nameOrId: string,
   { matches, list }: { matches: readonly NamedResource[]; list: string },

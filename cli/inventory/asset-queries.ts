@@ -2,6 +2,8 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
+import { type HierarchyOption, hierarchyId, nodeId } from '../input/node-lookup.ts'
+import { usageError } from '../output/error-report.ts'
 import { type PagingOptions, pagesOf, wholeNumber, withPagingOptions } from '../output/paging.ts'
 import type { Row } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -19,7 +21,9 @@ type Selection = {
   sort?: string
 }
 
-type ListOptions = Selection & PagingOptions & { columns?: string; fields?: string }
+export type AssetListOptions = Selection & PagingOptions & { columns?: string; fields?: string }
+type NodeOptions = HierarchyOption & { node?: string; below?: boolean; unassigned?: string }
+type NodeSelection = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string } | undefined
 
 /** Adds the options that select assets. They have the same names as in the API. */
 export function withFilterOptions(command: Command): Command {
@@ -45,12 +49,21 @@ export function filterQuery({ filter, relationsFilter, depth, ignoreCase, query,
   }
 }
 
+/** Adds the options of a list of assets. */
+export function withListOptions(command: Command): Command {
+  return withPagingOptions(withFilterOptions(command))
+    .option('--sort <properties>', 'sort order, such as name,-last_modified_timestamp')
+    .option('--columns <names>', 'properties to show, separated by commas: name,vendor,firmware_version')
+    .option('--fields <names>', 'only these fields in --json and --ndjson, separated by commas')
+}
+
 export function addQueries(assets: Command, terminal: Terminal): void {
   platformCommand(
-    withPagingOptions(withFilterOptions(assets.command('list').description('list matching assets')))
-      .option('--sort <properties>', 'sort order, such as name,-last_modified_timestamp')
-      .option('--columns <names>', 'properties to show, separated by commas: name,vendor,firmware_version')
-      .option('--fields <names>', 'only these fields in --json and --ndjson, separated by commas'),
+    withListOptions(assets.command('list').description('list matching assets'))
+      .option('--node <node>', 'assets of this node: id, or path in a hierarchy such as "Site 1/Line A"')
+      .option('--below', 'with --node: also assets of all nodes below')
+      .option('--unassigned <hierarchy>', 'assets without a node in this hierarchy')
+      .option('--hierarchy <hierarchy>', 'hierarchy of the path in --node (default: the only hierarchy)'),
     terminal,
     list,
   ).addHelpText(
@@ -59,6 +72,7 @@ export function addQueries(assets: Command, terminal: Terminal): void {
 Examples:
   millwright assets list -q drive --sort name
   millwright assets list --filter "management_state/state_value eq 'unknown'" --columns name,vendor,address
+  millwright assets list --node 'Site 1/Line A' --below
   millwright assets list --all --ndjson > assets.ndjson`,
   )
 
@@ -106,11 +120,30 @@ Examples:
   )
 }
 
-async function list(session: Session, { columns, fields, ...options }: ListOptions): Promise<void> {
+async function list(
+  session: Session,
+  { node, below = false, unassigned, hierarchy, ...options }: AssetListOptions & NodeOptions,
+): Promise<void> {
+  if (below && node === undefined) throw usageError('--below applies to --node.', 'pass --node with a node')
+  if (node !== undefined && unassigned !== undefined)
+    throw usageError('--node and --unassigned cannot be combined.', 'pass one of them')
+  const selection = async (): Promise<NodeSelection> => {
+    if (node !== undefined) return { hierarchyNode: await nodeId(session, node, { hierarchy }), includeBelow: below }
+    return unassigned === undefined ? undefined : { unassignedIn: await hierarchyId(session, unassigned) }
+  }
+  await listAssets(session, await selection(), options)
+}
+
+/** Lists the matching assets, or those of a node or without a node. */
+export async function listAssets(
+  session: Session,
+  nodes: NodeSelection,
+  { columns, fields, ...options }: AssetListOptions,
+): Promise<void> {
   const { api, output } = session
   const shown = columns === undefined ? assetColumns : await columnsOf(session, columns)
   if (fields !== undefined) await requireProperties(session, '--fields', namesIn(fields))
-  const selection = { ...filterQuery(options), ...(fields === undefined ? {} : { fields }) }
+  const selection = { ...nodes, ...filterQuery(options), ...(fields === undefined ? {} : { fields }) }
   const pages = pagesOf(options, (page) =>
     // With `--all`, the command does not need the total, and counting is expensive.
     api(inventory).listAssets({ query: { ...selection, ...page, ...(options.all ? { count: false } : {}) } }),

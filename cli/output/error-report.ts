@@ -77,6 +77,8 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   property_not_found: 'millwright properties list',
   schema_not_found: 'millwright schemas list',
   link_not_found: 'millwright gateway links',
+  node_not_found: 'list the nodes: millwright hierarchy tree <hierarchy>',
+  hierarchy_not_empty: 'pass --recursive to delete the nodes below too',
   gateway_not_ready: 'see its state with millwright gateway show; start it with millwright gateway',
   precondition_failed: 'read the resource again, then repeat the change',
   too_many_requests: 'wait a moment, then retry',

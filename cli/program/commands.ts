@@ -47,6 +47,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     load: () => import('../inventory/graph.ts'),
   },
   path: { group: work, description: 'shortest path between two assets', load: () => import('../inventory/path.ts') },
+  hierarchy: {
+    group: work,
+    description: 'trees of sites, buildings, lines and cells, and the assets in them',
+    load: () => import('../hierarchy/hierarchy.ts'),
+  },
   discover: {
     group: work,
     description: 'scan for devices with a link of a gateway',

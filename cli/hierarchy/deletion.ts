@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { formatCount } from '../output/text.ts'
+import type { Session } from '../session/session.ts'
+
+export type DeleteOptions = { recursive?: boolean; yes?: boolean }
+
+export function withDeleteOptions(command: Command): Command {
+  return command
+    .option('--recursive', 'also delete all nodes below')
+    .option('--yes', 'do not ask for confirmation of --recursive')
+}
+
+type Deletion = { data: { deletedNodes: number; remainingRelations: number } }
+
+/** Prints the result of a deletion, and the command that deletes the remaining relations. */
+export async function printDeletion({ output, terminal }: Session, id: string, answer: Deletion): Promise<void> {
+  const { deletedNodes, remainingRelations } = answer.data
+  await output.done(`${id} deleted, ${formatCount(deletedNodes, 'node')} in total`, answer)
+  if (remainingRelations > 0)
+    terminal.note(
+      `${formatCount(remainingRelations, 'relation')} of assets to deleted nodes remain. To delete them: millwright hierarchy cleanup ${id}`,
+    )
+}
