@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { root } from './checks.ts'
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -98,6 +99,17 @@ describe('the documentation', () => {
       parts.filter((part) => part.length > 3 && !code.includes(part)),
       [],
     )
+  })
+
+  test('the guide of hierarchies states every limit of the contract', () => {
+    const { importBytes, lagSeconds, ...counts } = hierarchyLimits
+    const page = read('docs/how-to/organise-assets-in-hierarchies.md')
+    const rows = (page.split('## Limits')[1] ?? '').split('\n').filter((line) => line.startsWith('| '))
+    const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')
+    const stated = [...values.matchAll(/[\d,]+\d|\d/g)].map(([text]) => Number(text.replaceAll(',', '')))
+    for (const value of [...Object.values(counts), importBytes / 2 ** 20]) assert.ok(stated.includes(value), `${value}`)
+    assert.equal(lagSeconds, 2)
+    assert.match(page, /at most two seconds/)
   })
 
   test('every documentation page that the code refers to exists', () => {
