@@ -143,7 +143,7 @@ async function printTree(
   { depth }: { depth: number },
 ): Promise<void> {
   const id = await hierarchyId(session, nameOrId)
-  const top = start === undefined ? undefined : await nodeId(session, start, { hierarchy: id })
+  const top = start === undefined ? undefined : await nodeId(session, start, { hierarchy: nameOrId })
   const root = top === undefined ? undefined : (await session.api(hierarchy).readNode({ params: { id: top } })).data
   const columns: Columns = {
     node: ({ name, level }) => `${indent.repeat(Number(level) - (root?.level ?? 0))}${name}`,

@@ -93,6 +93,10 @@ describe('hierarchies and nodes', () => {
       [2, 'There are several hierarchies: Functions, Plant.\nNext: select one with --hierarchy\n'],
     )
     assert.match(await hierarchy('node', 'show', 'Site 1', '--hierarchy', 'Plant'), /^name +Site 1$/m)
+    const cooling = await hierarchy('node', 'create', 'Pumps', '--hierarchy', 'Functions')
+    const below = await hierarchy('node', 'create', 'Pump 1', '--parent', cooling)
+    assert.equal(await hierarchy('node', 'path', below), 'Pumps/Pump 1')
+    await hierarchy('node', 'delete', cooling, '--recursive', '--yes')
     await hierarchy('rename', 'Functions', 'Cooling')
     assert.match(await hierarchy('list'), / Cooling /)
     assert.match(await hierarchy('delete', 'Cooling'), / deleted, 0 nodes in total$/)

@@ -45,7 +45,8 @@ export function addNodeAssets(command: Command, terminal: Terminal): void {
   ).addHelpText(
     'after',
     `
-With --filter, the assignment runs in the background. --wait shows its progress until it ends.
+With --filter, the assignment runs in the background. --wait shows its progress until it ends. Ctrl-C stops the output, not
+the assignment.
 
 Examples:
   millwright hierarchy assign 'Site 1/Line A' 'Drive 12' 'Rack 1'

@@ -135,16 +135,23 @@ function addChanges(node: Command, terminal: Terminal): void {
 
 async function create(session: Session, name: string, options: CreateOptions): Promise<void> {
   const { parent, type, property, position } = options
-  const id = await hierarchyId(session, options.hierarchy)
+  const parentId = parent === undefined ? undefined : await nodeId(session, parent, options)
+  const id = await treeOf(session, parentId, options)
   const data = {
     name,
-    ...(parent === undefined ? {} : { parentId: await nodeId(session, parent, { hierarchy: id }) }),
+    ...(parentId === undefined ? {} : { parentId }),
     ...(type === undefined ? {} : { type }),
     ...(property === undefined ? {} : { properties: propertiesOf(property) }),
     ...(position === undefined ? {} : { position }),
   }
   const answer = await session.api(hierarchy).createNode({ params: { id }, body: { data } })
   await session.output.done(answer.data.id, answer)
+}
+
+/** Returns the hierarchy of a new node. Without the option, it is the hierarchy of the parent. */
+async function treeOf(session: Session, parentId: string | undefined, options: HierarchyOption): Promise<string> {
+  if (options.hierarchy !== undefined || parentId === undefined) return hierarchyId(session, options.hierarchy)
+  return (await session.api(hierarchy).readNode({ params: { id: parentId } })).data.hierarchyId
 }
 
 function propertiesOf(pairs: readonly string[]): Record<string, string> {

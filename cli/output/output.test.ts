@@ -38,9 +38,15 @@ describe('a table', () => {
   })
 
   test('keeps the column widths of the first rows for all later rows of a table', () => {
-    const names = new Table({ name: 'name' })
+    const names = new Table({ name: 'name' }, { columns: 72 })
     names.lines([{ name: 'four' }])
     assert.deepEqual(names.lines([{ name: 'a longer name' }]), ['a l…'])
+  })
+
+  test('prints later rows of a table completely when the output is not a terminal', () => {
+    const names = new Table({ name: 'name', number: 'number' })
+    names.lines([{ name: 'four', number: 1 }])
+    assert.deepEqual(names.lines([{ name: 'a longer name', number: 2 }]), ['a longer name  2'])
   })
 
   test('never prints a table wider than a terminal of 60 columns, for any content', () => {

@@ -42,9 +42,14 @@ export class Table {
 
   #line(cells: readonly string[]): string {
     return (this.#layout ?? [])
-      .map(({ index, width }) => pad(truncate(cells[index] ?? '', width), width))
+      .map(({ index, width }) => pad(this.#fit(cells[index] ?? '', width), width))
       .join(' '.repeat(gap))
       .trimEnd()
+  }
+
+  /** Truncates a cell for a terminal. In a file or a pipe, cells are complete. */
+  #fit(cell: string, width: number): string {
+    return this.#screen.columns === undefined ? cell : truncate(cell, width)
   }
 }
 
