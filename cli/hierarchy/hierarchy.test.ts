@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { until } from '@millwright/cloud/platform/access/testing.ts'
+import { createCaller } from '@millwright/cloud/platform/testing/caller.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
@@ -126,6 +127,21 @@ describe('hierarchies and nodes', () => {
     assert.equal((await run(['node', 'update', id])).code, 2)
   })
 
+  test('hierarchy node update exits with 5 when another request changes the node meanwhile', async (t) => {
+    const { hierarchy: client } = await platform.as('administrator')
+    const id = await hierarchy('node', 'create', 'Hall F', '--parent', 'Site 1', '--property', 'a=1')
+    const send = globalThis.fetch
+    t.mock.method(globalThis, 'fetch', async (...request: Parameters<typeof fetch>) => {
+      if (request[1]?.method === 'PATCH')
+        await client.updateNode({ params: { id }, body: { data: { properties: { b: '2' } } } })
+      return send(...request)
+    })
+    const conflict = await run(['node', 'update', id, '--property', 'c=3'])
+    assert.deepEqual([conflict.code, /\(precondition_failed\)/.test(conflict.err)], [5, true])
+    t.mock.restoreAll()
+    await hierarchy('node', 'delete', id)
+  })
+
   test('hierarchy node move, copy and history show the places of a node', async () => {
     await hierarchy('node', 'create', 'Site 2')
     await hierarchy('node', 'move', 'Site 1/Hall A//1', '--parent', 'Site 2')
@@ -241,6 +257,37 @@ describe('assets of nodes', () => {
     assert.equal((await run(['assign', 'North', '--filter', "name eq 'none'", ...inAreas])).err, 'No asset matches.\n')
   })
 
+  test('hierarchy assign --filter --wait exits with 1 and names the errors if the caller cannot write an asset', async () => {
+    const group = await succeed('access', 'groups', 'create', 'line-1')
+    await succeed('assets', 'move', 'Drive 1', '--to', 'line-1')
+    const { token: writer } = await createCaller(platform.hub, [
+      {
+        permissions: [
+          'glb_hierarchy_read',
+          'glb_hierarchy_write',
+          'glb_inventory_write_relation_data',
+          'inventory_read_asset_data',
+        ],
+      },
+      { permissions: ['inventory_write_asset_data'], accessGroupId: group },
+    ])
+    const as = (args: string[]) => run(args, { environment: { MILLWRIGHT_TOKEN: writer } })
+    const filter = ['--filter', "startswith(name, 'Drive')", '--yes', '--wait']
+    const partly = await as(['assign', 'North/Cell', ...filter, ...inAreas])
+    assert.deepEqual([partly.code, partly.out], [1, '1 moved, 1 failed\n'])
+    const [, id = ''] = /assignment results (\S+) --outcome failed$/m.exec(partly.err) ?? []
+    assert.match((await as(['assignment', 'results', id, '--outcome', 'failed'])).out, / failed .* forbidden /)
+  })
+
+  test('hierarchy cleanup repeats the request until no relation remains', async (t) => {
+    const answers = [
+      { deletedRelations: 10_000, remainingRelations: 5 },
+      { deletedRelations: 5, remainingRelations: 0 },
+    ]
+    t.mock.method(globalThis, 'fetch', async () => Response.json({ data: answers.shift() }))
+    assert.equal(await hierarchy('cleanup', '0198f0c2-7b1e-7c3a-9d55-0242ac120002'), '10005 deleted, 0 remain')
+  })
+
   test('hierarchy rules set accepts paths, and apply-proposals assigns after a confirmation', async () => {
     const file = join(platform.folder, 'rules.json')
     writeFileSync(file, JSON.stringify([{ node: 'North/Cell', namePattern: 'Pump*', subnet: '10.0.4.0/24' }]))
@@ -263,8 +310,8 @@ describe('assets of nodes', () => {
     const id = JSON.parse(await hierarchy('node', 'show', 'North/Cell', ...inAreas, '--json')).data.id
     const deleted = await run(['node', 'delete', 'North/Cell', '--recursive', '--yes', ...inAreas])
     assert.equal(deleted.code, 0)
-    assert.match(deleted.err, new RegExp(`^2 relations .*millwright hierarchy cleanup ${id}\n$`))
-    assert.equal(await hierarchy('cleanup', id), '2 deleted, 0 remain')
+    assert.match(deleted.err, new RegExp(`^3 relations .*millwright hierarchy cleanup ${id}\n$`))
+    assert.equal(await hierarchy('cleanup', id), '3 deleted, 0 remain')
     assert.equal((await run(['cleanup', '0198f0c2-7b1e-7c3a-9d55-0242ac120002'])).code, 4)
   })
 })
