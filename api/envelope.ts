@@ -27,12 +27,10 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T08:30:00.000Z'],
 })
 
+export const namePattern = '^[^\\s\\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f])?$'
+
 /** A name that a user assigns: one line, without control characters and surrounding spaces. */
-export const Name = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  pattern: '^[^\\s\\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f])?$',
-})
+export const Name = Type.String({ minLength: 1, maxLength: 128, pattern: namePattern })
 
 export const pageLimits = { default: 50, maximum: 100 } as const
 

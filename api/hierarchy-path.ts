@@ -1,24 +1,26 @@
 /**
- * The text form of the path of a node: the names from the top level, separated by `/`. A `/` in a name is written twice.
+ * The text form of the path of a node: the names from the top level, separated by `/`. In a name, a backslash precedes each
+ * `/` and each backslash.
  */
 const separator = '/'
+const escape = '\\'
 
 export function joinPath(names: readonly string[]): string {
-  return names.map((name) => name.replaceAll(separator, separator + separator)).join(separator)
+  return names.map((name) => name.replaceAll(/[\\/]/g, `${escape}$&`)).join(separator)
 }
 
 export function splitPath(path: string): string[] {
   const names: string[] = []
   let name = ''
   for (let at = 0; at < path.length; at++) {
-    if (path[at] !== separator) name += path[at]
-    else if (path[at + 1] === separator) {
-      name += separator
+    const character = path[at] ?? ''
+    if (character === escape && at + 1 < path.length) {
       at += 1
-    } else {
+      name += path[at]
+    } else if (character === separator) {
       names.push(name)
       name = ''
-    }
+    } else name += character
   }
   return [...names, name]
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { resolutionOperations } from './hierarchy-resolution.ts'
 import { byId, Document, filterText, oneOf } from './inventory/shapes.ts'
 
 /** The contract of the hierarchy service: trees of nodes, and the assignment of assets to nodes. */
@@ -25,6 +26,10 @@ export const hierarchyLimits = {
   proposals: 1_000,
   /** The time after which the stored counts contain a change. */
   lagSeconds: 2,
+  /** How long ended assignments, moves and deleted nodes without relations are stored. */
+  retentionDays: 90,
+  /** The maximum number of different properties in a CSV file. */
+  csvProperties: 256,
 } as const
 
 /** The predicate of the relation from an asset to its node. */
@@ -42,10 +47,13 @@ export type TemplateName = keyof typeof hierarchyTemplates
 export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
 
 const description = Type.String({ maxLength: 1024 })
+/** A type has no control characters. */
+export const nodeTypePattern = '^[^\\u0000-\\u001f\\u007f]*$'
+
 const nodeType = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  pattern: nodeTypePattern,
   description: 'The kind of place, for example `site` or `line`. Free text without a template',
 })
 const nodeProperties = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 512 }), {
@@ -295,7 +303,7 @@ export const hierarchy = contract({
       headers: ['if-match'],
       query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
       answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
-      errors: ['not_found', 'hierarchy_not_empty', 'precondition_failed'],
+      errors: ['not_found', 'hierarchy_not_empty', 'conflict', 'precondition_failed'],
     },
     createNode: {
       method: 'POST',
@@ -428,7 +436,7 @@ export const hierarchy = contract({
       headers: ['if-match'],
       query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
       answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
-      errors: ['not_found', 'hierarchy_not_empty', 'precondition_failed'],
+      errors: ['not_found', 'hierarchy_not_empty', 'conflict', 'precondition_failed'],
     },
     cleanupNode: {
       method: 'POST',
@@ -487,6 +495,7 @@ export const hierarchy = contract({
       method: 'GET',
       path: '/nodes/{id}/moves',
       summary: 'List the moves of a node, newest first',
+      description: `Moves are stored for ${hierarchyLimits.retentionDays} days.`,
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed(pageQuery),
@@ -561,6 +570,8 @@ export const hierarchy = contract({
       method: 'GET',
       path: '/assignments',
       summary: 'List assignments, newest first',
+      description:
+        'A caller that cannot read all assets sees only its own assignments, because the counts include assets of all access groups.',
       access: 'glb_hierarchy_read',
       query: closed({ ...pageQuery, hierarchyId: Type.Optional(Uuid) }),
       answers: { 200: page(Assignment) },
@@ -651,7 +662,9 @@ export const hierarchy = contract({
           data: Type.Array(Proposal),
           meta: closed({
             elements: Type.Integer(),
-            isComplete: Type.Boolean({ description: `false if there are more than ${hierarchyLimits.proposals}` }),
+            isComplete: Type.Boolean({
+              description: `false if there are more than ${hierarchyLimits.proposals}, or if the search took too long`,
+            }),
           }),
         }),
       },
@@ -674,25 +687,6 @@ export const hierarchy = contract({
       answers: { 200: data(AssignmentResult) },
       errors: ['not_found', 'node_not_found', 'forbidden'],
     },
-    resolveNode: {
-      method: 'POST',
-      path: '/resolve/node',
-      summary: 'List the ids of a node and of all nodes below, for a service',
-      access: 'on-behalf',
-      readOnly: true,
-      body: data(closed({ nodeId: Uuid, includeBelow: Type.Boolean() })),
-      answers: { 200: data(Type.Array(Uuid)) },
-      errors: ['not_found', 'forbidden'],
-    },
-    resolveHierarchy: {
-      method: 'POST',
-      path: '/resolve/hierarchy',
-      summary: 'List the ids of all nodes of a hierarchy, for a service',
-      access: 'on-behalf',
-      readOnly: true,
-      body: data(closed({ hierarchyId: Uuid })),
-      answers: { 200: data(Type.Array(Uuid)) },
-      errors: ['not_found', 'forbidden'],
-    },
+    ...resolutionOperations,
   },
 })

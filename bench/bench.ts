@@ -8,6 +8,7 @@ import { fairness } from './fairness.ts'
 import { front } from './front.ts'
 import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
+import { hierarchy } from './hierarchy.ts'
 import { inventory } from './inventory.ts'
 import type { BenchOptions } from './options.ts'
 import { reads } from './reads.ts'
@@ -38,6 +39,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   gateway,
   credentials,
   fairness,
+  hierarchy,
 }
 
 const { values, positionals } = parseArgs({

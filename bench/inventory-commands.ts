@@ -8,7 +8,7 @@ import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import { databaseCpuMicros } from './cpu-time.ts'
 import { withoutIndexes } from './indexes.ts'
-import type { InventoryCommand, ProcessLoad } from './platform-process.ts'
+import type { GrownHierarchy, InventoryCommand, ProcessLoad } from './platform-process.ts'
 import type { DatabaseTarget } from './reference-process.ts'
 import type { RecordedStatement } from './statement-sender.ts'
 
@@ -33,6 +33,8 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
         await withoutIndexes(owner, () => bulkLoad(plantAssets(command.size), load))
         await owner.query('vacuum analyze')
       })
+    case 'grow a hierarchy':
+      return growHierarchy(command, measured)
     case 'wait until everything is applied':
       while ((await database.read(scope, (handle) => handle.rows(anyQueued))).length > 0) await setTimeout(2)
       return requireAllFinished(measured)
@@ -62,6 +64,60 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
       const megabytes = process.memoryUsage().rss / 1024 / 1024
       return { megabytes, databaseCpuMicros: databaseCpuMicros(measured.home) } satisfies ProcessLoad
     }
+  }
+}
+
+/** The number of nodes of the upper levels: one root, 10 sites, 100 buildings and 1,000 lines. */
+const upperNodes = 1_111
+
+/** Fills a hierarchy with nodes, and assigns all assets to its cells. The cells are the nodes of the lowest level. */
+async function growHierarchy(
+  { hierarchyId, nodes }: { hierarchyId: string; nodes: number },
+  { owner, scope: { tenantId } }: MeasuredPlatform,
+): Promise<GrownHierarchy> {
+  const client = await openClient(owner())
+  try {
+    await client.query('begin')
+    await client.query(
+      `create temporary table tree on commit drop as
+       select n, gen_random_uuid() as id, case when n = 0 then -1 when n <= 10 then 0 when n <= 110 then 1 + (n - 11) / 10
+         when n < ${upperNodes} then 11 + (n - 111) / 10 else 111 + (n - ${upperNodes}) % 1000 end as parent
+       from generate_series(0, ${nodes - 1}) n`,
+    )
+    await client.query('create index on tree (n)')
+    await client.query('analyze tree')
+    await client.query(
+      `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
+       select $1, t.id, $2, coalesce(p.id, $2), 'Node ' || t.n, t.n::bigint * 1048576, now(), now()
+       from tree t left join tree p on p.n = t.parent`,
+      [tenantId, hierarchyId],
+    )
+    await client.query(
+      'update hierarchies set nodes = $3, structure = structure + 1 where tenant_id = $1 and id = $2',
+      [tenantId, hierarchyId, nodes],
+    )
+    await client.query(
+      `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+                              created_at, modified_at)
+       select $1, gen_random_uuid(), 'asset', a.id, 'is_assigned_to_node', 'node', t.id, 'manual', now(), now()
+       from (select id, row_number() over (order by id) as number from assets where tenant_id = $1) a
+       join tree t on t.n = ${upperNodes} + a.number % ${nodes - upperNodes}`,
+      [tenantId],
+    )
+    const { rows } = await client.query<{ n: number; id: string }>('select n, id from tree where n < 1500 order by n')
+    const assets = await client.query<{ id: string }>('select id from assets where tenant_id = $1 limit 20', [tenantId])
+    await client.query('commit')
+    await client.query('vacuum analyze')
+    const between = (from: number, to: number) => rows.filter(({ n }) => n >= from && n < to).map(({ id }) => id)
+    return {
+      root: rows[0]?.id ?? '',
+      sites: between(1, 11),
+      lines: between(111, upperNodes),
+      cells: between(upperNodes, 1_500),
+      assets: assets.rows.map(({ id }) => id),
+    }
+  } finally {
+    await client.end()
   }
 }
 

@@ -22,6 +22,10 @@ export type InventoryCommand =
   | { kind: 'database target' }
   | { kind: 'explain'; statement: RecordedStatement }
   | { kind: 'load' }
+  | { kind: 'grow a hierarchy'; hierarchyId: string; nodes: number }
+
+/** The nodes of a hierarchy of a benchmark, as samples. `sites` have a tenth of all nodes each, `lines` a thousandth. */
+export type GrownHierarchy = { root: string; sites: string[]; lines: string[]; cells: string[]; assets: string[] }
 
 /** `ProcessLoad` contains the memory of a process and the CPU time of its database so far. */
 export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }

@@ -243,6 +243,41 @@ describe('indexes of frequent statements', () => {
       const at = new Date(Date.now() + 600_000)
       await hub.contextOf('credentials').tasks.runDue(hub.tenant.tenantId, { at })
     },
+    'listing the children of a node': async () => {
+      const query = { parentId: ids.line, limit: 50 }
+      const { meta } = await admin.hierarchy.listNodes({ params: { id: ids.hierarchy }, query })
+      await admin.hierarchy.listNodes({
+        params: { id: ids.hierarchy },
+        query: { ...query, cursor: meta.nextCursor ?? '' },
+      })
+    },
+    'listing two levels of a hierarchy': async () => {
+      const query = { depth: 2, limit: 100 }
+      const { meta } = await admin.hierarchy.listNodes({ params: { id: ids.hierarchy }, query })
+      await admin.hierarchy.listNodes({
+        params: { id: ids.hierarchy },
+        query: { ...query, cursor: meta.nextCursor ?? '' },
+      })
+    },
+    'reading a node with its counts and its path': async () => {
+      const limited = await createCaller(hub, [
+        { permissions: ['glb_hierarchy_read'] },
+        { permissions: ['inventory_read_asset_data'], accessGroupId: ids.group },
+      ])
+      for (const caller of [admin, limited])
+        for (const id of [ids.line, ids.cell]) await caller.hierarchy.readNode({ params: { id } })
+      await admin.hierarchy.readPath({ params: { id: ids.cell } })
+    },
+    'listing the assets of a node': () => admin.inventory.listAssets({ query: { hierarchyNode: ids.cell } }),
+    'listing the assets of a node and of all nodes below': async () => {
+      for (const count of [true, false])
+        await admin.inventory.listAssets({ query: { hierarchyNode: ids.line, includeBelow: true, count } })
+    },
+    'moving a node, assigning an asset and counting it': async () => {
+      await admin.hierarchy.moveNode({ params: { id: ids.cell }, body: { data: { position: 7 } } })
+      await admin.hierarchy.assignAssets({ params: { id: ids.line }, body: { data: { assetIds: [ids.asset] } } })
+      await hub.settle()
+    },
     'sealing audit entries, publishing events and finding due tasks': () => hub.settle(),
   }
 
@@ -302,6 +337,7 @@ describe('indexes of frequent statements', () => {
     const neighbour = await hub.anotherTenant()
     const made = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'the group' } } })
+    const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })
     await hub.settle()
     const ids = await hub.asOwner(async (owner) => {
       for (const tenantId of [neighbour.tenantId, hub.tenant.tenantId]) {
@@ -338,11 +374,15 @@ describe('indexes of frequent statements', () => {
       await fillInventory(owner, hub.tenant.tenantId)
       await fillWorkflows(owner, hub.tenant.tenantId)
       await fillCredentials(owner, hub.tenant.tenantId)
+      await fillHierarchy(owner, hub.tenant.tenantId, tree.id)
       await owner.query('analyze')
       const one = async (text: string) =>
         (await owner.query<{ id: string }>(text, [hub.tenant.tenantId])).rows[0]?.id ?? ''
       return {
         group: group.id,
+        hierarchy: tree.id,
+        line: await one(`select id from hierarchy_nodes where tenant_id = $1 and name = 'node-7'`),
+        cell: await one(`select id from hierarchy_nodes where tenant_id = $1 and name = 'node-777'`),
         user: await one(`select id from principals where tenant_id = $1 and name = 'user-7'`),
         grant: await one('select id from grants where tenant_id = $1 limit 1'),
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
@@ -471,6 +511,43 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
      join assets a on a.tenant_id = $1 and a.name = replace(i.name, 'instance', 'asset')
      where i.tenant_id = $1`,
     [tenantId],
+  )
+}
+
+/** Inserts many nodes on two levels, twenty on the first one, and assigns one asset to each node. */
+async function fillHierarchy(owner: Client, tenantId: string, hierarchyId: string): Promise<void> {
+  await owner.query(
+    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
+     select $1, gen_random_uuid(), $2, $2, 'node-' || n, n, now(), now() from generate_series(1, 20) n`,
+    [tenantId, hierarchyId],
+  )
+  await owner.query(
+    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
+     select $1, gen_random_uuid(), $2, p.id, 'node-' || n, n, now(), now()
+     from generate_series(21, $3::int) n join hierarchy_nodes p on p.tenant_id = $1 and p.name = 'node-' || 1 + n % 20`,
+    [tenantId, hierarchyId, many],
+  )
+  await owner.query(
+    `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
+     select $1, gen_random_uuid(), 'asset', a.id, 'is_assigned_to_node', 'node', n.id, 'manual', now(), now()
+     from assets a join hierarchy_nodes n on n.tenant_id = $1 and n.name = replace(a.name, 'asset', 'node')
+     where a.tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into hierarchy_assets (tenant_id, hierarchy_id, asset_id, node_id, access_group_id, is_gateway,
+                                   reachability_state, is_undecided, changed_at, is_recent)
+     select $1, $2, r.subject_id, r.object_id, a.access_group_id, false, 'unknown', true, now(), true
+     from relations r join assets a on a.tenant_id = $1 and a.id = r.subject_id
+     where r.tenant_id = $1 and r.predicate = 'is_assigned_to_node'`,
+    [tenantId, hierarchyId],
+  )
+  await owner.query(
+    `insert into hierarchy_counts (tenant_id, node_id, access_group_id, is_gateway, hierarchy_id, assets_here, assets, online,
+                                   offline, undecided, changed)
+     select $1, n.id, g.id, false, $2, 1, 1, 0, 0, 1, 1
+     from hierarchy_nodes n join access_groups g on g.tenant_id = $1 and g.name = 'default' where n.tenant_id = $1`,
+    [tenantId, hierarchyId],
   )
 }
 

@@ -7,6 +7,9 @@ import { inventoryLimits, managementStates, oneOf, reachabilityStates } from './
 const nodeIds = Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.nodesPerQuery })
 const assetIds = Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.classified })
 
+/** `stale` means that the asset has a node that is not known. The service reads the asset again and repeats the request. */
+export const assignmentResults = ['assigned', 'moved', 'unchanged', 'removed', 'failed', 'stale'] as const
+
 const AssignedAsset = closed({
   id: Uuid,
   accessGroupId: Uuid,
@@ -57,6 +60,7 @@ export const nodeAssignmentOperations = {
             assetId: Uuid,
             nodeId: Type.Union([Uuid, Type.Null()], { description: 'The new node. null only ends relations' }),
             otherNodeIds: Type.Array(Uuid, { description: 'The nodes whose relations end' }),
+            knownNodeIds: Type.Array(Uuid, { description: 'All nodes that the asset had when the service read it' }),
           }),
           { minItems: 1, maxItems: inventoryLimits.batch },
         ),
@@ -67,7 +71,7 @@ export const nodeAssignmentOperations = {
         Type.Array(
           closed({
             assetId: Uuid,
-            outcome: oneOf(['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const),
+            outcome: oneOf(assignmentResults),
             previousNodeId: Type.Optional(Uuid),
             status: Type.Optional(Type.Integer()),
             code: Type.Optional(Type.String()),

@@ -104,6 +104,24 @@ class Asking {
     return asset !== undefined && this.canRead(id) && this.canReadIn(asset, this.groupAt(asset, time))
   }
 
+  /** Returns true if the caller can read an end of a relation. Nodes have no access group. */
+  canReadEnd({ type, id }: { type: string; id: string }): boolean {
+    return type === 'node' || this.canRead(id)
+  }
+
+  /** Returns the assets of a node, with or without those of the nodes below. */
+  assetsOfNode(id: string, includeBelow: boolean): string[] {
+    const { nodes } = this.world.hierarchy
+    return nodes
+      .filter((node) => node.id === id || (includeBelow && nodes[0]?.id === id))
+      .flatMap(({ assetIds }) => assetIds)
+  }
+
+  /** Returns the assets of a graph. A graph also contains the nodes of hierarchies, which have no access group. */
+  assetsAmong(nodes: readonly { id: string }[]): string[] {
+    return idsOf(nodes).filter((id) => this.world.assets.has(id))
+  }
+
   readable(ids: Iterable<string>): string[] {
     return [...ids].filter((id) => this.canRead(id)).toSorted()
   }
@@ -251,11 +269,11 @@ const surfaces: Record<string, VisibilityCheck> = {
     const past = await asking.askFor('inventory', 'readRelationHistory', { input, isThere })
     if (!isThere) return
     const own = asking.world.relations.filter(({ subject, object }) => subject.id === id || object.id === id)
-    const expected = own.filter(({ subject, object }) => asking.canRead(subject.id) && asking.canRead(object.id))
+    const expected = own.filter(({ subject, object }) => asking.canReadEnd(subject) && asking.canReadEnd(object))
     assert.deepEqual(idsOf(now.data), expected.map((relation) => relation.id).toSorted())
     assert.equal(now.meta?.totalElements, expected.length)
     const then = own.filter(({ subject, object, createdTimestamp: time }) =>
-      [subject, object].every((end) => asking.wasReadable(end.id, time)),
+      [subject, object].every((end) => end.type === 'node' || asking.wasReadable(end.id, time)),
     )
     const changes = (past.data as { relation: { id: string } }[]).map(({ relation }) => relation)
     assert.deepEqual(idsOf(changes), then.map((relation) => relation.id).toSorted())
@@ -270,19 +288,19 @@ const surfaces: Record<string, VisibilityCheck> = {
     const own = asking.world.relations.filter(({ subject, object }) => subject.id === id || object.id === id)
     const ends = own.flatMap(({ subject, object }) => [subject.id, object.id])
     const { nodes } = body.data as { nodes: { id: string }[] }
-    assert.deepEqual(idsOf(nodes), asking.readable(new Set([id, ...ends])))
+    assert.deepEqual(asking.assetsAmong(nodes), asking.readable(new Set([id, ...ends])))
   },
   async 'inventory topology'(asking) {
     const { body } = await asking.ask('inventory', 'readTopology', { query: {} })
     const { nodes } = body.data as { nodes: { id: string }[] }
-    assert.deepEqual(idsOf(nodes), asking.readable(asking.world.assets.keys()))
+    assert.deepEqual(asking.assetsAmong(nodes), asking.readable(asking.world.assets.keys()))
   },
   async 'inventory topology at a time'(asking) {
     const { time: at } = asking.pick(asking.pick(asking.assets).stays)
     const { body } = await asking.ask('inventory', 'readTopology', { query: { at } })
     const { nodes } = body.data as { nodes: { id: string }[] }
     const existing = asking.assets.filter(({ stays }) => (stays[0]?.time ?? '') <= at).map(({ id }) => id)
-    assert.deepEqual(idsOf(nodes), existing.filter((id) => asking.wasReadable(id, at)).toSorted())
+    assert.deepEqual(asking.assetsAmong(nodes), existing.filter((id) => asking.wasReadable(id, at)).toSorted())
   },
   async 'inventory graph difference'(asking) {
     const asset = asking.pick(asking.assets)
@@ -416,6 +434,59 @@ const surfaces: Record<string, VisibilityCheck> = {
     const create = { body: { clientId: job.gatewayId, workflow: 'device-info' } }
     assert.ok((await asking.ask('workflows', 'createJob', create)).status >= 400)
   },
+  async 'hierarchy assets'(asking) {
+    const { id, nodes } = asking.world.hierarchy
+    const node = asking.pick(nodes)
+    const includeBelow = asking.pick([true, false])
+    const expected = asking.readable(asking.assetsOfNode(node.id, includeBelow))
+    const query = { hierarchyNode: node.id, includeBelow, limit: 100 }
+    const { body } = await asking.ask('inventory', 'listAssets', { query })
+    assert.deepEqual(idsOf(body.data), expected)
+    assert.equal(body.meta?.totalElements, expected.length)
+    const input = { params: { id: node.id }, query: { includeBelow, limit: 100 } }
+    const listed = await asking.ask('hierarchy', 'listNodeAssets', input)
+    assert.deepEqual(idsOf(listed.body.data), expected)
+    const free = await asking.ask('inventory', 'listAssets', { query: { unassignedIn: id, limit: 100 } })
+    const assigned = new Set(nodes.flatMap(({ assetIds }) => assetIds))
+    assert.deepEqual(
+      idsOf(free.body.data),
+      asking.readable([...asking.world.assets.keys()].filter((one) => !assigned.has(one))),
+    )
+  },
+  async 'hierarchy counts'(asking) {
+    const node = asking.pick(asking.world.hierarchy.nodes)
+    const expected = [false, true].map(
+      (includeBelow) => asking.readable(asking.assetsOfNode(node.id, includeBelow)).length,
+    )
+    const deadline = performance.now() + 60_000
+    for (;;) {
+      const { body } = await asking.ask('hierarchy', 'readNode', { params: { id: node.id } })
+      const { assetCount, totalAssetCount } = body.data as { assetCount: number; totalAssetCount: number }
+      if (assetCount === expected[0] && totalAssetCount === expected[1]) return
+      // The counts are stored, and contain a change after a short time.
+      assert.ok(performance.now() < deadline, `counts ${assetCount}, ${totalAssetCount} instead of ${expected}`)
+    }
+  },
+  async 'hierarchy paths'(asking) {
+    const { id } = asking.pick(asking.assets)
+    const input = { params: { id } }
+    const body = await asking.askFor('hierarchy', 'listAssetPaths', { input, isThere: asking.canRead(id) })
+    if (!asking.canRead(id)) return
+    const node = asking.world.hierarchy.nodes.find(({ assetIds }) => assetIds.includes(id))
+    const shown = (body.data as { path: { id: string }[] }[]).map(({ path }) => path.at(-1)?.id)
+    assert.deepEqual(shown, node === undefined ? [] : [node.id])
+  },
+  async 'hierarchy proposals and assignments'(asking) {
+    const { id, nodes, assignmentId } = asking.world.hierarchy
+    const query = { onlyUnassigned: false }
+    const { body } = await asking.ask('hierarchy', 'listProposals', { params: { id }, query })
+    const others = asking.assets.filter((asset) => !nodes[0]?.assetIds.includes(asset.id)).map((asset) => asset.id)
+    assert.deepEqual(idsOf(body.data, 'assetId'), asking.readable(others))
+    const listed = await asking.ask('hierarchy', 'listAssignments', { query: {} })
+    assert.equal(listed.body.meta?.totalElements, 0, 'the counts of an assignment include hidden assets')
+    for (const operation of ['readAssignment', 'listAssignmentResults'])
+      await asking.askFor('hierarchy', operation, { input: { params: { id: assignmentId } }, isThere: false })
+  },
   async events(asking) {
     const after = asking.pick([0, 20, 50, 100])
     asking.requests++
@@ -434,6 +505,7 @@ const surfaces: Record<string, VisibilityCheck> = {
           [job.gatewayId, job.assetId].every((id) => asking.canRead(id)),
           `${type} of a job with a hidden asset`,
         )
+      if (type.includes('.hierarchy.')) assert.ok(!('assigned' in data), `${type} counts assets`)
       if (type.includes('.discovery.')) asking.requireReadableDiscovery(type, { subject, data })
     }
   },

@@ -33,6 +33,9 @@ export type ModelJob = { id: string; gatewayId: string; assetId: string }
 /** Credentials and their copies. A copy is assigned to an asset. */
 export type ModelCredential = { id: string; copies: { id: string; assetId: string }[] }
 
+/** A hierarchy with the assets of each node. The other nodes are below the first one. Some assets have no node. */
+export type ModelHierarchy = { id: string; nodes: { id: string; assetIds: string[] }[]; assignmentId: string }
+
 export type Reader = {
   caller: TestCaller
   /** The groups that the caller can read. */
@@ -50,6 +53,7 @@ export type World = {
   discoveries: ModelDiscovery[]
   jobs: ModelJob[]
   credential: ModelCredential
+  hierarchy: ModelHierarchy
   readers: Reader[]
   gateways: TestGateway[]
 }
@@ -61,6 +65,7 @@ const global = [
   'glb_workflow_manage',
   'glb_audit_read',
   'glb_credential_read',
+  'glb_hierarchy_read',
 ] as const
 
 export async function createWorld(hub: TestHub): Promise<World> {
@@ -76,6 +81,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
     discoveries: [],
     jobs: [],
     credential: { id: '', copies: [] },
+    hierarchy: { id: '', nodes: [], assignmentId: '' },
     readers: [],
     gateways: [],
   }
@@ -98,6 +104,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
     }
   for (let index = 0; index < groupCount; index++) await addGateway(world, index)
   await addCredential(world)
+  await addHierarchy(world)
   world.relations = (await admin.inventory.listRelations({ query: { limit: 100 } })).data
   return world
 }
@@ -157,6 +164,29 @@ async function addGateway(world: World, group: number): Promise<void> {
     })
     world.jobs.push({ id: job.id, gatewayId: gateway.id, assetId: assetId0 })
   }
+}
+
+/** Creates a hierarchy with three nodes below a site. The assets are assigned to all nodes in turn, except every fifth. */
+async function addHierarchy({ admin, assets, hierarchy }: World): Promise<void> {
+  const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })
+  hierarchy.id = tree.id
+  const ids = [...assets.keys()].filter((_, index) => index % 5 > 0)
+  for (const index of [0, 1, 2, 3]) {
+    const [site] = hierarchy.nodes
+    const { data: node } = await admin.hierarchy.createNode({
+      params: { id: tree.id },
+      body: { data: { name: `node ${index}`, ...(site === undefined ? {} : { parentId: site.id }) } },
+    })
+    const assetIds = ids.filter((_, number) => number % 4 === index)
+    const { data } = await admin.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { assetIds } } })
+    hierarchy.nodes.push({ id: node.id, assetIds })
+    hierarchy.assignmentId = 'assignmentId' in data ? data.assignmentId : ''
+  }
+  const nodeId = hierarchy.nodes[0]?.id ?? ''
+  await admin.hierarchy.replaceRules({
+    params: { id: tree.id },
+    body: { data: { rules: [{ nodeId, namePattern: '*' }] } },
+  })
 }
 
 type Scan = { assetLinkId: string; devices: Record<string, unknown>[] }

@@ -34,6 +34,17 @@ export type AssignmentRow = Counts & {
   modifiedAt: string
 }
 
+/** An asset with its new node, as the inventory receives it. */
+export type PlannedAsset = { assetId: string; nodeId: string | null; otherNodeIds: string[]; knownNodeIds: string[] }
+
+/** The place at which an assignment continues. */
+export type NextPlace = { lastAssetId?: string; cursor?: string }
+
+/** The assets that a running assignment changes next. A repeated request with the same key has no further effect. */
+export type Portion = { key: string; attempt: number; assets: PlannedAsset[]; next: NextPlace | null }
+
+export type RunningAssignment = AssignmentRow & { portion: Portion | null }
+
 const columns = [
   `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes`,
   `a.undone_by as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed`,
@@ -62,44 +73,57 @@ export async function insertAssignment(
   await tx.run(insertStatement, ...values, principal.id, principal.kind, principal.name, jsonText(held), now)
 }
 
-const findStatement = statement<AssignmentRow>(
-  `select ${columns} from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2`,
+const findStatement = statement<RunningAssignment>(
+  `select ${columns}, a.portion from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2`,
 )
-const lockStatement = statement<AssignmentRow>(
-  `select ${columns} from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2 for update`,
+const lockStatement = statement<RunningAssignment>(
+  `select ${columns}, a.portion from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2 for update`,
 )
 
-export function findAssignment(handle: Handle, id: string): Promise<AssignmentRow | undefined> {
+export function findAssignment(handle: Handle, id: string): Promise<RunningAssignment | undefined> {
   return handle.row(findStatement, id)
 }
 
-export function lockAssignment(tx: Transaction, id: string): Promise<AssignmentRow | undefined> {
+export function lockAssignment(tx: Transaction, id: string): Promise<RunningAssignment | undefined> {
   return tx.row(lockStatement, id)
 }
 
 const listStatement = statement<AssignmentRow>(
   `select ${columns} from hierarchy_assignments a
-   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2) order by a.id desc limit $3 offset $4`,
+   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2) and ($3::uuid is null or a.principal_id = $3)
+   order by a.id desc limit $4 offset $5`,
 )
 const countStatement = statement<{ total: number }>(
   `select count(*) as total from hierarchy_assignments a
-   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2)`,
+   where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2) and ($3::uuid is null or a.principal_id = $3)`,
 )
+
+export type AssignmentFilter = { hierarchyId: string | null; principalId: string | null }
 
 export async function listAssignments(
   handle: Handle,
-  hierarchyId: string | null,
+  { hierarchyId, principalId }: AssignmentFilter,
   { limit, offset }: { limit: number; offset: number },
 ) {
-  const rows = await handle.rows(listStatement, hierarchyId, limit, offset)
-  return { rows, total: (await handle.row(countStatement, hierarchyId))?.total ?? 0 }
+  const rows = await handle.rows(listStatement, hierarchyId, principalId, limit, offset)
+  return { rows, total: (await handle.row(countStatement, hierarchyId, principalId))?.total ?? 0 }
+}
+
+const portionStatement = statement(
+  `update hierarchy_assignments set portion = $3::json, state = 'running', modified_at = $4
+   where tenant_id = $1 and id = $2`,
+)
+
+/** Stores the assets that an assignment changes next. */
+export async function setPortion(tx: Transaction, id: string, portion: Portion, now: string): Promise<void> {
+  await tx.run(portionStatement, id, jsonText(portion), now)
 }
 
 const progressStatement = statement(
   `update hierarchy_assignments set state = $3, done = done + $4, assigned = assigned + $5, moved = moved + $6,
      unchanged = unchanged + $7, removed = removed + $8, failed = failed + $9,
      last_asset_id = coalesce($10::uuid, last_asset_id), cursor = coalesce($11, cursor),
-     total = greatest(total, done + $4), modified_at = $12
+     total = greatest(total, done + $4), modified_at = $12, portion = $13::json
    where tenant_id = $1 and id = $2`,
 )
 
@@ -108,13 +132,15 @@ export type AssignmentProgress = {
   state: AssignmentRow['state']
   results: readonly ItemResult[]
   /** The place at which the assignment continues. */
-  next?: { lastAssetId?: string; cursor?: string } | undefined
+  next?: NextPlace | null | undefined
+  /** The assets that the assignment tries again before it continues. */
+  portion?: Portion | undefined
 }
 
 /** Adds results to the counts of an assignment, and stores its state and its place. */
 export async function addResults(
   tx: Transaction,
-  { id, state, results, next }: AssignmentProgress,
+  { id, state, results, next, portion }: AssignmentProgress,
   now: string,
 ): Promise<void> {
   const count = (outcome: ItemResult['outcome']) => results.filter((result) => result.outcome === outcome).length
@@ -128,6 +154,7 @@ export async function addResults(
     next?.lastAssetId ?? null,
     next?.cursor ?? null,
     now,
+    portion === undefined ? null : jsonText(portion),
   )
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { noRights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { readableAssets } from '../../platform/asset-visibility.ts'
+import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { lowestId, newId } from '../../platform/database/id.ts'
@@ -22,14 +22,20 @@ import { missingNode } from './nodes.ts'
  * each asset.
  *
  * An assignment by filter, and an undo, run as a background task in portions of up to 500 assets in the order of their ids.
- * After each portion, the results and the place are stored in one transaction. If the process dies in between, the portion
- * is repeated: assets that already have the node are unchanged, so nothing happens twice.
+ * Each portion is stored with a key before the inventory gets it, and its results are stored in one transaction with the
+ * next place. If the process dies in between, the same request is sent again. The inventory then returns the stored results
+ * of the key, so the counts are exact and nothing happens twice.
  */
 
 const portion = 500
 /** The number of assets on one page of the inventory. */
 const pageSize = 100
 const taskKind = 'hierarchy.assign'
+const maxAttempts = 10
+/** After this time without a renewal, another process continues the assignment. */
+const leaseMs = 5_000
+/** How often assets are read again if other requests change their nodes at the same time. */
+const staleAttempts = 5
 
 type Names =
   | 'assignAssets'
@@ -118,22 +124,22 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
 
     async listAssignments({ query: { limit = 50, offset = 0, hierarchyId } }, caller) {
       return database.read(caller, async (handle) => {
-        const { rows, total } = await store.listAssignments(handle, hierarchyId ?? null, { limit, offset })
+        const filter = { hierarchyId: hierarchyId ?? null, principalId: visiblePrincipal(caller) }
+        const { rows, total } = await store.listAssignments(handle, filter, { limit, offset })
         return { data: rows.map(showAssignment), meta: { totalElements: total, elements: rows.length, offset } }
       })
     },
 
     async readAssignment({ params: { id } }, caller) {
       const row = await database.read(caller, (handle) => store.findAssignment(handle, id))
-      if (row === undefined) throw missingAssignment(id)
-      return { data: showAssignment(row) }
+      return { data: showAssignment(requireVisible(caller, id, row)) }
     },
 
     async listAssignmentResults({ params: { id }, query: { limit = 50, outcome, cursor } }, caller) {
       const after = cursor ?? lowestId
       if (!uuid.test(after)) throw new Problem('invalid_cursor', 'The cursor is not a cursor of this list')
       const found = await database.read(caller, async (handle) => {
-        if ((await store.findAssignment(handle, id)) === undefined) throw missingAssignment(id)
+        requireVisible(caller, id, await store.findAssignment(handle, id))
         return store.listItems(handle, id, { after, outcome, limit: limit + 1 })
       })
       const rows = found.slice(0, limit)
@@ -149,7 +155,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
 
     async cancelAssignment({ params: { id } }, caller) {
       return database.transaction(caller, async (tx) => {
-        const row = await lockedAssignment(tx, id)
+        const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
         if (row.state !== 'queued' && row.state !== 'running')
           throw new Problem('conflict', `The assignment has already ended with the state ${row.state}`)
         await store.setState(tx, { id, state: 'canceled' }, now())
@@ -161,7 +167,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       requirePermission(caller, 'glb_inventory_write_relation_data')
       const undoId = newId()
       return database.transaction(caller, async (tx) => {
-        const row = await lockedAssignment(tx, id)
+        const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
         if (row.state === 'queued' || row.state === 'running')
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
         if (row.undoneBy !== null) throw new Problem('conflict', `The assignment was already undone by ${row.undoneBy}`)
@@ -180,9 +186,11 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
 export function assignmentTasks(context: Context): TaskKinds {
   return {
     [taskKind]: {
-      async run({ tenantId, payload, signal }) {
+      maxAttempts,
+      leaseMs,
+      async run({ tenantId, payload, signal, attempt }) {
         const { assignmentId } = payload as { assignmentId: string }
-        await runAssignment(context, { tenantId, assignmentId, signal })
+        await runAssignment(context, { tenantId, assignmentId, signal, isLastAttempt: attempt >= maxAttempts })
       },
     },
   }
@@ -240,47 +248,88 @@ async function enqueued({ database, tasks }: Context, caller: Caller, assignment
 
 async function assignedAssets({ peers }: Context, caller: Caller, assetIds: readonly string[]) {
   const body = { data: { assetIds: [...assetIds] } }
-  return (await peers(inventory, systemCaller(caller)).describeAssignedAssets({ body })).data
+  const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
+  return (await peers(inventory, system).describeAssignedAssets({ body })).data
 }
 
-/** Writes the relations of assets in the name of the caller. Relations to other nodes of the hierarchy end. */
-async function assignTargets(
+/** Returns assets with the nodes that they have now. Relations to other nodes of the hierarchy will end. */
+async function planAssets(
   context: Context,
   caller: Caller,
   { hierarchyId, targets }: { hierarchyId: string; targets: readonly Target[] },
-): Promise<ItemResult[]> {
+): Promise<store.PlannedAsset[]> {
   const current = await assignedAssets(
     context,
     caller,
     targets.map(({ assetId }) => assetId),
   )
-  const nodeIds = current.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
-  const named = await context.database.read(caller, (handle) => nodes.describeNodes(handle, nodeIds))
-  const inHierarchy = new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id))
-  const currentNodes = new Map(
-    current.map((asset) => [asset.id, asset.nodes.map(({ nodeId }) => nodeId).filter((id) => inHierarchy.has(id))]),
+  const nodesOf = new Map(current.map((asset) => [asset.id, asset.nodes.map(({ nodeId }) => nodeId)]))
+  const named = await context.database.read(caller, (handle) =>
+    nodes.describeNodes(handle, [...nodesOf.values()].flat()),
   )
-  const assets = targets.map(({ assetId, nodeId, onlyFrom }) => {
-    const own = currentNodes.get(assetId) ?? []
+  const inHierarchy = new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id))
+  return targets.map(({ assetId, nodeId, onlyFrom }) => {
+    const knownNodeIds = nodesOf.get(assetId) ?? []
+    const own = knownNodeIds.filter((id) => inHierarchy.has(id))
     const otherNodeIds = own.filter((id) => id !== nodeId && (onlyFrom === undefined || id === onlyFrom))
-    return { assetId, nodeId, otherNodeIds }
+    return { assetId, nodeId, otherNodeIds, knownNodeIds }
   })
-  const results: ItemResult[] = []
-  for (let start = 0; start < assets.length; start += portion) {
-    const part = assets.slice(start, start + portion)
-    results.push(...(await context.peers(inventory, caller).assignNodes({ body: { data: { assets: part } } })).data)
-  }
-  return results
 }
 
-type StoredResults = store.AssignmentProgress & { targets: readonly Target[] }
+type SentResults = { results: ItemResult[]; staleIds: Set<string> }
 
-async function storeResults(tx: Transaction, { id, state, results, targets, next }: StoredResults): Promise<void> {
+/** Writes the relations of assets in the name of the caller. A repeated call with the same key returns the same results. */
+async function sendAssets(
+  { peers }: Context,
+  caller: Caller,
+  { assets, key }: { assets: readonly store.PlannedAsset[]; key?: string },
+): Promise<SentResults> {
+  const sent: SentResults = { results: [], staleIds: new Set() }
+  if (assets.length === 0) return sent
+  const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } }
+  const { data } = await peers(inventory, caller).assignNodes({ ...headers, body: { data: { assets: [...assets] } } })
+  for (const { outcome, ...result } of data)
+    if (outcome === 'stale') sent.staleIds.add(result.assetId)
+    else sent.results.push({ ...result, outcome })
+  return sent
+}
+
+/** Assigns assets and returns their results in order. */
+async function assignTargets(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, targets }: { hierarchyId: string; targets: readonly Target[] },
+): Promise<ItemResult[]> {
+  const results = new Map<string, ItemResult>()
+  for (let attempt = 1, open = targets; open.length > 0; attempt++) {
+    const assets = await planAssets(context, caller, { hierarchyId, targets: open })
+    const staleIds = new Set<string>()
+    for (let start = 0; start < assets.length; start += portion) {
+      const sent = await sendAssets(context, caller, { assets: assets.slice(start, start + portion) })
+      for (const result of sent.results) results.set(result.assetId, result)
+      for (const id of sent.staleIds) staleIds.add(id)
+    }
+    open = open.filter(({ assetId }) => staleIds.has(assetId))
+    if (attempt < staleAttempts) continue
+    for (const { assetId } of open) results.set(assetId, staleResult(assetId))
+    open = []
+  }
+  return targets.flatMap(({ assetId }) => results.get(assetId) ?? [])
+}
+
+function staleResult(assetId: string): ItemResult {
+  const { status, code, message } = new Problem('conflict', 'Other requests assign this asset. Retry the request')
+  return { assetId, outcome: 'failed', status, code, detail: message }
+}
+
+type StoredResults = store.AssignmentProgress & { targets: readonly Pick<Target, 'assetId' | 'nodeId'>[] }
+
+async function storeResults(tx: Transaction, { targets, ...progress }: StoredResults): Promise<void> {
   const nodeOf = new Map(targets.map(({ assetId, nodeId }) => [assetId, nodeId]))
-  const changed = results.filter(({ outcome }) => outcome !== 'unchanged')
+  const changed = progress.results.filter(({ outcome }) => outcome !== 'unchanged')
   await store.insertItems(
     tx,
-    id,
+    progress.id,
     changed.map(({ assetId, outcome, previousNodeId, code, detail }) => ({
       assetId,
       outcome,
@@ -290,40 +339,103 @@ async function storeResults(tx: Transaction, { id, state, results, targets, next
       detail: detail ?? null,
     })),
   )
-  await store.addResults(tx, { id, state, results, next }, now())
+  await store.addResults(tx, progress, now())
 }
 
+function isRunning({ state }: Pick<AssignmentRow, 'state'>): boolean {
+  return state === 'queued' || state === 'running'
+}
+
+type AssignmentRun = { tenantId: string; assignmentId: string; signal: AbortSignal; isLastAttempt: boolean }
+
 /** Runs an assignment until its end, portion by portion. */
-async function runAssignment(
-  context: Context,
-  { tenantId, assignmentId: id, signal }: { tenantId: string; assignmentId: string; signal: AbortSignal },
-): Promise<void> {
-  const { database } = context
-  for (;;) {
-    signal.throwIfAborted()
-    const row = await database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
-    if (row === undefined || (row.state !== 'queued' && row.state !== 'running')) return
-    const caller = await callerOf(context, tenantId, row)
-    try {
-      const { targets, next } = await nextTargets(context, caller, row)
-      const results =
-        targets.length === 0 ? [] : await assignTargets(context, caller, { hierarchyId: row.hierarchyId, targets })
-      await database.transaction(caller, async (tx) => {
-        const current = await lockedAssignment(tx, id)
-        // A canceled assignment keeps its state, but the results of the last portion are stored.
-        const isEnd = next === undefined
-        const state = current.state === 'canceled' ? 'canceled' : isEnd ? 'finished' : 'running'
-        await storeResults(tx, { id, state, results, targets, next })
-        if (isEnd) await reportAssignment(tx, caller, { id, action: 'finishAssignment' })
-      })
-      if (next === undefined) return
-    } catch (error) {
-      if (!(error instanceof Problem) || error.status >= 500) throw error
-      const problem = { code: error.code, detail: error.message }
-      await database.transaction({ tenantId }, (tx) => store.setState(tx, { id, state: 'failed', problem }, now()))
-      return
+async function runAssignment(context: Context, run: AssignmentRun): Promise<void> {
+  const { tenantId, assignmentId: id, signal, isLastAttempt } = run
+  try {
+    for (let isMore = true; isMore; ) {
+      signal.throwIfAborted()
+      isMore = await runPortion(context, { tenantId, id })
     }
+  } catch (error) {
+    const isRefusal = error instanceof Problem && error.status < 500 && error.code !== 'request_in_progress'
+    if (!isRefusal && !isLastAttempt) throw error
+    const problem = isRefusal
+      ? { code: error.code, detail: error.message }
+      : { code: 'unavailable', detail: 'The assignment failed repeatedly. Start a new assignment for the other assets' }
+    await context.database.transaction({ tenantId }, (tx) =>
+      store.setState(tx, { id, state: 'failed', problem }, now()),
+    )
+    if (!isRefusal) throw error
   }
+}
+
+/** Runs the next portion of an assignment. Returns whether there are more. */
+async function runPortion(context: Context, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
+  const { database } = context
+  const row = await database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
+  if (row === undefined || !isRunning(row)) return false
+  const { hierarchyId } = row
+  const caller = await callerOf(context, tenantId, row)
+  requirePermission(caller, 'glb_hierarchy_write')
+  const planned = row.portion ?? (await nextPortion(context, caller, row))
+  if (planned === undefined) return false
+  const { key, attempt, assets, next } = planned
+  const { results, staleIds } = await sendAssets(context, caller, { assets, key })
+  const stale = assets.filter(({ assetId }) => staleIds.has(assetId))
+  const isRetried = stale.length > 0 && attempt < staleAttempts
+  const retried = isRetried
+    ? {
+        key: keyOf(id),
+        attempt: attempt + 1,
+        assets: await planAssets(context, caller, { hierarchyId, targets: stale }),
+        next,
+      }
+    : undefined
+  const settled = isRetried ? results : [...results, ...stale.map(({ assetId }) => staleResult(assetId))]
+  return database.transaction(caller, async (tx) => {
+    const current = await lockedAssignment(tx, id)
+    // Another worker that took over the task may have stored the results of the portion.
+    if (current.portion?.key !== key) return true
+    const isEnd = next === null && retried === undefined
+    // A canceled assignment keeps its state, but the results of its last portion are stored.
+    const state = current.state === 'canceled' ? 'canceled' : isEnd ? 'finished' : 'running'
+    await storeResults(tx, {
+      id,
+      state,
+      results: settled,
+      targets: assets,
+      next: retried ? null : next,
+      portion: retried,
+    })
+    if (state === 'finished') await reportAssignment(tx, caller, { id, action: 'finishAssignment' })
+    return !isEnd
+  })
+}
+
+function keyOf(assignmentId: string): string {
+  return `${taskKind}.${assignmentId}.${newId()}`
+}
+
+/** Stores and returns the next portion of an assignment. Returns undefined if the assignment was canceled. */
+async function nextPortion(
+  context: Context,
+  caller: Caller,
+  row: store.RunningAssignment,
+): Promise<store.Portion | undefined> {
+  const { id, hierarchyId } = row
+  const { targets, next } = await nextTargets(context, caller, row)
+  const assets = targets.length === 0 ? [] : await planAssets(context, caller, { hierarchyId, targets })
+  return context.database.transaction(caller, async (tx) => {
+    const current = await lockedAssignment(tx, id)
+    if (!isRunning(current)) return undefined
+    if (current.portion !== null) return current.portion
+    // Another worker may have finished a portion since the assignment was read.
+    if (current.done !== row.done || current.cursor !== row.cursor || current.lastAssetId !== row.lastAssetId)
+      throw new Problem('unavailable', 'Another worker runs this assignment')
+    const planned = { key: keyOf(id), attempt: 1, assets, next: next ?? null }
+    await store.setPortion(tx, id, planned, now())
+    return planned
+  })
 }
 
 /** Returns the next assets of an assignment. Without `next`, they are the last ones. */
@@ -331,7 +443,7 @@ async function nextTargets(
   context: Context,
   caller: Caller,
   row: AssignmentRow,
-): Promise<{ targets: Target[]; next: store.AssignmentProgress['next'] }> {
+): Promise<{ targets: Target[]; next: store.NextPlace | undefined }> {
   if (row.kind === 'undo') {
     const after = row.lastAssetId ?? lowestId
     const items = await context.database.read(caller, (handle) =>
@@ -393,7 +505,18 @@ async function callerOf({ access, tenants }: Context, tenantId: string, row: Ass
   }
 }
 
-async function lockedAssignment(tx: Transaction, id: string): Promise<AssignmentRow> {
+/** Returns the principal whose assignments the caller sees. Null means all: a caller that reads all assets. */
+function visiblePrincipal(caller: Caller): string | null {
+  return readsAllAssets(caller) ? null : caller.principal.id
+}
+
+function requireVisible<Row extends AssignmentRow>(caller: Caller, id: string, row: Row | undefined): Row {
+  const principalId = visiblePrincipal(caller)
+  if (row === undefined || (principalId !== null && row.principalId !== principalId)) throw missingAssignment(id)
+  return row
+}
+
+async function lockedAssignment(tx: Transaction, id: string): Promise<store.RunningAssignment> {
   const row = await store.lockAssignment(tx, id)
   if (row === undefined) throw missingAssignment(id)
   return row

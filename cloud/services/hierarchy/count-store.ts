@@ -1,6 +1,7 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { extent } from '../../platform/events/store.ts'
 
 /**
  * The projection of the assigned assets, and the counts per node and access group. Both change in the same transaction,
@@ -273,23 +274,30 @@ export async function recount(tx: Transaction, hierarchyId: string): Promise<voi
 const positionStatement = statement<{ position: number }>(
   `select p.position from hierarchy_positions p where p.tenant_id = $1`,
 )
-const startStatement = statement<{ position: number }>(
-  `insert into hierarchy_positions (tenant_id, position)
-   select $1, coalesce((select e.last from event_positions e where e.tenant_id = $1), 0)
-   on conflict (tenant_id) do nothing returning position`,
+const lockPositionStatement = statement<{ position: number }>(
+  `select p.position from hierarchy_positions p where p.tenant_id = $1 for update`,
 )
-const moveStatement = statement(`update hierarchy_positions set position = $2 where tenant_id = $1`)
+const startStatement = statement(
+  `insert into hierarchy_positions (tenant_id, position) values ($1, $2) on conflict (tenant_id) do nothing`,
+)
+const moveStatement = statement(`update hierarchy_positions set position = greatest(position, $2) where tenant_id = $1`)
 
 /** Returns the position of the last projected event, or undefined if the tenant has never had a hierarchy. */
 export async function readPosition(handle: Handle): Promise<number | undefined> {
   return (await handle.row(positionStatement))?.position
 }
 
-/** Starts the projection with the next event. */
-export async function startProjection(tx: Transaction): Promise<void> {
-  await tx.rows(startStatement)
+/** Locks the position of the last projected event until the end of the transaction. */
+export async function lockPosition(tx: Transaction): Promise<number> {
+  return (await tx.row(lockPositionStatement))?.position ?? 0
 }
 
+/** Starts the projection with the next event. */
+export async function startProjection(tx: Transaction): Promise<void> {
+  await tx.run(startStatement, (await extent(tx)).newest)
+}
+
+/** Moves the position forward. */
 export async function movePosition(tx: Transaction, position: number): Promise<void> {
   await tx.run(moveStatement, position)
 }

@@ -42,6 +42,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
     async createHierarchy({ body: { data } }, caller) {
       const id = newId()
       return database.transaction(caller, async (tx) => {
+        await store.lockCreation(tx)
         if ((await store.countHierarchies(tx)) >= hierarchyLimits.hierarchies)
           throw new Problem('conflict', `The tenant has ${hierarchyLimits.hierarchies} hierarchies, which is the limit`)
         const { name, description = null, template = null } = data
@@ -74,11 +75,15 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
     },
 
     async deleteHierarchy({ params: { id }, headers, query: { recursive = false } }, caller) {
-      return database.transaction(caller, async (tx) => {
+      const nodes = () =>
+        database.read(caller, async (handle) => {
+          await getHierarchy(handle, id)
+          return store.nodesOf(handle, id)
+        })
+      return deleteCounted(context, caller, nodes, async (tx, { ids, remainingRelations, requireCounted }) => {
         const row = await lockedHierarchy(tx, id)
         requireMatch(headers['if-match'], row.version)
-        const ids = await store.nodesOf(tx, id)
-        const remainingRelations = await countRelations(context, caller, ids)
+        requireCounted(await store.nodesOf(tx, id))
         if (ids.length > 0 && !recursive)
           throw new Problem(
             'hierarchy_not_empty',
@@ -128,13 +133,57 @@ export async function lockedHierarchy(tx: Transaction, id: string): Promise<stor
   return row
 }
 
-/** Returns how many assets have a relation to one of the nodes, in all access groups. */
-export async function countRelations({ peers }: Context, caller: Caller, nodeIds: readonly string[]): Promise<number> {
-  if (nodeIds.length === 0) return 0
-  const { data } = await peers(inventory, systemCaller(caller)).countNodeRelations({
-    body: { data: { nodeIds: [...nodeIds] } },
-  })
-  return data.reduce((sum, { relations }) => sum + relations, 0)
+/** The number of nodes in one request to the inventory. */
+const nodesPerRequest = 5_000
+
+/** Returns how many assets have a relation to each of the nodes, in all access groups. Nodes without assets are left out. */
+export async function relationsOf({ peers }: Context, caller: Caller, nodeIds: readonly string[]) {
+  const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
+  const counted: { nodeId: string; relations: number }[] = []
+  for (let start = 0; start < nodeIds.length; start += nodesPerRequest) {
+    const part = nodeIds.slice(start, start + nodesPerRequest)
+    counted.push(...(await peers(inventory, system).countNodeRelations({ body: { data: { nodeIds: part } } })).data)
+  }
+  return counted
+}
+
+type CountedNodes = {
+  ids: readonly string[]
+  remainingRelations: number
+  /** Throws if the nodes with the lock are not the counted nodes. */
+  requireCounted(ids: readonly string[]): void
+}
+
+class NodesChanged extends Error {}
+
+const countAttempts = 5
+
+/**
+ * Deletes nodes together with a count of their relations. The inventory counts before the transaction starts, so that no
+ * lock is held while another service works. If other nodes are found with the lock, they are counted again.
+ */
+export async function deleteCounted<Result>(
+  context: Context,
+  caller: Caller,
+  listIds: () => Promise<string[]>,
+  remove: (tx: Transaction, counted: CountedNodes) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    const ids = await listIds()
+    const relations = await relationsOf(context, caller, ids)
+    const counted = new Set(ids)
+    const requireCounted = (current: readonly string[]) => {
+      if (current.length !== counted.size || current.some((id) => !counted.has(id))) throw new NodesChanged()
+    }
+    const remainingRelations = relations.reduce((sum, one) => sum + one.relations, 0)
+    try {
+      return await context.database.transaction(caller, (tx) => remove(tx, { ids, remainingRelations, requireCounted }))
+    } catch (error) {
+      if (!(error instanceof NodesChanged)) throw error
+      if (attempt === countAttempts)
+        throw new Problem('conflict', 'The nodes change at the same time. Retry the request', { cause: error })
+    }
+  }
 }
 
 function nameTaken(name: string) {

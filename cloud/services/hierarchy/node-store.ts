@@ -15,13 +15,15 @@ export type HierarchyRow = {
   rules: Rule[]
   rulesVersion: number
   nodes: number
+  /** Changes with every change of the nodes. */
+  structure: number
   version: number
   createdAt: string
   modifiedAt: string
 }
 
 const hierarchyColumns = `h.id, h.name, h.description, h.template, h.rules, h.rules_version as "rulesVersion", h.nodes,
-  h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
+  h.structure, h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
 
 const findHierarchyStatement = statement<HierarchyRow>(
   `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 and h.id = $2`,
@@ -64,6 +66,13 @@ export async function listHierarchies(handle: Handle, { limit, offset }: { limit
   return { rows: await handle.rows(listHierarchiesStatement, limit, offset), total: await countHierarchies(handle) }
 }
 
+const createLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7246))`)
+
+/** Makes other creations of hierarchies wait until the end of the transaction, so that none exceeds the limit. */
+export async function lockCreation(tx: Transaction): Promise<void> {
+  await tx.run(createLockStatement)
+}
+
 const insertHierarchyStatement = statement(
   `insert into hierarchies (tenant_id, id, name, description, template, created_at, modified_at)
    values ($1, $2, $3, $4, $5, $6, $6)`,
@@ -88,11 +97,13 @@ export async function updateHierarchy(
   await tx.run(updateHierarchyStatement, id, name, description, now)
 }
 
-const countNodesStatement = statement(`update hierarchies set nodes = nodes + $3 where tenant_id = $1 and id = $2`)
+const changeNodesStatement = statement(
+  `update hierarchies set nodes = nodes + $3, structure = structure + 1 where tenant_id = $1 and id = $2`,
+)
 
-/** Changes the stored number of nodes of a hierarchy. */
-async function addToNodeCount(tx: Transaction, hierarchyId: string, nodes: number): Promise<void> {
-  await tx.run(countNodesStatement, hierarchyId, nodes)
+/** Notes a change of the structure, and changes the stored number of nodes. */
+async function noteStructure(tx: Transaction, hierarchyId: string, addedNodes: number): Promise<void> {
+  await tx.run(changeNodesStatement, hierarchyId, addedNodes)
 }
 
 const rulesStatement = statement(
@@ -174,6 +185,18 @@ export function findListedNode(handle: Handle, id: string, scope: CountScope): P
   return handle.row(findListedStatement, id, scope.groups, scope.gateways)
 }
 
+const positionsStatement = statement<{ id: string; position: number }>(
+  `select n.id, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
+       and (s.rank, s.id) < (n.rank, n.id)) as position
+   from hierarchy_nodes n where n.tenant_id = $1 and n.id = any($2::uuid[])`,
+)
+
+/** Returns the places of nodes among their siblings, by the id of the node. */
+export async function positionsOf(handle: Handle, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await handle.rows(positionsStatement, arrayOf('uuid', ids))
+  return new Map(rows.map(({ id, position }) => [id, position]))
+}
+
 /** A place in the order of siblings: the list continues after this node. */
 export type After = { rank: number; id: string; position: number }
 
@@ -217,14 +240,23 @@ export function listChildrenOfMany(
   return handle.rows(childrenOfManyStatement, arrayOf('uuid', parentIds), limit, scope.groups, scope.gateways)
 }
 
-const searchStatement = statement<ListedNode>(
-  `select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
+/** Selects the nodes `m` that match a search. The names are compared before the rows are read. */
+const searchWith = (condition: string) => `
+  select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
        and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
-   from (select m.* from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
-           and (m.name, m.id) > ($4, $5::uuid) and position($3 in lower(m.name)) > 0
-           and ($9::uuid[] is null or m.id = any($9))
-         order by m.name, m.id limit $8) as n
-   ${countsOf('$6', '$7')} order by n.name, n.id`,
+   from (select m.id from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
+           and (m.name, m.id) > ($4, $5::uuid) and position($3 in lower(m.name collate "default")) > 0 ${condition}
+         order by m.name, m.id limit $8) as found
+   join hierarchy_nodes n on n.tenant_id = $1 and n.id = found.id
+   ${countsOf('$6', '$7')} order by n.name, n.id`
+
+const searchStatement = statement<ListedNode>(searchWith(''))
+const searchBelowStatement = statement<ListedNode>(
+  `with recursive below as (
+     select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $9
+     union all
+     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+   ) ${searchWith('and (m.id in (select id from below)) is true')}`,
 )
 
 export type SearchQuery = {
@@ -233,24 +265,18 @@ export type SearchQuery = {
   after: { name: string; id: string }
   limit: number
   scope: CountScope
-  /** The nodes among which the search runs. Null means all nodes of the hierarchy. */
-  among: readonly string[] | null
+  /** The node below which the search runs. Undefined means all nodes of the hierarchy. */
+  belowId: string | undefined
 }
 
 /** Returns the nodes whose name contains a text, by name. Upper and lower case are equal. */
 export function searchNodes(handle: Handle, query: SearchQuery): Promise<ListedNode[]> {
-  const { hierarchyId, text, after, limit, scope, among } = query
-  return handle.rows(
-    searchStatement,
-    hierarchyId,
-    text.toLowerCase(),
-    after.name,
-    after.id,
-    scope.groups,
-    scope.gateways,
-    limit,
-    among === null ? null : arrayOf('uuid', among),
-  )
+  const { hierarchyId, text, after, limit, scope, belowId } = query
+  const { groups, gateways } = scope
+  const values = [hierarchyId, text.toLowerCase(), after.name, after.id, groups, gateways, limit]
+  return belowId === undefined
+    ? handle.rows(searchStatement, ...values)
+    : handle.rows(searchBelowStatement, ...values, belowId)
 }
 
 const pathStatement = statement<NodeRow>(
@@ -285,18 +311,32 @@ export async function pathsTo(handle: Handle, ids: readonly string[]): Promise<M
   return paths
 }
 
-const subtreeStatement = statement<{ id: string; height: number }>(
-  `with recursive below as (
+const below = `with recursive below as (
      select n.id, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
      select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-   ) select id, height from below`,
+   )`
+const subtreeStatement = statement<{ id: string }>(`${below} select id from below`)
+const heightStatement = statement<{ height: number }>(`${below} select coalesce(max(height), 0) as height from below`)
+
+/** Returns the ids of a node and of all nodes below it. */
+export async function subtreeOf(handle: Handle, id: string): Promise<string[]> {
+  return (await handle.rows(subtreeStatement, id)).map((row) => row.id)
+}
+
+/** Returns the number of levels below a node. */
+export async function heightOf(handle: Handle, id: string): Promise<number> {
+  return (await handle.row(heightStatement, id))?.height ?? 0
+}
+
+const structureStatement = statement<{ structure: number }>(
+  `select h.structure from hierarchy_nodes n join hierarchies h on h.tenant_id = $1 and h.id = n.hierarchy_id
+   where n.tenant_id = $1 and n.id = $2`,
 )
 
-/** Returns the ids of a node and of all nodes below it, and the number of levels below it. */
-export async function subtreeOf(handle: Handle, id: string): Promise<{ ids: string[]; height: number }> {
-  const rows = await handle.rows(subtreeStatement, id)
-  return { ids: rows.map((row) => row.id), height: rows.reduce((most, row) => Math.max(most, row.height), 0) }
+/** Returns the structure version of the hierarchy of a node, or undefined if the node does not exist. */
+export async function structureOf(handle: Handle, nodeId: string): Promise<number | undefined> {
+  return (await handle.row(structureStatement, nodeId))?.structure
 }
 
 const hierarchyNodesStatement = statement<{ id: string }>(
@@ -331,13 +371,20 @@ export function listRowsBelow(handle: Handle, id: string, limit: number): Promis
   return handle.rows(rowsBelowStatement, id, limit)
 }
 
-const allRowsStatement = statement<NodeRow>(
-  `select ${columns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2 order by n.rank, n.id`,
+export type TreeRow = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'properties' | 'rank'>
+
+const treeRowsStatement = statement<TreeRow>(
+  `select n.id, n.parent_id as "parentId", n.name, n.type, n.properties, n.rank from hierarchy_nodes n
+   where n.tenant_id = $1 and n.hierarchy_id = $2 and (n.name, n.id) > ($3, $4::uuid) order by n.name, n.id limit $5`,
 )
 
-/** Returns all nodes of a hierarchy. Siblings are in order. */
-export function listAllRows(handle: Handle, hierarchyId: string): Promise<NodeRow[]> {
-  return handle.rows(allRowsStatement, hierarchyId)
+/** Returns the next nodes of a hierarchy, by name. */
+export function listTreeRows(
+  handle: Handle,
+  hierarchyId: string,
+  { after, limit }: { after: { name: string; id: string }; limit: number },
+): Promise<TreeRow[]> {
+  return handle.rows(treeRowsStatement, hierarchyId, after.name, after.id, limit)
 }
 
 const neighboursStatement = statement<{ id: string; rank: number }>(
@@ -388,6 +435,17 @@ async function neighboursAt(
   return found.length > 0 ? [found[0], found[1]] : [await tx.row(lastStatement, parentId, nodeId), undefined]
 }
 
+const lastRanksStatement = statement<{ parentId: string; rank: number }>(
+  `select n.parent_id as "parentId", max(n.rank) as rank from hierarchy_nodes n
+   where n.tenant_id = $1 and n.parent_id = any($2::uuid[]) group by n.parent_id`,
+)
+
+/** Returns the ranks of the last children of nodes. Nodes without children are left out. */
+export async function lastRanksOf(handle: Handle, parentIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await handle.rows(lastRanksStatement, arrayOf('uuid', parentIds))
+  return new Map(rows.map(({ parentId, rank }) => [parentId, rank]))
+}
+
 const newNodes = rowset<
   Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'> & { properties: string }
 >({
@@ -417,7 +475,7 @@ export async function insertNodes(
   if (nodes.length === 0) return
   const rows = nodes.map((node) => ({ ...node, properties: jsonText(node.properties) }))
   await tx.rows(insertStatement, ...newNodes.values(rows), hierarchyId, now)
-  await addToNodeCount(tx, hierarchyId, nodes.length)
+  await noteStructure(tx, hierarchyId, nodes.length)
 }
 
 const updateStatement = statement(
@@ -427,10 +485,36 @@ const updateStatement = statement(
 
 export async function updateNode(
   tx: Transaction,
-  { id, name, type, properties }: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>,
+  { id, hierarchyId, name, type, properties }: Pick<NodeRow, 'id' | 'hierarchyId' | 'name' | 'type' | 'properties'>,
   now: string,
 ): Promise<void> {
   await tx.run(updateStatement, id, name, type, jsonText(properties), now)
+  await noteStructure(tx, hierarchyId, 0)
+}
+
+const contents = rowset<Pick<NodeRow, 'id' | 'name' | 'type'> & { properties: string }>({
+  id: 'uuid',
+  name: 'text',
+  type: 'text',
+  properties: 'json',
+})
+const updateManyStatement = statement(
+  `update hierarchy_nodes n set name = r.name, type = r.type, properties = r.properties, version = n.version + 1,
+     modified_at = $6
+   from ${contents.rows} where n.tenant_id = $1 and n.id = r.id`,
+)
+
+/** Changes many nodes with one statement. The hierarchy must be locked. */
+export async function updateNodes(
+  tx: Transaction,
+  hierarchyId: string,
+  nodes: readonly Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[],
+  now: string,
+): Promise<void> {
+  if (nodes.length === 0) return
+  const rows = nodes.map(({ id, name, type, properties }) => ({ id, name, type, properties: jsonText(properties) }))
+  await tx.run(updateManyStatement, ...contents.values(rows), now)
+  await noteStructure(tx, hierarchyId, 0)
 }
 
 const placeStatement = statement(
@@ -438,12 +522,14 @@ const placeStatement = statement(
    where tenant_id = $1 and id = $2`,
 )
 
+/** Moves a node. The hierarchy must be locked. */
 export async function placeNode(
   tx: Transaction,
-  { id, parentId, rank }: Pick<NodeRow, 'id' | 'parentId' | 'rank'>,
+  { id, hierarchyId, parentId, rank }: Pick<NodeRow, 'id' | 'hierarchyId' | 'parentId' | 'rank'>,
   now: string,
 ): Promise<void> {
   await tx.run(placeStatement, id, parentId, rank, now)
+  await noteStructure(tx, hierarchyId, 0)
 }
 
 const childTypesStatement = statement<{ type: string | null }>(
@@ -474,7 +560,7 @@ export async function deleteNodes(
   const array = arrayOf('uuid', ids)
   await tx.run(deleteStatement, array)
   await tx.rows(rememberStatement, array, hierarchyId, deletedWith, now)
-  await addToNodeCount(tx, hierarchyId, -ids.length)
+  await noteStructure(tx, hierarchyId, -ids.length)
 }
 
 const deletedWithStatement = statement<{ id: string }>(

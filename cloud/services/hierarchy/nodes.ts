@@ -1,9 +1,8 @@
-import { type BatchNode, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { assignmentPredicate, type BatchNode, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
-import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -11,7 +10,7 @@ import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { deleteProjected, shiftCounts } from './count-store.ts'
-import { countRelations, getHierarchy, lockedHierarchy } from './hierarchies.ts'
+import { deleteCounted, getHierarchy, lockedHierarchy, relationsOf } from './hierarchies.ts'
 import * as store from './node-store.ts'
 import { countScope, listTree, requireLevels, requireNodes, showNode, typeBelow } from './tree.ts'
 
@@ -76,7 +75,6 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const tree = await getHierarchy(handle, params.id)
         const top = await parentIn(handle, tree.id, parentId ?? null)
         if (q !== undefined) {
-          const among = parentId === undefined ? null : (await store.subtreeOf(handle, parentId)).ids
           const after = cursor === undefined ? { name: '', id: lowest } : searchPosition(cursor)
           const found = await store.searchNodes(handle, {
             hierarchyId: tree.id,
@@ -84,7 +82,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
             after,
             limit: limit + 1,
             scope,
-            among: among?.filter((id) => id !== parentId) ?? null,
+            belowId: parentId ?? undefined,
           })
           const rows = found.slice(0, limit)
           const paths = await store.pathsTo(
@@ -120,7 +118,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const { name = before.name, properties = before.properties } = data
         const requested = data.type === undefined ? before.type : data.type
         const type = requested === before.type ? before.type : await changedType(tx, tree, before, requested)
-        await store.updateNode(tx, { id, name, type, properties }, now())
+        await store.updateNode(tx, { id, hierarchyId: tree.id, name, type, properties }, now())
         const node = await shownNode(tx, caller, id)
         await reportNode(tx, caller, { action: 'updateNode', event: 'updated', node })
         return answer(200, { data: node.shown }, { etag: etagOf(node.row.version) })
@@ -128,11 +126,16 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     },
 
     async deleteNode({ params: { id }, headers, query: { recursive = false } }, caller) {
-      return database.transaction(caller, async (tx) => {
+      const subtree = () =>
+        database.read(caller, async (handle) => {
+          const ids = await store.subtreeOf(handle, id)
+          if (ids.length === 0) throw missingNode(id)
+          return ids
+        })
+      return deleteCounted(context, caller, subtree, async (tx, { ids, remainingRelations, requireCounted }) => {
         const { tree, node } = await lockedNode(tx, id)
         requireMatch(headers['if-match'], node.version)
-        const { ids } = await store.subtreeOf(tx, id)
-        const remainingRelations = await countRelations(context, caller, ids)
+        requireCounted(await store.subtreeOf(tx, id))
         if (!recursive && (ids.length > 1 || remainingRelations > 0))
           throw new Problem(
             'hierarchy_not_empty',
@@ -171,13 +174,13 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const above = parent.path.map((one) => one.id)
         if (above.includes(id))
           throw new Problem('node_below_itself', `The node ${node.name} cannot be moved below itself`)
-        const { height } = await store.subtreeOf(tx, id)
+        const height = await store.heightOf(tx, id)
         requireLevels(parent.level + height + 1, '/data/parentId')
         if (parent.id !== node.parentId && node.type !== null)
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
         const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
         const former = (await store.pathTo(tx, node.parentId)).map((one) => one.id)
-        await store.placeNode(tx, { id, parentId: parent.id, rank }, now())
+        await store.placeNode(tx, { id, hierarchyId: tree.id, parentId: parent.id, rank }, now())
         await shiftCounts(tx, { nodeId: id, from: former, to: above })
         const moved = await shownNode(tx, caller, id)
         await store.insertMove(tx, tree.id, {
@@ -209,7 +212,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         requireNodes(tree.nodes + originals.length)
         const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
         const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
-        const { height } = await store.subtreeOf(tx, id)
+        const height = await store.heightOf(tx, id)
         requireLevels(parent.level + height + 1, '/data/parentId')
         if (node.type !== null)
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
@@ -262,22 +265,24 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
 
     async resolveNode({ body: { data } }, caller) {
       requirePermission(caller, 'glb_hierarchy_read')
+      const { nodeId, includeBelow, knownVersion } = data
       return database.read(caller, async (handle) => {
-        const { nodeId, includeBelow } = data
-        const ids = includeBelow
-          ? (await store.subtreeOf(handle, nodeId)).ids
-          : (await store.describeNodes(handle, [nodeId])).map(({ id }) => id)
-        if (ids.length === 0) throw new Problem('node_not_found', `There is no node ${nodeId}`)
-        return { data: ids }
+        // The version is read before the nodes. If the tree changes in between, the next request reads the nodes again.
+        const version = await store.structureOf(handle, nodeId)
+        if (version === undefined) throw new Problem('node_not_found', `There is no node ${nodeId}`)
+        if (version === knownVersion) return { data: { version } }
+        return { data: { version, nodeIds: includeBelow ? await store.subtreeOf(handle, nodeId) : [nodeId] } }
       })
     },
 
     async resolveHierarchy({ body: { data } }, caller) {
       requirePermission(caller, 'glb_hierarchy_read')
+      const { hierarchyId, knownVersion } = data
       return database.read(caller, async (handle) => {
-        if ((await store.findHierarchy(handle, data.hierarchyId)) === undefined)
-          throw new Problem('node_not_found', `There is no hierarchy ${data.hierarchyId}`)
-        return { data: await store.nodesOf(handle, data.hierarchyId) }
+        const version = (await store.findHierarchy(handle, hierarchyId))?.structure
+        if (version === undefined) throw new Problem('node_not_found', `There is no hierarchy ${hierarchyId}`)
+        if (version === knownVersion) return { data: { version } }
+        return { data: { version, nodeIds: await store.nodesOf(handle, hierarchyId) } }
       })
     },
   }
@@ -293,6 +298,10 @@ export function missingNode(id: string): Problem {
   return new Problem('not_found', `There is no node ${id}`)
 }
 
+function missingParent(id: string): Problem {
+  return new Problem('node_not_found', `There is no node ${id} in this hierarchy`)
+}
+
 type Parent = { id: string; level: number; type: string | null | undefined; path: readonly store.NodeRow[] }
 
 /** Returns the parent of a node. Null means the top level, whose parent is the hierarchy. */
@@ -300,8 +309,7 @@ async function parentIn(handle: Handle, hierarchyId: string, parentId: string | 
   if (parentId === null) return { id: hierarchyId, level: 0, type: undefined, path: [] }
   const path = await store.pathTo(handle, parentId)
   const node = path.at(-1)
-  if (node === undefined || node.hierarchyId !== hierarchyId)
-    throw new Problem('node_not_found', `There is no node ${parentId} in this hierarchy`)
+  if (node === undefined || node.hierarchyId !== hierarchyId) throw missingParent(parentId)
   return { id: node.id, level: path.length, type: node.type, path }
 }
 
@@ -351,40 +359,38 @@ async function batchNodes(
     for (const [index, { key }] of inputs.entries())
       if (isBelowItself(byKey, key)) fail(index, 'parentKey', `The node ${key} is below itself`)
   if (errors[0] !== undefined) throw new Problem('invalid_body', errors[0].detail, { errors })
-  const parents = new Map<string | null, Parent>()
-  const ranks = new Map<string, number>()
+  const parentIds = inputs.flatMap(({ parentKey, parentId }) => (parentKey === undefined ? (parentId ?? []) : []))
+  const paths = await store.pathsTo(tx, parentIds)
+  const named = new Map((await store.describeNodes(tx, parentIds)).map((node) => [node.id, node]))
+  const ranks = await store.lastRanksOf(tx, [tree.id, ...parentIds])
   const placed = new Map<string, { level: number; type: string | null }>()
   const nodes = new Map<string, store.NewNode>()
-  const place = async (key: string): Promise<{ id: string; level: number; type: string | null | undefined }> => {
+  const place = (key: string): { id: string; level: number; type: string | null | undefined } => {
     const entry = byKey.get(key)
     if (entry === undefined) throw new TypeError(`The batch has no node ${key}`)
     const done = placed.get(key)
     if (done !== undefined) return { id: entry.id, ...done }
     const { input, index, id } = entry
-    const parent =
-      input.parentKey === undefined ? await existingParent(input.parentId ?? null) : await place(input.parentKey)
+    const parent = input.parentKey === undefined ? existingParent(input.parentId ?? null) : place(input.parentKey)
     requireLevels(parent.level + 1, `/data/nodes/${index}`)
     const type = typeBelow(tree.template, {
       type: input.type ?? null,
       parentType: parent.type,
       pointer: `/data/nodes/${index}/type`,
     })
-    const last = ranks.get(parent.id)
-    const rank =
-      last === undefined && input.parentKey === undefined
-        ? await store.rankAt(tx, { parentId: parent.id, position: undefined, nodeId: id })
-        : (last ?? 0) + store.rankGap
+    const rank = (ranks.get(parent.id) ?? 0) + store.rankGap
     ranks.set(parent.id, rank)
     nodes.set(key, { id, parentId: parent.id, name: input.name, type, rank, properties: input.properties ?? {} })
     placed.set(key, { level: parent.level + 1, type })
     return { id, level: parent.level + 1, type }
   }
-  const existingParent = async (parentId: string | null) => {
-    const parent = parents.get(parentId) ?? (await parentIn(tx, tree.id, parentId))
-    parents.set(parentId, parent)
-    return parent
+  const existingParent = (parentId: string | null): Omit<Parent, 'path'> => {
+    if (parentId === null) return { id: tree.id, level: 0, type: undefined }
+    const path = paths.get(parentId)
+    if (path === undefined || named.get(parentId)?.hierarchyId !== tree.id) throw missingParent(parentId)
+    return { id: parentId, level: path.length, type: path.at(-1)?.type ?? null }
   }
-  for (const { key } of inputs) await place(key)
+  for (const { key } of inputs) place(key)
   return inputs.flatMap(({ key }) => nodes.get(key) ?? [])
 }
 
@@ -397,21 +403,26 @@ function isBelowItself(byKey: ReadonlyMap<string, { input: BatchNode }>, key: st
   return false
 }
 
+/** The number of nodes in one filter. The length of a filter is limited. */
+const nodesPerFilter = 50
+
 /** Deletes relations to deleted nodes with the rights of the caller, up to the limit of one request. */
-async function deleteRelations({ peers }: Context, caller: Caller, nodeIds: readonly string[]) {
-  const inventoryOf = peers(inventory, caller)
-  const { data: before } = await peers(inventory, systemCaller(caller)).countNodeRelations({
-    body: { data: { nodeIds: [...nodeIds] } },
-  })
-  const total = before.reduce((sum, { relations }) => sum + relations, 0)
+async function deleteRelations(context: Context, caller: Caller, nodeIds: readonly string[]) {
+  const inventoryOf = context.peers(inventory, caller)
+  const related = await relationsOf(context, caller, nodeIds)
+  const total = related.reduce((sum, { relations }) => sum + relations, 0)
   let deletedRelations = 0
-  for (const { nodeId } of before) {
-    const relationsFilter = `object.type eq 'node' and object.id eq '${nodeId}' and predicate eq 'is_assigned_to_node'`
-    for (let more = true; more && deletedRelations < hierarchyLimits.relationsCleaned; ) {
+  for (let start = 0; start < related.length; start += nodesPerFilter) {
+    const ids = related.slice(start, start + nodesPerFilter).map(({ nodeId }) => `'${nodeId}'`)
+    const isOfNodes = `object.type eq 'node' and object.id in (${ids.join(', ')})`
+    const relationsFilter = `${isOfNodes} and predicate eq '${assignmentPredicate}'`
+    for (let more = true; more; ) {
+      if (deletedRelations >= hierarchyLimits.relationsCleaned) break
       const { data } = await inventoryOf.deleteRelationsByFilter({ query: { relationsFilter } })
       deletedRelations += data.deleted
       more = data.deleted > 0 && data.deletable > data.deleted
     }
+    if (deletedRelations >= hierarchyLimits.relationsCleaned) break
   }
   return { deletedRelations, remainingRelations: Math.max(0, total - deletedRelations) }
 }

@@ -56,9 +56,8 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         )
       })
       requireNodesOf(id, data.assets, named, '/data/assets')
-      const twice = data.assets.findIndex(
-        ({ assetId }, index) => data.assets.findIndex((other) => other.assetId === assetId) !== index,
-      )
+      const first = new Map(data.assets.map(({ assetId }, index) => [assetId, index] as const).toReversed())
+      const twice = data.assets.findIndex(({ assetId }, index) => first.get(assetId) !== index)
       if (twice >= 0) {
         const detail = `The asset ${data.assets[twice]?.assetId} is named twice`
         const pointer = `/data/assets/${twice}/assetId`
@@ -118,7 +117,13 @@ function requireNodesOf(
 
 type ProposalQuery = { hierarchyId: string; rules: readonly Rule[]; onlyUnassigned: boolean }
 
-/** Returns the assets that rules would assign or move. The first matching rule of an asset applies. */
+/** How long the search for proposals takes at most. Rules that match many assigned assets propose nothing for a long time. */
+const proposalsMs = 10_000
+
+/**
+ * Returns the assets that rules would assign or move. The first matching rule of an asset applies. The list is incomplete if
+ * the limit of proposals or of time is reached.
+ */
 async function proposalsOf(
   { database, peers }: Context,
   caller: Caller,
@@ -131,12 +136,14 @@ async function proposalsOf(
     ),
   )
   const names = new Map(named.map(({ id, name }) => [id, name]))
+  const startedAt = performance.now()
   const matched = new Set<string>()
   const proposals: Proposal[] = []
   for (const [index, { nodeId, ...conditions }] of rules.entries()) {
     const nodeName = names.get(nodeId)
     if (nodeName === undefined) continue
     for (let after: string | undefined, isMore = true; isMore; ) {
+      if (performance.now() - startedAt > proposalsMs) return { proposals, isComplete: false }
       const query = { ...conditions, ...(after === undefined ? {} : { after }) }
       const { data } = await peers(inventory, caller).matchAssets({ body: { data: query } })
       const fresh = data.assets.filter(({ id }) => !matched.has(id))
@@ -151,12 +158,8 @@ async function proposalsOf(
           handle,
           own.map((row) => row.nodeId),
         )
-        return new Map(
-          own.map((row) => [
-            row.assetId,
-            { id: row.nodeId, name: described.find(({ id }) => id === row.nodeId)?.name },
-          ]),
-        )
+        const nodeNames = new Map(described.map(({ id, name }) => [id, name]))
+        return new Map(own.map((row) => [row.assetId, { id: row.nodeId, name: nodeNames.get(row.nodeId) }]))
       })
       for (const { id, name } of fresh) {
         const node = current.get(id)

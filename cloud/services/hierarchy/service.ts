@@ -5,6 +5,7 @@ import { exchangeHandlers } from './exchange.ts'
 import { getHierarchy, hierarchyHandlers } from './hierarchies.ts'
 import { nodeHandlers } from './nodes.ts'
 import { projectionTasks } from './projection.ts'
+import { retentionTasks } from './retention.ts'
 import { ruleHandlers } from './rules.ts'
 
 /**
@@ -31,5 +32,5 @@ export const hierarchyService = service({
       },
     }
   },
-  tasks: (context) => ({ ...projectionTasks(context), ...assignmentTasks(context) }),
+  tasks: (context) => ({ ...projectionTasks(context), ...assignmentTasks(context), ...retentionTasks(context) }),
 })

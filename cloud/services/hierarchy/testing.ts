@@ -32,17 +32,24 @@ export async function createNode(
   return data
 }
 
-/** Returns the nodes below a node in the order of a printed tree, as lines with two spaces per level. */
+export type TreeNode = Pick<HierarchyNode, 'id' | 'parentId' | 'name' | 'level'>
+
+/** Returns the nodes of a hierarchy in the order of a printed tree, as lines with two spaces per level. */
 export async function printTree(caller: TestCaller, hierarchyId: string): Promise<string[]> {
-  const lines: string[] = []
+  return (await listTree(caller, hierarchyId)).map(({ level, name }) => `${'  '.repeat(level)}${name}`)
+}
+
+/** Returns the nodes of a hierarchy in the order of a printed tree. */
+export async function listTree(caller: TestCaller, hierarchyId: string): Promise<TreeNode[]> {
+  const nodes: TreeNode[] = []
   for (let cursor: string | undefined, isMore = true; isMore; ) {
     const query = { depth: 32, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) }
     const page = await caller.hierarchy.listNodes({ params: { id: hierarchyId }, query })
-    lines.push(...page.data.map(({ level, name }) => `${'  '.repeat(level)}${name}`))
+    nodes.push(...page.data)
     cursor = page.meta.nextCursor
     isMore = cursor !== undefined
   }
-  return lines
+  return nodes
 }
 
 const deadlineMs = 60_000
@@ -62,12 +69,12 @@ export async function projectAll({ context, tenant }: TestHub): Promise<void> {
   }
 }
 
-export type TestAsset = { name: string; accessGroup?: string; address?: string }
+export type TestAsset = { name: string; accessGroup?: string; address?: string; type?: string }
 
 /** Creates assets through the API and returns their ids. */
 export async function createAssets(caller: TestCaller, assets: readonly TestAsset[]): Promise<string[]> {
-  const documents = assets.map(({ name, accessGroup, address }) => ({
-    functional_object_type: 'Device',
+  const documents = assets.map(({ name, accessGroup, address, type = 'Device' }) => ({
+    functional_object_type: type,
     functional_object_schema_url: baseSchemaUrl,
     name,
     ...(accessGroup === undefined ? {} : { access_group: accessGroup }),

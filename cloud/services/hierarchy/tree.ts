@@ -99,7 +99,7 @@ export async function listTree(
   const sections =
     afterNode === undefined
       ? [{ parentId: top.id, depth, level: top.level }]
-      : await sectionsAfter(handle, top, { depth, scope, afterNode })
+      : await sectionsAfter(handle, top, { depth, afterNode })
   const placed: PlacedNode[] = []
   for (const section of sections) {
     if (placed.length >= limit) break
@@ -111,7 +111,7 @@ export async function listTree(
 async function sectionsAfter(
   handle: Handle,
   top: { id: string; level: number },
-  { depth, scope, afterNode }: { depth: number; scope: CountScope; afterNode: string },
+  { depth, afterNode }: { depth: number; afterNode: string },
 ): Promise<Section[]> {
   const path = await store.pathTo(handle, afterNode)
   const start = path.findIndex(({ parentId }) => parentId === top.id)
@@ -119,12 +119,15 @@ async function sectionsAfter(
   const last = below.at(-1)
   if (last === undefined || below.length > depth)
     throw new Problem('invalid_cursor', 'The node of the cursor was deleted or moved. Start again without a cursor')
+  const positions = await store.positionsOf(
+    handle,
+    below.map(({ id }) => id),
+  )
   const sections: Section[] = []
   if (below.length < depth)
     sections.push({ parentId: last.id, depth: depth - below.length, level: top.level + below.length })
   for (const [index, node] of [...below.entries()].toReversed()) {
-    const position = (await store.findListedNode(handle, node.id, scope))?.position ?? 0
-    const after = { rank: node.rank, id: node.id, position }
+    const after = { rank: node.rank, id: node.id, position: positions.get(node.id) ?? 0 }
     sections.push({ parentId: node.parentId, after, depth: depth - index, level: top.level + index })
   }
   return sections
@@ -139,7 +142,7 @@ async function listSection(
   const childrenOf = new Map<string, ListedNode[]>()
   let parents = first
   for (let below = 1; below < depth && parents.length > 0; below++) {
-    const withChildren = parents.filter(({ children }) => children > 0).map(({ id }) => id)
+    const withChildren = parentsOnPage(parents, limit)
     if (withChildren.length === 0) break
     parents = await store.listChildrenOfMany(handle, withChildren, { limit, scope })
     for (const [id, children] of Map.groupBy(parents, (child) => child.parentId)) childrenOf.set(id, children)
@@ -154,4 +157,16 @@ async function listSection(
   }
   visit(first, level)
   return placed
+}
+
+/** Returns the nodes whose children can be on the page: as many as the page needs if no children are left out. */
+function parentsOnPage(nodes: readonly ListedNode[], limit: number): string[] {
+  const ids: string[] = []
+  let placed = 0
+  for (const { id, children } of nodes) {
+    if (placed >= limit) break
+    placed += 1 + children
+    if (children > 0) ids.push(id)
+  }
+  return ids
 }

@@ -1,11 +1,10 @@
-import { hierarchy } from '@millwright/api/hierarchy.ts'
 import type { AssetDocument, inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { mayIn } from '../../../platform/access/rights.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { parseSort } from '../../../platform/filter/filter.ts'
-import { answer, type Context, type Handlers, JsonText } from '../../../platform/service.ts'
+import { answer, type Handlers, JsonText } from '../../../platform/service.ts'
 import type { InventoryContext } from '../context.ts'
 import { pointInTime } from '../history/point-in-time.ts'
 import { requireRetained } from '../history/retention.ts'
@@ -19,12 +18,14 @@ import { assetTag } from './asset-tag.ts'
 import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
 import { pageMeta, rangesOf, type SortKey, sortKey, totalFromPage, totalOrder, writeCursor } from './listing.ts'
+import { NodeSets } from './node-sets.ts'
 import { type Selection, selectionOf } from './selection.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
 export function assetHandlers({ database, context }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
   const hints = new QueryHints()
+  const nodeSets = new NodeSets(context)
   return {
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
@@ -33,9 +34,9 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
       const { hierarchyNode, includeBelow = false, unassignedIn } = query
       const nodes = { hierarchyNode, includeBelow, unassignedIn }
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q, nodes])
-      const nodeSets = await resolveNodes(context, caller, nodes)
+      const resolved = await nodeSets.resolve(caller, nodes)
       return database.read(caller, async (handle) => {
-        const selection = await selectionOf(handle, { ...query, ...nodeSets }, caller)
+        const selection = await selectionOf(handle, { ...query, ...resolved }, caller)
         const position = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
         const ranges = rangesOf(position, selection.values.length + 2)
         const hintKey = JSON.stringify([caller.tenantId, selection.groups, identity, count])
@@ -99,26 +100,6 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
         return { data: stored ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
       })
     },
-  }
-}
-
-type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
-
-/** Returns the ids of the nodes that a query names. The hierarchy service resolves them. */
-async function resolveNodes(
-  { peers }: Context,
-  caller: Caller,
-  { hierarchyNode, includeBelow, unassignedIn }: NodeQuery,
-): Promise<{ nodeIds?: string[]; otherThanNodeIds?: string[] }> {
-  if (includeBelow && hierarchyNode === undefined)
-    throw new Problem('invalid_query', 'includeBelow applies to hierarchyNode. Send both parameters or neither')
-  const nodes = hierarchyNode === undefined ? undefined : { nodeId: hierarchyNode, includeBelow }
-  const named = nodes && (await peers(hierarchy, caller).resolveNode({ body: { data: nodes } }))
-  const tree = unassignedIn === undefined ? undefined : { hierarchyId: unassignedIn }
-  const others = tree && (await peers(hierarchy, caller).resolveHierarchy({ body: { data: tree } }))
-  return {
-    ...(named === undefined ? {} : { nodeIds: named.data }),
-    ...(others === undefined ? {} : { otherThanNodeIds: others.data }),
   }
 }
 

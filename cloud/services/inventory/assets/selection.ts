@@ -1,7 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
-import { arrayOf } from '../../../platform/database/rowset.ts'
 import { compileFilter, parseFilter, valuesAlone } from '../../../platform/filter/filter.ts'
 import { reachedCondition } from '../graph/relation-path.ts'
 import { assetsOfNodes, isUnassigned } from '../relations/node-assignment-store.ts'
@@ -12,6 +11,7 @@ import { isRare, queryTokens } from '../search/search-tokens.ts'
 import { containsGateways, type Groups, isReadableRow, readableGroups } from '../visibility.ts'
 import { assetProperties, facetColumnOf } from './filter.ts'
 import type { AssetSet, Fragment } from './listing.ts'
+import type { NodeSet } from './node-sets.ts'
 
 export type Query = {
   filter?: string
@@ -20,9 +20,9 @@ export type Query = {
   caseInsensitive?: boolean
   q?: string
   /** The nodes of which the asset must have one. */
-  nodeIds?: readonly string[]
+  nodes?: NodeSet
   /** The nodes of which the asset must have none. */
-  otherThanNodeIds?: readonly string[]
+  otherThanNodes?: NodeSet
 }
 
 /** The assets that a query selects, among those that the caller can read. */
@@ -47,7 +47,7 @@ export async function selectionOf(
   query: Query,
   caller: Pick<Caller, 'tenantId' | 'rights'>,
 ): Promise<Selection> {
-  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodeIds, otherThanNodeIds } = query
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodes, otherThanNodes } = query
   if (depth > 1 && relationsFilter === undefined)
     throw new Problem('invalid_query', 'depth applies to relationsFilter. Send both parameters or neither')
   const groups = readableGroups(caller)
@@ -66,9 +66,8 @@ export async function selectionOf(
     if (depth === 1) narrowToSet(selection, assetsRelatedBy(relationsFilter, options))
     else narrow(selection, await reachedCondition(handle, relationsFilter, { ...options, depth }))
   }
-  if (nodeIds !== undefined)
-    narrowToSet(selection, { ...assetsOfNodes(`$${next()}`), values: [arrayOf('uuid', nodeIds)] })
-  if (otherThanNodeIds !== undefined) narrow(selection, isUnassigned(`$${next()}`, otherThanNodeIds))
+  if (nodes !== undefined) narrowToSet(selection, { ...assetsOfNodes(nodes, `$${next()}`), values: [nodes.ids] })
+  if (otherThanNodes !== undefined) narrow(selection, isUnassigned(otherThanNodes, `$${next()}`))
   if (q !== undefined) {
     const tokens = queryTokens(q)
     const values = tokens.length === 0 ? [] : [tokenQuery(caller.tenantId, tokens)]
@@ -101,8 +100,8 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
 }
 
 function totalSourceOf(query: Query, groups: Selection['groups']): Selection['totalSource'] {
-  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodeIds, otherThanNodeIds } = query
-  if (nodeIds !== undefined || otherThanNodeIds !== undefined) return undefined
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodes, otherThanNodes } = query
+  if (nodes !== undefined || otherThanNodes !== undefined) return undefined
   if (q !== undefined || depth > 1 || containsGateways(groups)) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'
   if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined

@@ -4,6 +4,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import type { AssetSet, Fragment } from '../assets/listing.ts'
+import type { NodeSet } from '../assets/node-sets.ts'
 import { type Groups, isGatewayOrLink, isReadableRow } from '../visibility.ts'
 import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
@@ -71,6 +72,13 @@ export function countNodeRelations(handle: Handle, nodeIds: readonly string[]) {
   return handle.rows(countStatement, arrayOf('uuid', nodeIds))
 }
 
+const serializeStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7247))`)
+
+/** Makes other assignments of the tenant wait until the end of the transaction. Call it before you lock assets. */
+export async function serializeAssignments(tx: Transaction): Promise<void> {
+  await tx.run(serializeStatement)
+}
+
 const lockStatement = statement<RelationRow>(
   `select ${columnsOf('r')} from relations r
    where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.id for update`,
@@ -81,21 +89,31 @@ export function lockAssignments(tx: Transaction, assetIds: readonly string[]): P
   return tx.rows(lockStatement, arrayOf('uuid', assetIds))
 }
 
-/** Returns the set of assets that are assigned to one of the nodes in the parameter. */
-export function assetsOfNodes(parameter: string): AssetSet {
-  const where = `r.tenant_id = $1 and ${isAssignment} and r.object_id = any(${parameter}::uuid[])`
-  const ids = `select r.subject_id as id from relations r where ${where}`
+/** Up to this many nodes, a relation is compared with each node. More nodes are put into a hash table. */
+const fewNodes = 100
+
+/**
+ * Returns the set of assets that are assigned to one of the nodes in the parameter. With many nodes, the sub-select and `is
+ * true` make the server build one hash table per statement. A comparison with the array would look at each of its elements.
+ */
+export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
+  const isRelation = `r.tenant_id = $1 and ${isAssignment}`
+  const isMany = nodes > fewNodes
+  const isAny = `r.object_id = any(${parameter}::uuid[])`
+  const isMember = isMany ? `(r.object_id in (select unnest(${parameter}::uuid[]))) is true` : isAny
+  const ids = isMany
+    ? `select r.subject_id as id from unnest(${parameter}::uuid[]) as n (id) join relations r on r.object_id = n.id and ${isRelation}`
+    : `select r.subject_id as id from relations r where ${isRelation} and ${isAny}`
   return {
     ids,
     once: `select distinct s.id from (${ids}) as s`,
-    has: `(select true from relations r where r.subject_id = a.id and ${where} limit 1)`,
+    has: `(select true from relations r where r.subject_id = a.id and ${isRelation} and ${isMember} limit 1)`,
   }
 }
 
 /** Returns the condition that asset `a` is assigned to none of the nodes in the parameter. */
-export function isUnassigned(parameter: string, nodeIds: readonly string[]): Fragment {
-  const { has } = assetsOfNodes(parameter)
-  return { sql: `${has} is null`, values: [arrayOf('uuid', nodeIds)] }
+export function isUnassigned(set: NodeSet, parameter: string): Fragment {
+  return { sql: `${assetsOfNodes(set, parameter).has} is null`, values: [set.ids] }
 }
 
 export type MatchQuery = {

@@ -1,6 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import { type inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
+import type { assignmentResults } from '@millwright/api/inventory/node-assignments.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { permissionDeniedIn, requirePermission } from '../../../platform/access/permission-denied.ts'
@@ -74,10 +75,15 @@ export function nodeAssignmentHandlers({ database }: Context): Pick<Handlers<typ
   }
 }
 
-type Item = { assetId: string; nodeId: string | null; otherNodeIds: readonly string[] }
+type Item = {
+  assetId: string
+  nodeId: string | null
+  otherNodeIds: readonly string[]
+  knownNodeIds: readonly string[]
+}
 type Result = {
   assetId: string
-  outcome: 'assigned' | 'moved' | 'unchanged' | 'removed' | 'failed'
+  outcome: (typeof assignmentResults)[number]
   previousNodeId?: string
   status?: number
   code?: string
@@ -86,16 +92,18 @@ type Result = {
 
 /**
  * Assigns each asset to its node and ends its relations to the other nodes, in one transaction. An asset that already has
- * only this node is unchanged, without an event, so a repeated call has no further effect.
+ * only this node is unchanged, without an event, so a repeated call has no further effect. The assignments of a tenant run one
+ * after the other, so that each of them ends the relation that the previous one created.
  */
 async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): Promise<Result[]> {
   const assetIds = items.map(({ assetId }) => assetId)
+  await store.serializeAssignments(tx)
   const groups = await lockAssets(tx, assetIds, readableGroups(caller))
   const relations = Map.groupBy(await store.lockAssignments(tx, assetIds), ({ subjectId }) => subjectId)
   const results: Result[] = []
   const additions: { assetId: string; nodeId: string }[] = []
   const ended: RelationRow[] = []
-  for (const { assetId, nodeId, otherNodeIds } of items) {
+  for (const { assetId, nodeId, otherNodeIds, knownNodeIds } of items) {
     const refusal = refusalOf({ caller, relation: relationTo(assetId, nodeId ?? assetId), pointer: '/data' }, groups)
     if (refusal !== undefined) {
       const problem = refusal instanceof Problem ? refusal : await permissionDeniedIn(tx, caller, refusal)
@@ -103,6 +111,10 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
       continue
     }
     const own = relations.get(assetId) ?? []
+    if (own.some(({ objectId }) => objectId !== nodeId && !knownNodeIds.includes(objectId))) {
+      results.push({ assetId, outcome: 'stale' })
+      continue
+    }
     const others = own.filter(({ objectId }) => objectId !== nodeId && otherNodeIds.includes(objectId))
     const previousNodeId = others.at(-1)?.objectId
     const isNew = nodeId !== null && !own.some(({ objectId }) => objectId === nodeId)

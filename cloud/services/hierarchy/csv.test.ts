@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseCsv, printCsvRow } from './csv.ts'
+
+const options = {
+  invalid: (line: number, detail: string) => new RangeError(`Line ${line}: ${detail}`),
+  yieldTurn: () => undefined,
+}
+
+async function cellsIn(text: string): Promise<string[][]> {
+  return (await parseCsv(text, options)).map(({ cells }) => cells)
+}
+
+/** Texts with many of the characters that CSV treats specially. */
+const cell = fc.string({
+  unit: fc.constantFrom('a', ' ', '"', ',', ';', '\n', '\r', '\t', "'", '=', '-', '/', '\\', 'ü', '😀'),
+})
+
+test('reads every printed table', async () => {
+  const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(table, async (rows) => {
+      const printed = [['Path', 'Type', 'third'], ...rows]
+      const filled = printed.filter((row) => row.some((value) => value !== ''))
+      assert.deepEqual(await cellsIn(printed.map(printCsvRow).join('')), filled)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('reads any text, or names the line that is invalid', async () => {
+  await fc.assert(
+    fc.asyncProperty(cell, async (text) => {
+      try {
+        await parseCsv(text, options)
+      } catch (error) {
+        assert.ok(error instanceof RangeError)
+        assert.match(error.message, /^Line \d+: (?:a quotation mark is not closed|text follows the closing)/)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+for (const [what, text, expected] of [
+  [
+    'semicolons',
+    'Path;Type\r\na;b\r\n',
+    [
+      ['Path', 'Type'],
+      ['a', 'b'],
+    ],
+  ],
+  ['a byte order mark and no last line end', '\ufeffPath\nä', [['Path'], ['ä']]],
+  [
+    'separators in the quoted header',
+    '"Path",Type,"Property: a;b;c;d"\n1,2,3\n',
+    [
+      ['Path', 'Type', 'Property: a;b;c;d'],
+      ['1', '2', '3'],
+    ],
+  ],
+  [
+    'empty lines and an empty last cell',
+    'Path,Type\n\n,\na,\n',
+    [
+      ['Path', 'Type'],
+      ['a', ''],
+    ],
+  ],
+  ['a quotation mark within a cell', 'Path\n5" pipe\n', [['Path'], ['5" pipe']]],
+] as const)
+  test(`reads a file with ${what}`, async () => {
+    assert.deepEqual(await cellsIn(text), expected)
+  })
+
+test('counts the lines of cells with line breaks', async () => {
+  const rows = await parseCsv('Path\n"a\nb"\n\nc\n', options)
+  assert.deepEqual(
+    rows.map(({ line }) => line),
+    [1, 2, 5],
+  )
+  await assert.rejects(parseCsv('Path\n"a\nb"x\n', options), /^RangeError: Line 2: text follows/)
+})

@@ -1,0 +1,84 @@
+import { hierarchy } from '@millwright/api/hierarchy.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
+import type { Context } from '../../../platform/service.ts'
+
+/** The nodes of a query, as a parameter of type `uuid[]`. */
+export type NodeSet = { readonly nodes: number; readonly ids: Buffer }
+
+export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
+
+type CachedSet = NodeSet & { version: number }
+type ResolvedNodes = { version: number; nodeIds?: readonly string[] }
+
+/** The maximum size of the cached sets. A set of 100,000 nodes has 2 MB. */
+const cacheBytes = 32 * 1024 * 1024
+/** Smaller sets are not cached, because they are cheap to resolve. */
+const smallest = 1_000
+
+/**
+ * `NodeSets` returns the ids of the nodes that a query names. The hierarchy service resolves them. Large sets are cached with
+ * the version of their hierarchy. The hierarchy service then sends the ids again only after the hierarchy has changed.
+ */
+export class NodeSets {
+  readonly #context: Context
+  /** The set that was used least recently is first. */
+  readonly #sets = new Map<string, CachedSet>()
+  #bytes = 0
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  async resolve(
+    caller: Caller,
+    { hierarchyNode: nodeId, includeBelow, unassignedIn: hierarchyId }: NodeQuery,
+  ): Promise<{ nodes?: NodeSet; otherThanNodes?: NodeSet }> {
+    if (includeBelow && nodeId === undefined)
+      throw new Problem('invalid_query', 'includeBelow applies to hierarchyNode. Send both parameters or neither')
+    const client = this.#context.peers(hierarchy, caller)
+    const nodes =
+      nodeId === undefined
+        ? undefined
+        : await this.#set(`${caller.tenantId} ${nodeId} ${includeBelow}`, async (known) => {
+            return (await client.resolveNode({ body: { data: { nodeId, includeBelow, ...known } } })).data
+          })
+    const otherThanNodes =
+      hierarchyId === undefined
+        ? undefined
+        : await this.#set(`${caller.tenantId} ${hierarchyId}`, async (known) => {
+            return (await client.resolveHierarchy({ body: { data: { hierarchyId, ...known } } })).data
+          })
+    return {
+      ...(nodes === undefined ? {} : { nodes }),
+      ...(otherThanNodes === undefined ? {} : { otherThanNodes }),
+    }
+  }
+
+  /** Each request asks the hierarchy service, which checks the permission of the caller. */
+  async #set(key: string, resolve: (known: { knownVersion?: number }) => Promise<ResolvedNodes>): Promise<NodeSet> {
+    const cached = this.#sets.get(key)
+    const { version, nodeIds } = await resolve(cached === undefined ? {} : { knownVersion: cached.version })
+    const set = nodeIds === undefined ? cached : { version, nodes: nodeIds.length, ids: arrayOf('uuid', nodeIds) }
+    if (set === undefined) throw new TypeError('The hierarchy service sent no nodes')
+    this.#keep(key, set)
+    return set
+  }
+
+  #keep(key: string, set: CachedSet): void {
+    this.#remove(key)
+    if (set.nodes < smallest) return
+    for (const [oldest] of this.#sets) {
+      if (this.#bytes + set.ids.length <= cacheBytes) break
+      this.#remove(oldest)
+    }
+    this.#sets.set(key, set)
+    this.#bytes += set.ids.length
+  }
+
+  #remove(key: string): void {
+    this.#bytes -= this.#sets.get(key)?.ids.length ?? 0
+    this.#sets.delete(key)
+  }
+}
