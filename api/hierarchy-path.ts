@@ -3,10 +3,10 @@
  * `/` and each backslash.
  */
 const separator = '/'
-const escape = '\\'
+const escapeMark = '\\'
 
 export function joinPath(names: readonly string[]): string {
-  return names.map((name) => name.replaceAll(/[\\/]/g, `${escape}$&`)).join(separator)
+  return names.map((name) => name.replaceAll(/[\\/]/g, `${escapeMark}$&`)).join(separator)
 }
 
 export function splitPath(path: string): string[] {
@@ -14,7 +14,7 @@ export function splitPath(path: string): string[] {
   let name = ''
   for (let at = 0; at < path.length; at++) {
     const character = path[at] ?? ''
-    if (character === escape && at + 1 < path.length) {
+    if (character === escapeMark && at + 1 < path.length) {
       at += 1
       name += path[at]
     } else if (character === separator) {

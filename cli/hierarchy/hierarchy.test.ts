@@ -59,7 +59,7 @@ describe('hierarchies and nodes', () => {
     await hierarchy('node', 'create', 'Site 1')
     await hierarchy('node', 'create', 'Hall B', '--parent', 'Site 1', '--property', 'Cost centre=4711')
     await hierarchy('node', 'create', 'Hall A/1', '--parent', 'Site 1', '--position', '0')
-    await hierarchy('node', 'create', 'Line 1', '--parent', 'Site 1/Hall A//1', '--type', 'line')
+    await hierarchy('node', 'create', 'Line 1', '--parent', 'Site 1/Hall A\\/1', '--type', 'line')
     assert.equal(
       await hierarchy('tree', 'Plant'),
       [
@@ -74,7 +74,7 @@ describe('hierarchies and nodes', () => {
       linesOf(await hierarchy('tree', 'Plant', ...args)).map((line) => line.split(/(?<=\S) {2,}/)[0])
     assert.deepEqual(await names('--depth', '1'), ['Site 1'])
     assert.deepEqual(await names('Site 1', '--depth', '2'), ['Site 1', '  Hall A/1', '    Line 1', '  Hall B'])
-    assert.deepEqual(await names('Site 1/Hall A//1'), ['Hall A/1', '  Line 1'])
+    assert.deepEqual(await names('Site 1/Hall A\\/1'), ['Hall A/1', '  Line 1'])
     const nodes = JSON.parse(await hierarchy('tree', 'Plant', 'Site 1', '--depth', '1', '--json')).data
     assert.deepEqual(
       nodes.map(({ name }: { name: string }) => name),
@@ -144,12 +144,12 @@ describe('hierarchies and nodes', () => {
 
   test('hierarchy node move, copy and history show the places of a node', async () => {
     await hierarchy('node', 'create', 'Site 2')
-    await hierarchy('node', 'move', 'Site 1/Hall A//1', '--parent', 'Site 2')
+    await hierarchy('node', 'move', 'Site 1/Hall A\\/1', '--parent', 'Site 2')
     await hierarchy('node', 'move', 'Site 2', '--position', '0')
-    assert.match(await hierarchy('node', 'copy', 'Site 2/Hall A//1', '--name', 'Hall E'), / created, 2 nodes in total$/)
+    assert.match(await hierarchy('node', 'copy', 'Site 2/Hall A\\/1', '--name', 'Hall E'), / created, 2 nodes in total$/)
     const tree = linesOf(await hierarchy('tree', 'Plant')).map((line) => line.split(/(?<=\S) {2,}/)[0])
     assert.deepEqual(tree.slice(0, 6), ['Site 2', '  Hall A/1', '    Line 1', '  Hall E', '    Line 1', 'Site 1'])
-    const [move = ''] = linesOf(await hierarchy('node', 'history', 'Site 2/Hall A//1'))
+    const [move = ''] = linesOf(await hierarchy('node', 'history', 'Site 2/Hall A\\/1'))
     assert.match(move, /Site 1 +0 +Site 2 +0$/)
     assert.match(await hierarchy('node', 'history', 'Site 2'), /\(top level\) +1 +\(top level\) +0$/m)
     const below = await run(['node', 'move', 'Site 2', '--parent', 'Site 2/Hall E'])
@@ -161,7 +161,7 @@ describe('hierarchies and nodes', () => {
   test('hierarchy search prints paths, below a node and page by page', async () => {
     const paths = async (...args: string[]) =>
       linesOf(await hierarchy('search', ...args)).map((line) => line.split(/ {2,}/)[1])
-    assert.deepEqual(await paths('LINE'), ['Site 2/Hall A//1/Line 1', 'Site 2/Hall E/Line 1'])
+    assert.deepEqual(await paths('LINE'), ['Site 2/Hall A\\/1/Line 1', 'Site 2/Hall E/Line 1'])
     assert.deepEqual(await paths('line', '--below', 'Site 2/Hall E'), ['Site 2/Hall E/Line 1'])
     const limited = await run(['search', 'line', '--limit', '1'])
     assert.equal(limited.err, 'More nodes match. To show all, pass --all.\n')
