@@ -146,7 +146,10 @@ describe('hierarchies and nodes', () => {
     await hierarchy('node', 'create', 'Site 2')
     await hierarchy('node', 'move', 'Site 1/Hall A\\/1', '--parent', 'Site 2')
     await hierarchy('node', 'move', 'Site 2', '--position', '0')
-    assert.match(await hierarchy('node', 'copy', 'Site 2/Hall A\\/1', '--name', 'Hall E'), / created, 2 nodes in total$/)
+    assert.match(
+      await hierarchy('node', 'copy', 'Site 2/Hall A\\/1', '--name', 'Hall E'),
+      / created, 2 nodes in total$/,
+    )
     const tree = linesOf(await hierarchy('tree', 'Plant')).map((line) => line.split(/(?<=\S) {2,}/)[0])
     assert.deepEqual(tree.slice(0, 6), ['Site 2', '  Hall A/1', '    Line 1', '  Hall E', '    Line 1', 'Site 1'])
     const [move = ''] = linesOf(await hierarchy('node', 'history', 'Site 2/Hall A\\/1'))
