@@ -94,7 +94,7 @@ const fewNodes = 100
 
 /**
  * Returns the set of assets that are assigned to one of the nodes in the parameter. With many nodes, the sub-select and `is
- * true` make the server build one hash table per statement. A comparison with the array would look at each of its elements.
+ * true` make the server build one hash table per statement. A comparison with the array would check each of its elements.
  */
 export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
   const isRelation = `r.tenant_id = $1 and ${isAssignment}`
