@@ -29,6 +29,8 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: '/assets', clicks: [button('Columns')] },
     { path: '/assets', clicks: [checkbox, button('Edit…')] },
     { path: '/assets?sort=name', clicks: [checkbox, button('Delete…')] },
+    { path: '/assets?sort=-name', clicks: [checkbox, button('Assign to node…')] },
+    { path: '/hierarchy', clicks: [button('Create hierarchy')] },
     { path: asset, clicks: [button('More')] },
     { path: asset, clicks: [button('More'), entry('Move to another access group…')] },
     { path: asset, clicks: [button('More'), entry('Delete…')] },

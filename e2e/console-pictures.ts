@@ -9,7 +9,8 @@ import { millwright } from './program.ts'
 
 /**
  * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console: in light
- * and dark themes and at a width of 320 pixels. The plant has 5,000 assets, a gateway and a finished discovery.
+ * and dark themes and at a width of 320 pixels. The plant has 5,000 assets, a gateway, a finished discovery and a
+ * hierarchy.
  * MILLWRIGHT_PICTURES_HOME is a folder that preserves the plant for the next run.
  */
 
@@ -49,10 +50,37 @@ async function preparePlant(running: Platform): Promise<PlantIds> {
     if (code !== 0) throw new Error(`The plant was not generated: ${stderr}`)
   }
   const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
-  return { assetId: String(asset?.id), ...(await discover(caller)) }
+  return { assetId: String(asset?.id), ...(await discover(caller)), ...(await arrange(caller)) }
 }
 
-async function discover(caller: Caller): Promise<Omit<PlantIds, 'assetId'>> {
+/** Creates a hierarchy with a rule, and assigns the assets of one line to its node. */
+async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | 'nodeId'>> {
+  const [existing] = (await caller.hierarchy.listHierarchies({})).data
+  if (existing !== undefined) {
+    const { data } = await caller.hierarchy.listNodes({ params: { id: existing.id }, query: { q: 'Line 1' } })
+    return { hierarchyId: existing.id, nodeId: String(data[0]?.id) }
+  }
+  const { data: tree } = await caller.hierarchy.createHierarchy({
+    body: { data: { name: 'Production', template: 'plant' } },
+  })
+  const nodes = [
+    { key: 'site', name: 'Aarau' },
+    { key: 'hall', name: 'Assembly hall', parentKey: 'site' },
+    { key: 'line', name: 'Line 1', parentKey: 'hall' },
+    { key: 'cell', name: 'Welding cell with two robots', parentKey: 'line' },
+    { key: 'other', name: 'Bremen' },
+  ]
+  const { data: created } = await caller.hierarchy.createNodes({ params: { id: tree.id }, body: { data: { nodes } } })
+  const idOf = (key: string) => String(created.find((node) => node.key === key)?.id)
+  const rules = [{ nodeId: idOf('cell'), namePattern: '*ROB*' }]
+  await caller.hierarchy.replaceRules({ params: { id: tree.id }, body: { data: { rules } } })
+  const { data: page } = await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 100 } })
+  const assetIds = page.map(({ id }) => String(id))
+  await caller.hierarchy.assignAssets({ params: { id: idOf('line') }, body: { data: { assetIds } } })
+  return { hierarchyId: tree.id, nodeId: idOf('line') }
+}
+
+async function discover(caller: Caller): Promise<Pick<PlantIds, 'gatewayId' | 'scanId' | 'jobId'>> {
   let gatewayId = ''
   let assetLinkId = ''
   await until('the plant is online', async () => {

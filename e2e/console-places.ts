@@ -1,7 +1,14 @@
 import type { Page } from 'playwright-core'
 
 /** `PlantIds` contains ids of items in the plant, for pages that show one item. */
-export type PlantIds = { assetId: string; gatewayId: string; scanId: string; jobId: string }
+export type PlantIds = {
+  assetId: string
+  gatewayId: string
+  scanId: string
+  jobId: string
+  hierarchyId: string
+  nodeId: string
+}
 
 export type Place = {
   name: string
@@ -42,6 +49,18 @@ export const places: readonly Place[] = [
   { name: 'asset-identity', path: ({ assetId }) => `/assets/${assetId}?tab=identity` },
   { name: 'asset-history', path: ({ assetId }) => `/assets/${assetId}?tab=history` },
   { name: 'asset-history-relations', path: ({ assetId }) => `/assets/${assetId}?tab=history&view=relations` },
+  { name: 'hierarchy', path: ({ hierarchyId }) => `/hierarchy?hierarchy=${hierarchyId}&node=unassigned` },
+  {
+    name: 'hierarchy-node',
+    path: ({ hierarchyId, nodeId }) => `/hierarchy?hierarchy=${hierarchyId}&node=${nodeId}`,
+    prepare: (page) => page.getByRole('checkbox', { name: 'Select row 2', exact: true }).check(),
+  },
+  {
+    name: 'hierarchy-details',
+    path: ({ hierarchyId, nodeId }) => `/hierarchy?hierarchy=${hierarchyId}&node=${nodeId}&view=details`,
+  },
+  { name: 'hierarchy-create', path: ({ hierarchyId }) => `/hierarchy?hierarchy=${hierarchyId}&add=yes` },
+  { name: 'hierarchy-rules', path: ({ hierarchyId }) => `/hierarchy/${hierarchyId}/rules` },
   { name: 'topology', path: () => '/topology', prepare: settled },
   { name: 'discovery', path: () => '/discovery' },
   { name: 'discovery-scan', path: () => '/discovery?scan=any' },

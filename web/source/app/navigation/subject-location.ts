@@ -9,6 +9,8 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),
   'server-user': (id) => ({ to: `/access/programs/${id}` }),
+  hierarchy: (id) => ({ to: '/hierarchy', search: { hierarchy: id } }),
+  node: (id) => ({ to: '/hierarchy', search: { node: id } }),
   workflow: (name) => ({ to: '/workflows', search: { name } }),
   role: () => ({ to: '/access', search: { view: 'roles' } }),
   grant: () => ({ to: '/access', search: { view: 'grants' } }),

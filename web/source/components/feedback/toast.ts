@@ -6,3 +6,9 @@ export function showSuccess(message: string): void {
   announce(message)
   showToast({ message, type: 'success', hideIcon: true, autoCloseDelay: 4_000 })
 }
+
+/** Shows an error message of an action that has no place on the page. */
+export function showError(message: string): void {
+  announce(message)
+  showToast({ message, type: 'error', autoCloseDelay: 10_000 })
+}

@@ -34,6 +34,8 @@ export type GridProps<Row> = {
   onRange?: (first: number, last: number) => void
   /** Opens a row. It is called on Enter and on a click outside of links and controls. */
   onOpen?: (row: Row) => void
+  /** Starts to drag a row. Without it, rows cannot be dragged. */
+  onDrag?: ((row: Row) => void) | undefined
   selection?: GridSelection | undefined
   sorting?: Sorting | undefined
   onSort?: (id: string) => void

@@ -23,7 +23,7 @@ const overscanRows = 4
  * opens a row, and Space selects it. Wide tables scroll horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
-  const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = props
+  const { label, columns, count, rowAt, idOf, onRange, onOpen, onDrag, selection, isTall } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const [viewportHeight, setViewportHeight] = useState(600)
@@ -56,9 +56,10 @@ export function Grid<Row>(props: GridProps<Row>) {
   const latest = useRef(props)
   latest.current = props
   // The callbacks are stable, so that unchanged rows are not rendered again.
-  const [{ toggleRow, openRow }] = useState(() => ({
+  const [{ toggleRow, openRow, dragRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
     openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
+    dragRow: (row: unknown) => latest.current.onDrag?.(row as Row),
   }))
   const focusOn = (index: number) => {
     setCurrent(index)
@@ -120,6 +121,7 @@ export function Grid<Row>(props: GridProps<Row>) {
                 isSelected={row !== undefined && selection?.isSelected(idOf(row))}
                 onToggle={selection && toggleRow}
                 onOpen={onOpen && openRow}
+                onDrag={onDrag && dragRow}
                 onFocus={setCurrent}
               />
             )
@@ -139,12 +141,13 @@ type GridRowProps = {
   isSelected: boolean | undefined
   onToggle: GridSelection['onToggle'] | undefined
   onOpen: ((row: unknown) => void) | undefined
+  onDrag: ((row: unknown) => void) | undefined
   onFocus: (index: number) => void
 }
 
 /** `GridRow` is memoized, because most rows do not change while the user scrolls. */
 const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }: GridRowProps) {
-  const { isCurrent, isSelected, onToggle, onOpen, onFocus } = props
+  const { isCurrent, isSelected, onToggle, onOpen, onDrag, onFocus } = props
   const text = useText(componentMessages)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the row group handles keys
@@ -158,6 +161,8 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
       tabIndex={isCurrent ? 0 : -1}
       style={{ transform: `translateY(${y}px)` }}
       onFocus={() => onFocus(index)}
+      draggable={onDrag !== undefined && row !== undefined}
+      onDragStart={() => onDrag?.(row)}
       onClick={(event) => {
         if (row === undefined || onOpen === undefined || !isRowClick(event)) return
         event.preventDefault()

@@ -15,6 +15,7 @@ import { Tabs } from '../../components/page/tabs.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { StateChip } from '../assets/table/asset-cells.tsx'
+import { AssetPaths } from '../hierarchy/asset-paths.tsx'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
 import type { AssetTabProps } from './asset-tab.ts'
@@ -93,7 +94,12 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
     <div className="asset" aria-busy={isPending}>
       <PageHeader
         title={nameOf(asset)}
-        above={<Link to="/assets">{text.assets}</Link>}
+        above={
+          <>
+            <Link to="/assets">{text.assets}</Link>
+            {at === undefined && rights.has('glb_hierarchy_read') && <AssetPaths assetId={asset.id} />}
+          </>
+        }
         subtitle={
           <span className="asset-line">
             {product.join(' · ')}

@@ -1,18 +1,24 @@
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { useCanAssign } from '../../hierarchy/assignment/can-assign.ts'
 import { assetsMessages } from '../messages.ts'
 import { maxSelected } from '../model/limits.ts'
 import type { AssetSelection } from '../table/selection.ts'
 import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
+
+const AssignDialog = lazy(async () => ({
+  default: (await import('../../hierarchy/assignment/assign-dialog.tsx')).AssignDialog,
+}))
 
 /** `BulkBar` contains the actions for the selected assets. */
 export function BulkBar({ selection, total }: { selection: AssetSelection; total: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const canWrite = usePermission('inventory_write_asset_data')
-  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const canAssign = useCanAssign()
+  const [open, setOpen] = useState<'edit' | 'assign' | 'delete'>()
   const [isSelecting, setSelecting] = useState(false)
   const { ids, clear, selectMatching } = selection
   const selectAll = async () => {
@@ -23,13 +29,16 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
   return (
     <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
       <strong>{text.selected(formats.number(ids.size))}</strong>
+      {canWrite && <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>}
+      {canAssign && (
+        <IxButton variant="secondary" onClick={() => setOpen('assign')}>
+          {text.assignToNode}
+        </IxButton>
+      )}
       {canWrite && (
-        <>
-          <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>
-          <IxButton variant="danger-secondary" onClick={() => setOpen('delete')}>
-            {text.delete}
-          </IxButton>
-        </>
+        <IxButton variant="danger-secondary" onClick={() => setOpen('delete')}>
+          {text.delete}
+        </IxButton>
       )}
       {ids.size < reach && (
         <IxButton variant="subtle-primary" loading={isSelecting} onClick={selectAll}>
@@ -40,6 +49,11 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
         {text.unselect}
       </IxButton>
       {open === 'edit' && <BulkEditDialog ids={[...ids]} onClose={() => setOpen(undefined)} />}
+      {open === 'assign' && (
+        <Suspense>
+          <AssignDialog subject={{ ids: [...ids] }} onClose={() => setOpen(undefined)} />
+        </Suspense>
+      )}
       {open === 'delete' && <BulkDeleteDialog ids={[...ids]} onClose={() => setOpen(undefined)} onDone={clear} />}
     </div>
   )

@@ -6,8 +6,16 @@ import { assetsMessages } from '../messages.ts'
 
 const debounceMs = 250
 
+type SearchFieldProps = {
+  value: string
+  onChange: (value: string) => void
+  /** The accessible name. By default, the field searches assets. */
+  label?: string
+  hint?: string
+}
+
 /** `SearchField` is the field for full-text search. It submits the text after a pause in typing. */
-export function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+export function SearchField({ value, onChange, label, hint }: SearchFieldProps) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)
   const [lastValue, setLastValue] = useState(value)
@@ -28,8 +36,8 @@ export function SearchField({ value, onChange }: { value: string; onChange: (val
       <input
         className="input"
         type="search"
-        aria-label={text.search}
-        placeholder={text.searchHint}
+        aria-label={label ?? text.search}
+        placeholder={hint ?? text.searchHint}
         maxLength={256}
         value={typed}
         onChange={({ target }) => setTyped(target.value)}

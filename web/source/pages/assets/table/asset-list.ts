@@ -4,16 +4,26 @@ import { useApi } from '../../../app/session/app-context.tsx'
 import type { Asset } from '../model/asset.ts'
 import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 
-export type AssetListOptions = { filter: string; q: string; sort: string; fields: readonly string[] }
+/** `NodeScope` limits a list to the assets of a hierarchy node, or to assets without a node in a hierarchy. */
+export type NodeScope = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string }
+
+export type AssetListOptions = {
+  filter: string
+  q: string
+  sort: string
+  fields: readonly string[]
+  scope?: NodeScope | undefined
+}
 
 /** The refresh interval of visible rows, because a scan changes thousands of assets per minute. */
 const refreshIntervalMs = 2_000
 
 /** Loads a list of assets while the user scrolls, and refreshes it on events. */
-export function useAssetList({ filter, q, sort, fields }: AssetListOptions): AssetPages {
+export function useAssetList({ filter, q, sort, fields, scope }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
   const fieldList = fields.join(',')
+  const scopeText = JSON.stringify(scope ?? {})
   const pages = useMemo(() => {
     const loadPage: LoadPage = async ({ cursor, offset, count, signal }) => {
       const query = {
@@ -25,16 +35,18 @@ export function useAssetList({ filter, q, sort, fields }: AssetListOptions): Ass
         ...(filter !== '' && { filter }),
         ...(q !== '' && { q }),
         ...(sort !== '' && { sort }),
+        ...(JSON.parse(scopeText) as Partial<NodeScope>),
       }
       const input = { query, signal }
       const { data, meta } = await api.inventory.listAssets(input)
       return { rows: data as Asset[], total: meta.totalElements, nextCursor: meta.nextCursor }
     }
     return new AssetPages(loadPage, () => setVersion((version) => version + 1))
-  }, [api, filter, q, sort, fieldList])
+  }, [api, filter, q, sort, fieldList, scopeText])
   useEffect(() => () => pages.stop(), [pages])
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useLiveEvents(['inventory.asset'], () => {
+  // An assignment to a node is a relation.
+  useLiveEvents(scope === undefined ? ['inventory.asset'] : ['inventory.asset', 'inventory.relation'], () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined
       pages.refresh()

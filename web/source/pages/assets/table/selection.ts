@@ -3,6 +3,7 @@ import { useApi } from '../../../app/session/app-context.tsx'
 import type { GridSelection } from '../../../components/tables/grid-column.ts'
 import type { Asset } from '../model/asset.ts'
 import { maxSelected } from '../model/limits.ts'
+import type { NodeScope } from './asset-list.ts'
 import type { AssetPages } from './asset-pages.ts'
 
 export type AssetSelection = {
@@ -13,10 +14,10 @@ export type AssetSelection = {
   selectMatching: () => Promise<void>
 }
 
-type SelectionFilter = { filter: string; q: string }
+type SelectionFilter = { filter: string; q: string; scope?: NodeScope | undefined }
 
 /** Manages the selection of rows: single rows, ranges with the shift key, or all matching assets. */
-export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFilter): AssetSelection {
+export function useAssetSelection(pages: AssetPages, { filter, q, scope }: SelectionFilter): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [last, setLast] = useState(0)
@@ -42,6 +43,7 @@ export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFil
         ...(cursor !== undefined && { cursor }),
         ...(filter !== '' && { filter }),
         ...(q !== '' && { q }),
+        ...scope,
       }
       const { data, meta } = await api.inventory.listAssets({ query })
       for (const { id } of data as Asset[]) ids.add(id)

@@ -1,0 +1,22 @@
+import { IxButton, showToast } from '@siemens/ix-react'
+import { announce } from './announcement.ts'
+
+/** The time that the button is shown. It is long enough to reach the button with the keyboard. */
+const shownMs = 20_000
+
+/** Shows a success message with a button that reverts the action. */
+export async function showUndo(message: string, label: string, undo: () => unknown): Promise<void> {
+  announce(message)
+  const action = (
+    <IxButton
+      variant="secondary"
+      onClick={() => {
+        toast.close()
+        undo()
+      }}
+    >
+      {label}
+    </IxButton>
+  )
+  const toast = await showToast({ message, action, type: 'success', hideIcon: true, autoCloseDelay: shownMs })
+}

@@ -1,0 +1,175 @@
+import type { Hierarchy, HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { iconFilter, iconFilterFilled, iconProductManagement } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useNavigate } from '@tanstack/react-router'
+import { type RefObject, useCallback, useMemo, useState } from 'react'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { usePreference } from '../../../app/preferences/preference.ts'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { CheckField } from '../../../components/forms/fields.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { Grid } from '../../../components/tables/grid.tsx'
+import { FilterPanel } from '../../assets/filter/filter-panel.tsx'
+import { SearchField } from '../../assets/filter/search-field.tsx'
+import type { Asset } from '../../assets/model/asset.ts'
+import { useAssetProperties } from '../../assets/model/properties.ts'
+import { gridColumns } from '../../assets/table/asset-cells.tsx'
+import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
+import { useAssetSelection } from '../../assets/table/selection.ts'
+import { tableColumnsOf } from '../../assets/table/table-columns.ts'
+import { hierarchyMessages } from '../messages.ts'
+import type { HierarchySearch, Place } from '../place.ts'
+import type { Dragged } from '../tree/tree-drop.ts'
+import { AssignDialog, type AssignmentSubject } from './assign-dialog.tsx'
+import { useCanAssign } from './can-assign.ts'
+import { SelectionBar } from './selection-bar.tsx'
+
+type AssetPanelProps = {
+  hierarchy: Hierarchy
+  place: Place
+  /** The node of the place, if the place is a node. */
+  node: HierarchyNode | undefined
+  /** Receives the assets that the user drags. */
+  dragged: RefObject<Dragged | undefined>
+}
+
+const idOf = ({ id }: Asset) => id
+
+function scopeOf(hierarchy: Hierarchy, place: Place, includeBelow: boolean): NodeScope | undefined {
+  if (place.kind === 'all') return undefined
+  return place.kind === 'node' ? { hierarchyNode: place.id, includeBelow } : { unassignedIn: hierarchy.id }
+}
+
+/** `AssetPanel` lists the assets of a node, the unassigned assets or all assets. Selected assets can be assigned. */
+export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps) {
+  const text = useText(hierarchyMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const canAssign = useCanAssign()
+  const [search, change] = useSearchState<HierarchySearch>()
+  const { q = '', filter = '', sort = '' } = search
+  const isBelow = search.below !== 'no'
+  const [isFilterOpen, setFilterOpen] = useState(filter !== '')
+  const [subject, setSubject] = useState<AssignmentSubject>()
+  const properties = useAssetProperties()
+  const [stored] = usePreference<unknown>('assets.columns', undefined)
+  const columns = useMemo(() => tableColumnsOf(stored, properties), [stored, properties])
+  const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
+  const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
+  const scope = scopeOf(hierarchy, place, isBelow)
+  const pages = useAssetList({ filter, q, sort, fields: fieldsFor(fields), scope })
+  const selection = useAssetSelection(pages, { filter, q, scope })
+  const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
+  const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
+  const done = () => {
+    selection.clear()
+    pages.refresh()
+  }
+  const drag = ({ id }: Asset) => {
+    dragged.current = { kind: 'assets', ids: selection.ids.has(id) ? [...selection.ids] : [id], onAssigned: done }
+  }
+  const { total } = pages
+  const canAssignMatching = canAssign && place.kind === 'all' && filter !== '' && q === '' && (total ?? 0) > 0
+  return (
+    <div className="hierarchy-assets">
+      <div className="assets-tools">
+        <SearchField value={q} onChange={(next) => change({ q: next })} />
+        <IxButton
+          variant={filter === '' ? 'secondary' : 'primary'}
+          icon={filter === '' ? iconFilter : iconFilterFilled}
+          aria-expanded={isFilterOpen}
+          onClick={() => setFilterOpen(!isFilterOpen)}
+        >
+          {text.filter}
+        </IxButton>
+        {place.kind === 'node' && (
+          <CheckField
+            label={text.includeBelow}
+            isChecked={isBelow}
+            onChange={(isOn) => change({ below: isOn ? undefined : 'no' })}
+          />
+        )}
+      </div>
+      {isFilterOpen && (
+        <FilterPanel
+          key={filter}
+          filter={filter}
+          properties={properties}
+          onApply={(next) => change({ filter: next })}
+        />
+      )}
+      {selection.ids.size > 0 ? (
+        <SelectionBar
+          selection={selection}
+          total={total ?? 0}
+          node={node !== undefined && (!isBelow || node.childCount === 0) ? node : undefined}
+          onAssign={() => setSubject({ ids: [...selection.ids] })}
+          onDone={done}
+        />
+      ) : (
+        <div className="assets-count">
+          <span role="status">
+            {pages.failure === undefined &&
+              (total === undefined ? text.counting : text.assetCount(total, formats.number(total)))}
+          </span>
+          {canAssignMatching && (
+            <IxButton variant="secondary" onClick={() => setSubject({ filter, count: total ?? 0 })}>
+              {text.assignMatching(formats.number(total ?? 0))}
+            </IxButton>
+          )}
+        </div>
+      )}
+      {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+      {pages.failure !== undefined && total === undefined ? null : total === 0 ? (
+        <NoAssets place={place} isNarrowed={q !== '' || filter !== ''} />
+      ) : (
+        <Grid
+          label={text.assets}
+          columns={shown}
+          count={total ?? 30}
+          rowAt={(index) => pages.rowAt(index)}
+          idOf={idOf}
+          onRange={onRange}
+          onOpen={open}
+          onDrag={canAssign ? drag : undefined}
+          selection={selection.grid}
+          sorting={sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }}
+          onSort={(path) => change({ sort: nextSort(sort, path) })}
+          isTall
+        />
+      )}
+      {subject !== undefined && (
+        <AssignDialog
+          hierarchyId={hierarchy.id}
+          subject={subject}
+          onClose={() => setSubject(undefined)}
+          onDone={done}
+        />
+      )}
+    </div>
+  )
+}
+
+function NoAssets({ place, isNarrowed }: { place: Place; isNarrowed: boolean }) {
+  const text = useText(hierarchyMessages)
+  const [title, hint] = isNarrowed
+    ? [text.noMatchingAssets, text.noMatchingAssetsHint]
+    : {
+        all: [text.noAssets, text.noAssetsHint],
+        unassigned: [text.noUnassigned, text.noUnassignedHint],
+        node: [text.noNodeAssets, text.noNodeAssetsHint],
+      }[place.kind]
+  return (
+    <EmptyState icon={iconProductManagement} title={title ?? ''}>
+      <p>{hint}</p>
+    </EmptyState>
+  )
+}
+
+/** Returns the next sort order of a column: ascending, then descending, then the default order. */
+function nextSort(sort: string, path: string): string | undefined {
+  if (sort === path) return `-${path}`
+  return sort === `-${path}` ? undefined : path
+}

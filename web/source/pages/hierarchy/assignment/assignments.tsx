@@ -1,0 +1,146 @@
+import type { Assignment } from '@millwright/api/hierarchy.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Progress } from '../../../components/feedback/progress.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { useHierarchyRefresh, useNode } from '../hierarchy-data.ts'
+import { hierarchyMessages } from '../messages.ts'
+import { isActive, useAssign } from './assign.ts'
+import { useCanAssign } from './can-assign.ts'
+
+/** The interval at which the progress of a running assignment is read. */
+const progressMs = 1_000
+
+function useAssignments(hierarchyId: string) {
+  const query = useOperationQuery()
+  const input = { query: { hierarchyId, limit: 20 } }
+  return useQuery({
+    ...query(['hierarchy', 'listAssignments'], input, { live: ['hierarchy.assignment'] }),
+    refetchInterval: ({ state }) => (state.data?.data.some(isActive) ? progressMs : false),
+  })
+}
+
+/** `AssignmentProgress` shows the assignments that are running in the background. */
+export function AssignmentProgress({ hierarchyId }: { hierarchyId: string }) {
+  const assignments = useAssignments(hierarchyId)
+  return assignments.data?.data.filter(isActive).map((each) => <RunningAssignment key={each.id} assignment={each} />)
+}
+
+function RunningAssignment({ assignment }: { assignment: Assignment }) {
+  const text = useText(hierarchyMessages)
+  const formats = useFormats()
+  const label = text.running(assignment.total, formats.number(assignment.total))
+  return (
+    <div className="page-note assignment-progress" role="status">
+      <span>{label}</span>
+      <Progress value={assignment.progress} label={label} />
+      <AssignmentAction assignment={assignment} />
+    </div>
+  )
+}
+
+/** `AssignmentsDialog` lists the latest assignments of a hierarchy, which can be undone. */
+export function AssignmentsDialog({ hierarchyId, onClose }: { hierarchyId: string; onClose: () => void }) {
+  const text = useText(hierarchyMessages)
+  const assignments = useAssignments(hierarchyId)
+  return (
+    <Dialog title={text.assignments} onClose={onClose} isWide>
+      <QueryState query={assignments}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p>{text.noAssignments}</p>
+          ) : (
+            <ul className="assignments">
+              {data.map((assignment) => (
+                <AssignmentRow key={assignment.id} assignment={assignment} />
+              ))}
+            </ul>
+          )
+        }
+      </QueryState>
+    </Dialog>
+  )
+}
+
+function AssignmentRow({ assignment }: { assignment: Assignment }) {
+  const text = useText(hierarchyMessages)
+  const formats = useFormats()
+  const node = useNode(assignment.nodeId)
+  const { assigned, moved, removed, unchanged, failed } = assignment
+  const counts = [
+    [assigned, text.countAssigned],
+    [moved, text.countMoved],
+    [removed, text.countRemoved],
+    [unchanged, text.countUnchanged],
+    [failed, text.countFailed],
+  ] as const
+  const shown = counts.filter(([count]) => count > 0).map(([count, label]) => label(formats.number(count)))
+  return (
+    <li>
+      <div>
+        <p>
+          <strong>{text[kinds[assignment.kind]]}</strong> {node.data !== undefined && `→ ${node.data.name}`}
+        </p>
+        <p>{shown.length === 0 ? text.nothingChanged : shown.join(', ')}</p>
+        {assignment.problem !== undefined && (
+          <p className="field-error" lang="en">
+            {assignment.problem.detail}
+          </p>
+        )}
+        <p className="quiet">
+          <Time at={assignment.createdTimestamp} />, {assignment.principalName}, {text[states[assignment.state]]}
+          {assignment.undoneBy !== undefined && `, ${text.wasUndone}`}
+        </p>
+      </div>
+      <AssignmentAction assignment={assignment} />
+    </li>
+  )
+}
+
+const kinds = { ids: 'kindIds', filter: 'kindFilter', rules: 'kindRules', undo: 'kindUndo' } as const
+const states = {
+  queued: 'stateQueued',
+  running: 'stateRunning',
+  finished: 'stateFinished',
+  failed: 'stateFailed',
+  canceled: 'stateCanceled',
+} as const
+
+/** `AssignmentAction` cancels a running assignment, or undoes an ended one. */
+function AssignmentAction({ assignment }: { assignment: Assignment }) {
+  const text = useText(hierarchyMessages)
+  const api = useApi()
+  const refresh = useHierarchyRefresh()
+  const canAssign = useCanAssign()
+  const { undo } = useAssign()
+  const [failure, setFailure] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const { id, assigned, moved, removed, undoneBy } = assignment
+  const isRunning = isActive(assignment)
+  if (!canAssign || (!isRunning && (undoneBy !== undefined || assigned + moved + removed === 0))) return null
+  const cancel = async () => {
+    await api.hierarchy.cancelAssignment({ params: { id } })
+    await refresh()
+  }
+  const act = async () => {
+    setBusy(true)
+    setFailure(undefined)
+    await (isRunning ? cancel() : undo([id])).catch(setFailure)
+    setBusy(false)
+  }
+  return (
+    <div>
+      <IxButton key={String(isRunning)} variant="secondary" loading={isBusy} onClick={act}>
+        {isRunning ? text.cancelAssignment : text.undo}
+      </IxButton>
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </div>
+  )
+}

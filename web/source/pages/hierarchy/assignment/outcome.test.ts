@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outcomeOf } from './outcome.ts'
+
+test('counts the changed assets of an assignment and lists the failed ones with their reason', () => {
+  const outcome = outcomeOf([
+    { assetId: 'a', outcome: 'assigned' },
+    { assetId: 'b', outcome: 'moved', previousNodeId: 'n' },
+    { assetId: 'c', outcome: 'unchanged' },
+    { assetId: 'd', outcome: 'removed' },
+    { assetId: 'e', outcome: 'failed', code: 'forbidden', detail: 'Permission denied' },
+    { assetId: 'f', outcome: 'failed', code: 'asset_not_found' },
+  ])
+  assert.deepEqual(outcome, {
+    changed: 3,
+    failures: [
+      { assetId: 'e', detail: 'Permission denied' },
+      { assetId: 'f', detail: 'asset_not_found' },
+    ],
+  })
+})

@@ -1,0 +1,70 @@
+import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { maxSelected } from '../../assets/model/limits.ts'
+import type { AssetSelection } from '../../assets/table/selection.ts'
+import { hierarchyMessages } from '../messages.ts'
+import { useAssign } from './assign.ts'
+import { useCanAssign } from './can-assign.ts'
+import { FailureList } from './failure-list.tsx'
+import type { AssignmentOutcome } from './outcome.ts'
+
+type SelectionBarProps = {
+  selection: AssetSelection
+  total: number
+  /** The node of all selected assets. Without it, the assets cannot be removed from their nodes. */
+  node: HierarchyNode | undefined
+  onAssign: () => void
+  /** Called after the selected assets have been removed from the node. */
+  onDone: () => void
+}
+
+/** `SelectionBar` contains the actions for the selected assets. */
+export function SelectionBar({ selection, total, node, onAssign, onDone }: SelectionBarProps) {
+  const text = useText(hierarchyMessages)
+  const formats = useFormats()
+  const canAssign = useCanAssign()
+  const { unassign } = useAssign()
+  const [busy, setBusy] = useState<'select' | 'remove'>()
+  const [failure, setFailure] = useState<unknown>()
+  const [failures, setFailures] = useState<AssignmentOutcome['failures']>([])
+  const { ids, clear, selectMatching } = selection
+  const reach = Math.min(total, maxSelected)
+  const run = async (kind: 'select' | 'remove', act: () => Promise<unknown>) => {
+    setBusy(kind)
+    setFailure(undefined)
+    await act().catch(setFailure)
+    setBusy(undefined)
+  }
+  const remove = async (from: HierarchyNode) => {
+    const outcome = await unassign(from, [...ids])
+    setFailures(outcome.failures)
+    if (outcome.failures.length === 0) onDone()
+  }
+  const label = text.selected(formats.number(ids.size))
+  return (
+    <>
+      <div className="bulk-bar" role="toolbar" aria-label={label}>
+        <strong>{label}</strong>
+        {canAssign && <IxButton onClick={onAssign}>{text.assignToNode}</IxButton>}
+        {canAssign && node !== undefined && (
+          <IxButton variant="secondary" loading={busy === 'remove'} onClick={() => run('remove', () => remove(node))}>
+            {text.removeFromNode}
+          </IxButton>
+        )}
+        {ids.size < reach && (
+          <IxButton variant="subtle-primary" loading={busy === 'select'} onClick={() => run('select', selectMatching)}>
+            {text.selectMatching(formats.number(reach))}
+          </IxButton>
+        )}
+        <IxButton variant="subtle-primary" onClick={clear}>
+          {text.unselect}
+        </IxButton>
+      </div>
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+      {failures.length > 0 && <FailureList failures={failures} />}
+    </>
+  )
+}

@@ -1,0 +1,12 @@
+import type { PathRow } from '@millwright/api/hierarchy.ts'
+import { parseJsonObject } from '../../../components/forms/json-object.ts'
+
+/**
+ * Returns the body of an import for the content of a file. A file with the name extension `json` has the format of the
+ * JSON export, every other file is CSV. Returns undefined for an invalid JSON file. The server checks the nodes.
+ */
+export function contentOf(fileName: string, content: string): { csv: string } | { nodes: PathRow[] } | undefined {
+  if (!fileName.toLowerCase().endsWith('.json')) return { csv: content }
+  const nodes = parseJsonObject(content)?.nodes
+  return Array.isArray(nodes) ? { nodes } : undefined
+}

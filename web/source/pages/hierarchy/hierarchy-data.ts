@@ -1,0 +1,89 @@
+import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import type { Output } from '../../app/api/client.ts'
+import type { Failure } from '../../app/api/failure.ts'
+import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
+import { useLiveEvents } from '../../app/live/live-queries.ts'
+import { useApi } from '../../app/session/app-context.tsx'
+import { hierarchyLimits } from './limits.ts'
+
+/** The events that change hierarchies and nodes. */
+const hierarchyEvents = ['hierarchy']
+
+/** The delay of a reload after a change, with a margin for the reload itself. */
+const refreshDelayMs = hierarchyLimits.lagMs + 500
+
+/** The number of children that are loaded at once. */
+const childrenPerPage = 200
+
+export function useHierarchies({ isEnabled = true }: { isEnabled?: boolean } = {}) {
+  const query = useOperationQuery()
+  const input = { query: { limit: hierarchyLimits.hierarchies } }
+  return useQuery({
+    ...query(['hierarchy', 'listHierarchies'], input, { live: hierarchyEvents }),
+    select: ({ data }) => data,
+    enabled: isEnabled,
+  })
+}
+
+export function useNode(id: string | undefined) {
+  const query = useOperationQuery()
+  return useQuery({
+    ...query(['hierarchy', 'readNode'], { params: { id: id ?? '' } }, { live: hierarchyEvents }),
+    select: ({ data }) => data,
+    enabled: id !== undefined,
+  })
+}
+
+/** Loads the nodes from the top level to a node. */
+export function usePath(id: string | undefined) {
+  const query = useOperationQuery()
+  return useQuery({
+    ...query(['hierarchy', 'readPath'], { params: { id: id ?? '' } }, { live: hierarchyEvents }),
+    select: ({ data }) => data,
+    enabled: id !== undefined,
+  })
+}
+
+type NodePage = Output<'hierarchy', 'listNodes'>
+
+/** Loads the children of a node page by page. Without a parent, it loads the nodes of the top level. */
+export function useChildren(hierarchyId: string, parentId: string | undefined) {
+  const api = useApi()
+  const input = { params: { id: hierarchyId }, query: { ...(parentId !== undefined && { parentId }) } }
+  return useInfiniteQuery<NodePage, Failure, HierarchyNode[], readonly unknown[], string | undefined>({
+    queryKey: [...keyOf('hierarchy', 'listNodes', input), 'pages'],
+    initialPageParam: undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      api.hierarchy.listNodes({
+        ...input,
+        query: { ...input.query, limit: childrenPerPage, ...(cursor !== undefined && { cursor }) },
+      }),
+    getNextPageParam: ({ meta }) => meta.nextCursor,
+    select: ({ pages }: InfiniteData<NodePage>) => pages.flatMap(({ data }) => data),
+    meta: { live: hierarchyEvents },
+  })
+}
+
+/** Returns a function that reloads all loaded data of hierarchies. */
+export function useHierarchyRefresh(): () => Promise<void> {
+  const queryClient = useQueryClient()
+  return () => queryClient.invalidateQueries({ queryKey: keyOf('hierarchy') })
+}
+
+/**
+ * Reloads the counts of nodes after changes of assets and relations. The counts contain a change after a delay, so the
+ * reload has the same delay.
+ */
+export function useCountRefresh(): void {
+  const refresh = useHierarchyRefresh()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useLiveEvents(['inventory.asset', 'inventory.relation', 'hierarchy'], () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      refresh()
+    }, refreshDelayMs)
+  })
+  useEffect(() => () => clearTimeout(timer.current), [])
+}

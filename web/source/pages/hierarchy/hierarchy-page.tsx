@@ -1,0 +1,301 @@
+import type { Hierarchy, HierarchyNode, TemplateName } from '@millwright/api/hierarchy.ts'
+import { iconHierarchy, iconPlus } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useRef, useState } from 'react'
+import { isFailure } from '../../app/api/failure.ts'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
+import { useSearchState } from '../../app/navigation/search-state.ts'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
+import { Dialog } from '../../components/dialogs/dialog.tsx'
+import { announce } from '../../components/feedback/announcement.ts'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
+import { QueryState } from '../../components/feedback/query-state.tsx'
+import { showSuccess } from '../../components/feedback/toast.ts'
+import { SelectField } from '../../components/forms/fields.tsx'
+import { EmptyState } from '../../components/page/empty-state.tsx'
+import { PageHeader } from '../../components/page/page-header.tsx'
+import { usePageTitle } from '../../components/page/page-title.ts'
+import { Tabs } from '../../components/page/tabs.tsx'
+import { AssetPanel } from './assignment/asset-panel.tsx'
+import { useAssign } from './assignment/assign.ts'
+import { AssignmentProgress } from './assignment/assignments.tsx'
+import { useCanAssign } from './assignment/can-assign.ts'
+import { FailureList } from './assignment/failure-list.tsx'
+import type { AssignmentOutcome } from './assignment/outcome.ts'
+import { HierarchyActions } from './hierarchy-actions.tsx'
+import { useCountRefresh, useHierarchies, useHierarchyRefresh, useNode } from './hierarchy-data.ts'
+import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
+import { hierarchyMessages } from './messages.ts'
+import { NodeDetails } from './node/node-details.tsx'
+import { NodeFormDialog } from './node/node-form-dialog.tsx'
+import { NodeHeader } from './node/node-header.tsx'
+import { nodeTypeName } from './node-type-names.ts'
+import { type HierarchySearch, type Place, placeOf, searchOfPlace } from './place.ts'
+import { NodeBrowser } from './tree/node-browser.tsx'
+import { type Dragged, type DropTarget, destinationOf } from './tree/tree-drop.ts'
+import '../assets/assets.css'
+import './hierarchy.css'
+
+/** `HierarchyPage` shows a hierarchy as a tree, next to the assets of the selected node. */
+export function HierarchyPage() {
+  const text = useText(hierarchyMessages)
+  usePageTitle(text.title)
+  useCountRefresh()
+  const [search, change] = useSearchState<HierarchySearch>()
+  const [isCreating, setCreating] = useCreateDialog()
+  const [template, setTemplate] = useState<TemplateName>()
+  const hierarchies = useHierarchies()
+  const place = placeOf(search.node)
+  // A link of an event or an audit entry has only the node.
+  const linked = useNode(search.hierarchy === undefined && place.kind === 'node' ? place.id : undefined)
+  const wanted = search.hierarchy ?? linked.data?.hierarchyId
+  const create = (suggested?: TemplateName) => {
+    setTemplate(suggested)
+    setCreating(true)
+  }
+  return (
+    <>
+      <QueryState query={hierarchies}>
+        {(list) => {
+          const hierarchy = list.find(({ id }) => id === wanted) ?? list[0]
+          if (hierarchy === undefined) return <NoHierarchy onCreate={create} />
+          return <HierarchyView key={hierarchy.id} hierarchy={hierarchy} list={list} onCreate={() => create()} />
+        }}
+      </QueryState>
+      {isCreating && (
+        <HierarchyFormDialog
+          suggestedTemplate={template}
+          onClose={() => setCreating(false)}
+          onCreated={(id) => change({ hierarchy: id, node: undefined, add: undefined })}
+        />
+      )}
+    </>
+  )
+}
+
+function NoHierarchy({ onCreate }: { onCreate: (template?: TemplateName) => void }) {
+  const text = useText(hierarchyMessages)
+  const language = useLanguage()
+  const canWrite = usePermission('glb_hierarchy_write')
+  const templates = useTemplates()
+  return (
+    <>
+      <PageHeader title={text.title} />
+      <EmptyState icon={iconHierarchy} title={text.noHierarchyTitle}>
+        <p>{text.noHierarchyText}</p>
+        {canWrite ? (
+          <>
+            <ul className="templates">
+              {templates.map(({ name, levels }) => (
+                <li key={name}>
+                  <button type="button" className="template-card" onClick={() => onCreate(name)}>
+                    <strong>{text[templateTitles[name]]}</strong>
+                    <span className="quiet">{levels.map((level) => nodeTypeName(level, language)).join(' › ')}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+            <IxButton onClick={() => onCreate()}>{text.createHierarchy}</IxButton>
+          </>
+        ) : (
+          <p>{text.noHierarchyReader}</p>
+        )}
+      </EmptyState>
+    </>
+  )
+}
+
+type HierarchyViewProps = { hierarchy: Hierarchy; list: readonly Hierarchy[]; onCreate: () => void }
+
+function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
+  const text = useText(hierarchyMessages)
+  const [search, change] = useSearchState<HierarchySearch>()
+  const canWrite = usePermission('glb_hierarchy_write')
+  const canAssign = useCanAssign()
+  const dragged = useRef<Dragged>(undefined)
+  const [isAdding, setAdding] = useState(false)
+  const place = placeOf(search.node)
+  const show = (next: Place) =>
+    change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
+  const select = (id: string | null) => show(id === null ? { kind: 'all' } : { kind: 'node', id })
+  const actions = useTreeActions()
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={hierarchy.description}
+        actions={
+          <HierarchyActions
+            hierarchy={hierarchy}
+            onCreate={onCreate}
+            onDeleted={() => change({ hierarchy: undefined, node: undefined })}
+          />
+        }
+      />
+      <AssignmentProgress hierarchyId={hierarchy.id} />
+      <div className="hierarchy">
+        <section className="hierarchy-side" aria-label={text.nodes}>
+          <SelectField
+            label={text.hierarchy}
+            value={hierarchy.id}
+            onChange={(id) => change({ hierarchy: id, node: undefined })}
+            choices={list.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+          <ul className="hierarchy-places">
+            <PlaceItem label={text.allAssets} isChosen={place.kind === 'all'} onChoose={() => show({ kind: 'all' })} />
+            <PlaceItem
+              label={text.unassigned}
+              isChosen={place.kind === 'unassigned'}
+              onChoose={() => show({ kind: 'unassigned' })}
+            />
+          </ul>
+          <NodeBrowser
+            hierarchyId={hierarchy.id}
+            selected={place.kind === 'node' ? place.id : undefined}
+            onSelect={({ id }) => select(id)}
+            onReorder={canWrite ? actions.reorder : undefined}
+            drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
+            empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
+          />
+          {canWrite && (
+            <div className="hierarchy-side-actions">
+              <IxButton variant="secondary" icon={iconPlus} onClick={() => setAdding(true)}>
+                {text.addTopNode}
+              </IxButton>
+            </div>
+          )}
+        </section>
+        <div className="hierarchy-main">
+          <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
+        </div>
+      </div>
+      {isAdding && (
+        <NodeFormDialog
+          hierarchy={hierarchy}
+          parent={undefined}
+          parentId={null}
+          onCreated={({ id }) => select(id)}
+          onClose={() => setAdding(false)}
+        />
+      )}
+      {actions.problem !== undefined && (
+        <Dialog title={text.notDone} onClose={actions.dismiss}>
+          {'failures' in actions.problem ? (
+            <FailureList failures={actions.problem.failures} />
+          ) : (
+            <ProblemMessage failure={actions.problem.failure} />
+          )}
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+type PlaceItemProps = { label: string; isChosen: boolean; onChoose: () => void }
+
+function PlaceItem({ label, isChosen, onChoose }: PlaceItemProps) {
+  return (
+    <li>
+      <button type="button" className="group-item" aria-current={isChosen ? 'true' : undefined} onClick={onChoose}>
+        {label}
+      </button>
+    </li>
+  )
+}
+
+type TreeProblem = { failure: unknown } | { failures: AssignmentOutcome['failures'] }
+
+/** Returns the actions of drag and drop and of the keyboard in the tree. A problem is shown in a dialog. */
+function useTreeActions() {
+  const text = useText(hierarchyMessages)
+  const api = useApi()
+  const canWrite = usePermission('glb_hierarchy_write')
+  const canAssign = useCanAssign()
+  const refresh = useHierarchyRefresh()
+  const { assign } = useAssign()
+  const [problem, setProblem] = useState<TreeProblem>()
+  const run = (act: () => Promise<unknown>) => act().catch((failure) => setProblem({ failure }))
+  const move = async (node: HierarchyNode, data: { parentId?: string | null; position?: number }) => {
+    const answer = await api.hierarchy.moveNode({ params: { id: node.id }, body: { data } })
+    await refresh()
+    return answer.data
+  }
+  const drop = (moved: Dragged, target: DropTarget) =>
+    run(async () => {
+      if (moved.kind === 'node' && canWrite) {
+        await move(moved.node, destinationOf(moved.node, target))
+        showSuccess(text.nodeMoved(moved.node.name))
+      } else if (moved.kind === 'assets' && canAssign) {
+        const { failures } = await assign(target.node, moved.ids)
+        moved.onAssigned()
+        if (failures.length > 0) setProblem({ failures })
+      }
+    })
+  const reorder = (node: HierarchyNode, step: 1 | -1) => {
+    if (node.position + step < 0) return
+    run(async () => {
+      const { position } = await move(node, { position: node.position + step })
+      announce(text.nodeAt(node.name, position + 1))
+    })
+  }
+  return { drop, reorder, problem, dismiss: () => setProblem(undefined) }
+}
+
+type PlaceViewProps = {
+  hierarchy: Hierarchy
+  place: Place
+  dragged: React.RefObject<Dragged | undefined>
+  onSelect: (id: string | null) => void
+}
+
+function PlaceView({ hierarchy, place, dragged, onSelect }: PlaceViewProps) {
+  const text = useText(hierarchyMessages)
+  const [search, change] = useSearchState<HierarchySearch>()
+  const node = useNode(place.kind === 'node' ? place.id : undefined)
+  if (place.kind !== 'node') {
+    return (
+      <>
+        <header className="node-header">
+          <h2>{place.kind === 'all' ? text.allAssets : text.unassigned}</h2>
+          {place.kind === 'unassigned' && <p className="quiet">{text.unassignedText(hierarchy.name)}</p>}
+        </header>
+        <AssetPanel hierarchy={hierarchy} place={place} node={undefined} dragged={dragged} />
+      </>
+    )
+  }
+  if (isFailure(node.error, 'not_found') && node.data === undefined) {
+    return (
+      <EmptyState icon={iconHierarchy} title={text.nodeNotFound}>
+        <p>{text.nodeNotFoundHint}</p>
+        <IxButton variant="secondary" onClick={() => onSelect(null)}>
+          {text.allAssets}
+        </IxButton>
+      </EmptyState>
+    )
+  }
+  return (
+    <QueryState query={node}>
+      {(data) => (
+        <>
+          <NodeHeader hierarchy={hierarchy} node={data} onSelect={onSelect} />
+          <Tabs
+            label={text.views}
+            tabs={[
+              { id: 'assets', label: text.assets },
+              { id: 'details', label: text.details },
+            ]}
+            chosen={search.view === 'details' ? 'details' : 'assets'}
+            onChoose={(view) => change({ view: view === 'assets' ? undefined : view })}
+          >
+            {search.view === 'details' ? (
+              <NodeDetails node={data} />
+            ) : (
+              <AssetPanel hierarchy={hierarchy} place={place} node={data} dragged={dragged} />
+            )}
+          </Tabs>
+        </>
+      )}
+    </QueryState>
+  )
+}

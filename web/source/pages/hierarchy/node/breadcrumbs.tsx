@@ -1,0 +1,38 @@
+import type { PathNode } from '@millwright/api/hierarchy.ts'
+import { Link } from '@tanstack/react-router'
+import { useText } from '../../../app/language/language-context.tsx'
+import { hierarchyMessages } from '../messages.ts'
+
+type BreadcrumbsProps = {
+  hierarchy: { id: string; name: string }
+  path: readonly PathNode[]
+  /** Whether the last node is the current page. */
+  isCurrent?: boolean
+}
+
+/** `Breadcrumbs` shows the path from a hierarchy to a node. Each part links to its assets. */
+export function Breadcrumbs({ hierarchy, path, isCurrent }: BreadcrumbsProps) {
+  const text = useText(hierarchyMessages)
+  return (
+    <nav className="breadcrumbs" aria-label={text.pathIn(hierarchy.name)}>
+      <ol>
+        <li>
+          <Link to="/hierarchy" search={{ hierarchy: hierarchy.id } as never}>
+            {hierarchy.name}
+          </Link>
+        </li>
+        {path.map(({ id, name }, index) => (
+          <li key={id}>
+            {isCurrent && index === path.length - 1 ? (
+              <span aria-current="page">{name}</span>
+            ) : (
+              <Link to="/hierarchy" search={{ hierarchy: hierarchy.id, node: id } as never}>
+                {name}
+              </Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
+}

@@ -1,0 +1,99 @@
+import type { HierarchyNode, Move } from '@millwright/api/hierarchy.ts'
+import { useQuery } from '@tanstack/react-query'
+import { isFailure } from '../../../app/api/failure.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { KeyFigures } from '../../../components/values/key-figures.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { usePath } from '../hierarchy-data.ts'
+import { hierarchyMessages } from '../messages.ts'
+import { nodeTypeName } from '../node-type-names.ts'
+import { HealthBar } from '../tree/health-bar.tsx'
+
+/** `NodeDetails` shows the health, the properties and the moves of a node. */
+export function NodeDetails({ node }: { node: HierarchyNode }) {
+  const text = useText(hierarchyMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const { health } = node
+  const figures = [
+    [text.assetsBelow, node.totalAssetCount],
+    [text.assetsHere, node.assetCount],
+    [text.online, health.online],
+    [text.offline, health.offline],
+    [text.unknown, health.unknown],
+    [text.undecided, health.undecided],
+    [text.changed, health.changed],
+  ] as const
+  return (
+    <div className="cards">
+      <Card title={text.health} size="wide">
+        <HealthBar health={health} />
+        <KeyFigures figures={figures.map(([name, count]) => ({ name, value: formats.number(count) }))} />
+      </Card>
+      <Card title={text.node}>
+        <KeyValueList
+          items={[
+            node.type !== undefined && { name: text.type, value: nodeTypeName(node.type, language) },
+            ...Object.entries(node.properties).map(([name, value]) => ({ name, value })),
+            { name: text.nodesBelow, value: formats.number(node.childCount) },
+            { name: text.created, value: <Time at={node.createdTimestamp} /> },
+            { name: text.lastChanged, value: <Time at={node.lastModifiedTimestamp} /> },
+            { name: 'ID', value: <code>{node.id}</code> },
+          ]}
+        />
+      </Card>
+      <Card title={text.moves}>
+        <Moves nodeId={node.id} />
+      </Card>
+    </div>
+  )
+}
+
+function Moves({ nodeId }: { nodeId: string }) {
+  const text = useText(hierarchyMessages)
+  const query = useOperationQuery()
+  const moves = useQuery(
+    query(['hierarchy', 'listMoves'], { params: { id: nodeId }, query: { limit: 50 } }, { live: ['hierarchy'] }),
+  )
+  return (
+    <QueryState query={moves}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <p className="quiet">{text.noMoves}</p>
+        ) : (
+          <ol className="timeline">
+            {data.map((move) => (
+              <li key={move.id}>
+                <Time at={move.time} />
+                <MoveText move={move} />
+                <span className="quiet">{move.principalName}</span>
+              </li>
+            ))}
+          </ol>
+        )
+      }
+    </QueryState>
+  )
+}
+
+function MoveText({ move: { fromParentId, fromPosition, toParentId, toPosition } }: { move: Move }) {
+  const text = useText(hierarchyMessages)
+  if (fromParentId === toParentId) return <span>{text.reordered(fromPosition + 1, toPosition + 1)}</span>
+  return (
+    <span>
+      <ParentName id={fromParentId} /> → <ParentName id={toParentId} />
+    </span>
+  )
+}
+
+function ParentName({ id }: { id: string | null }) {
+  const text = useText(hierarchyMessages)
+  const path = usePath(id ?? undefined)
+  if (id === null) return text.topLevel
+  if (isFailure(path.error, 'not_found')) return text.deletedNode
+  return path.data?.map(({ name }) => name).join(' › ') ?? '…'
+}

@@ -1,0 +1,23 @@
+import type { NodeHealth } from '@millwright/api/hierarchy.ts'
+
+const states = ['online', 'offline', 'unknown'] as const
+
+/** `HealthBar` shows the shares of reachable and unreachable assets. The text next to it contains the numbers. */
+export function HealthBar({ health }: { health: NodeHealth }) {
+  const total = states.reduce((sum, state) => sum + health[state], 0)
+  if (total === 0) return <span className="health-bar" aria-hidden="true" />
+  const shares = states.map((state) => (100 * health[state]) / total)
+  return (
+    <svg className="health-bar" width="100%" height="6" aria-hidden="true">
+      {states.map((state, index) => (
+        <rect
+          key={state}
+          className={`health-${state}`}
+          x={`${shares.slice(0, index).reduce((sum, share) => sum + share, 0)}%`}
+          width={`${shares[index] ?? 0}%`}
+          height="6"
+        />
+      ))}
+    </svg>
+  )
+}

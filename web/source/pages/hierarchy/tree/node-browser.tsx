@@ -1,0 +1,107 @@
+import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { SearchField } from '../../assets/filter/search-field.tsx'
+import { usePath } from '../hierarchy-data.ts'
+import { hierarchyMessages } from '../messages.ts'
+import { Tree, type TreeDrag } from './tree.tsx'
+
+type NodeBrowserProps = {
+  hierarchyId: string
+  selected: string | undefined
+  onSelect: (node: HierarchyNode) => void
+  onReorder?: ((node: HierarchyNode, step: 1 | -1) => void) | undefined
+  drag?: TreeDrag | undefined
+  empty: ReactNode
+}
+
+/** `NodeBrowser` selects a node in the tree, or by a part of its name. */
+export function NodeBrowser({ hierarchyId, selected, onSelect, ...props }: NodeBrowserProps) {
+  const text = useText(hierarchyMessages)
+  const [q, setQ] = useState('')
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set())
+  const path = usePath(selected)
+  const pathIds = path.data?.map(({ id }) => id).join(',')
+  useEffect(() => {
+    const above = pathIds?.split(',').slice(0, -1) ?? []
+    if (above.length > 0) setExpanded((before) => new Set([...before, ...above]))
+  }, [pathIds])
+  const expand = (id: string, isExpanded: boolean) =>
+    setExpanded((before) => new Set(isExpanded ? [...before, id] : [...before].filter((each) => each !== id)))
+  return (
+    <div className="node-browser">
+      <SearchField value={q} onChange={setQ} label={text.searchNodes} hint={text.searchNodesHint} />
+      {q === '' ? (
+        <Tree
+          {...props}
+          label={text.tree}
+          hierarchyId={hierarchyId}
+          selected={selected}
+          onSelect={onSelect}
+          expanded={expanded}
+          onExpand={expand}
+        />
+      ) : (
+        <NodeMatches
+          hierarchyId={hierarchyId}
+          q={q}
+          onSelect={(node) => {
+            setQ('')
+            onSelect(node)
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+/** The maximum number of matches. Each match loads its path. */
+const maxMatches = 20
+
+type NodeMatchesProps = { hierarchyId: string; q: string; onSelect: (node: HierarchyNode) => void }
+
+function NodeMatches({ hierarchyId, q, onSelect }: NodeMatchesProps) {
+  const text = useText(hierarchyMessages)
+  const query = useOperationQuery()
+  const matches = useQuery({
+    ...query(['hierarchy', 'listNodes'], { params: { id: hierarchyId }, query: { q, limit: maxMatches } }),
+    placeholderData: (before) => before,
+  })
+  return (
+    <QueryState query={matches}>
+      {({ data, meta }) => (
+        <>
+          <ul className="node-matches" aria-label={text.matches}>
+            {data.map((node) => (
+              <li key={node.id}>
+                <button type="button" className="node-match" onClick={() => onSelect(node)}>
+                  <span>{node.name}</span>
+                  <PathText id={node.id} />
+                </button>
+              </li>
+            ))}
+          </ul>
+          <p className="tree-note" role="status">
+            {data.length === 0 ? text.noMatches : meta.nextCursor !== undefined && text.moreMatches}
+          </p>
+        </>
+      )}
+    </QueryState>
+  )
+}
+
+/** `PathText` shows the names of the nodes above a node. */
+function PathText({ id }: { id: string }) {
+  const { data = [] } = usePath(id)
+  return (
+    <span className="node-match-path">
+      {data
+        .slice(0, -1)
+        .map(({ name }) => name)
+        .join(' › ')}
+    </span>
+  )
+}

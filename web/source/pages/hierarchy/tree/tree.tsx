@@ -1,0 +1,256 @@
+import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { iconChevronDownSmall, iconChevronRightSmall } from '@siemens/ix-icons/icons'
+import {
+  type CSSProperties,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Icon } from '../../../components/values/icon.tsx'
+import { useChildren } from '../hierarchy-data.ts'
+import { hierarchyMessages } from '../messages.ts'
+import { nodeTypeName } from '../node-type-names.ts'
+import { HealthBar } from './health-bar.tsx'
+import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
+import { treeStep } from './tree-keys.ts'
+
+/** `TreeDrag` allows drag and drop in a tree. */
+export type TreeDrag = {
+  /** The node or the assets that the user currently drags. Other parts of the page set it too. */
+  dragged: RefObject<Dragged | undefined>
+  canMoveNodes: boolean
+  onDrop: (dragged: Dragged, target: DropTarget) => void
+}
+
+type TreeProps = {
+  label: string
+  hierarchyId: string
+  selected: string | undefined
+  onSelect: (node: HierarchyNode) => void
+  expanded: ReadonlySet<string>
+  onExpand: (id: string, isExpanded: boolean) => void
+  /** Moves a node one place up or down among its siblings. It is called on Alt with an arrow key. */
+  onReorder?: ((node: HierarchyNode, step: 1 | -1) => void) | undefined
+  drag?: TreeDrag | undefined
+  /** The content for a hierarchy without nodes. */
+  empty: ReactNode
+}
+
+/** `TreeState` is the part of the tree that all rows share. */
+type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
+  current: string | undefined
+  setCurrent: (id: string) => void
+  drop: DropTarget | undefined
+  setDrop: (target: DropTarget | undefined) => void
+  onKey: (event: KeyboardEvent<HTMLElement>, node?: HierarchyNode) => void
+}
+
+/**
+ * `Tree` shows the nodes of a hierarchy and loads the children of a node when it opens. It follows the tree view
+ * pattern of WAI-ARIA: arrow keys, Home and End move, Enter selects.
+ */
+export function Tree({ label, empty, ...props }: TreeProps) {
+  const { hierarchyId, selected, onExpand, onReorder } = props
+  const tree = useRef<HTMLDivElement>(null)
+  const [current, setCurrent] = useState(selected)
+  const [drop, setDrop] = useState<DropTarget>()
+  const reordered = useRef<string>(undefined)
+  const top = useChildren(hierarchyId, undefined)
+  useEffect(() => setCurrent(selected), [selected])
+  // The current row may be closed, deleted or not loaded yet. The tree must still have one row that takes the focus.
+  useEffect(() => {
+    const items = itemsIn(tree.current)
+    if (!items.some(({ tabIndex }) => tabIndex === 0)) setCurrent(items[0]?.dataset.node)
+    // The browser removes the focus from a row that moves in the document.
+    if (reordered.current === undefined || document.activeElement !== document.body) return
+    items.find(({ dataset }) => dataset.node === reordered.current)?.focus()
+  })
+  const onKey = (event: KeyboardEvent<HTMLElement>, node?: HierarchyNode) => {
+    if (event.ctrlKey || event.metaKey) return
+    const items = itemsIn(tree.current)
+    const step = treeStep(event.key, items.map(rowOf), items.indexOf(event.currentTarget))
+    const isReorder = event.altKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')
+    reordered.current = isReorder ? node?.id : undefined
+    if (isReorder && node !== undefined) onReorder?.(node, event.key === 'ArrowUp' ? -1 : 1)
+    else if (event.key === 'Enter' || event.key === ' ') event.currentTarget.click()
+    else if (step !== undefined && 'focus' in step) items[step.focus]?.focus()
+    else if (step !== undefined && node !== undefined) onExpand(node.id, step.expand)
+    else return
+    event.preventDefault()
+  }
+  if (top.error !== null && top.data === undefined) {
+    return <ProblemMessage failure={top.error} onRetry={() => top.refetch()} />
+  }
+  if (top.data === undefined) return <Loading />
+  if (top.data.length === 0) return empty
+  const state = { ...props, current, setCurrent, drop, setDrop, onKey }
+  return (
+    <div className="tree" role="tree" aria-label={label} ref={tree}>
+      <Branch state={state} parent={undefined} />
+    </div>
+  )
+}
+
+/** `Branch` renders the children of a node, each followed by its own branch if it is open. */
+function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | undefined }) {
+  const text = useText(hierarchyMessages)
+  const { hierarchyId, expanded, current, setCurrent, onKey } = state
+  const children = useChildren(hierarchyId, parent?.id)
+  const level = parent === undefined ? 0 : parent.level + 1
+  const nodes = children.data
+  if (nodes === undefined) {
+    return children.error === null ? (
+      <div className="tree-note" role="none" style={indent(level)}>
+        {text.loading}
+      </div>
+    ) : (
+      <div role="none">
+        <ProblemMessage failure={children.error} onRetry={() => children.refetch()} />
+      </div>
+    )
+  }
+  const moreId = `more-${parent?.id ?? 'top'}`
+  return (
+    <>
+      {nodes.map((node, index) => (
+        <div role="none" key={node.id}>
+          <TreeItem state={state} node={node} place={index + 1} count={children.hasNextPage ? -1 : nodes.length} />
+          {expanded.has(node.id) && node.childCount > 0 && <Branch state={state} parent={node} />}
+        </div>
+      ))}
+      {children.hasNextPage && (
+        <div
+          role="treeitem"
+          className="tree-item tree-more"
+          aria-level={level + 1}
+          aria-selected={false}
+          data-node={moreId}
+          tabIndex={current === moreId ? 0 : -1}
+          style={indent(level)}
+          onFocus={() => setCurrent(moreId)}
+          onKeyDown={(event) => onKey(event)}
+          onClick={() => children.fetchNextPage()}
+        >
+          {children.isFetchingNextPage ? text.loading : text.showMore}
+        </div>
+      )}
+    </>
+  )
+}
+
+type TreeItemProps = { state: TreeState; node: HierarchyNode; place: number; count: number }
+
+function TreeItem({ state, node, place, count }: TreeItemProps) {
+  const text = useText(hierarchyMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const { selected, expanded, current, setCurrent, onSelect, onExpand, onKey, drag, drop } = state
+  const isExpandable = node.childCount > 0
+  const isExpanded = isExpandable && expanded.has(node.id)
+  const type = node.type === undefined ? '' : nodeTypeName(node.type, language)
+  const { online, offline, unknown } = node.health
+  const health = text.healthLine(formats.number(online), formats.number(offline), formats.number(unknown))
+  const assets = text.assetCount(node.totalAssetCount, formats.number(node.totalAssetCount))
+  return (
+    <div
+      role="treeitem"
+      className="tree-item"
+      aria-label={[node.name, type, assets, node.totalAssetCount > 0 && health].filter(Boolean).join(', ')}
+      aria-level={node.level + 1}
+      aria-posinset={place}
+      aria-setsize={count}
+      aria-selected={node.id === selected}
+      aria-expanded={isExpandable ? isExpanded : undefined}
+      aria-keyshortcuts={state.onReorder === undefined ? undefined : 'Alt+ArrowUp Alt+ArrowDown'}
+      data-node={node.id}
+      data-name={node.name}
+      data-drop={drop?.node.id === node.id ? drop.side : undefined}
+      tabIndex={node.id === current ? 0 : -1}
+      style={indent(node.level)}
+      title={node.totalAssetCount > 0 ? health : undefined}
+      onFocus={() => setCurrent(node.id)}
+      onKeyDown={(event) => onKey(event, node)}
+      onClick={({ target }) => {
+        if (isExpandable && (target as HTMLElement).closest('.tree-toggle') !== null) onExpand(node.id, !isExpanded)
+        else onSelect(node)
+      }}
+      {...(drag !== undefined && dragHandlers(state, drag, node))}
+    >
+      <span className="tree-toggle" aria-hidden="true">
+        {isExpandable && <Icon name={isExpanded ? iconChevronDownSmall : iconChevronRightSmall} size={16} />}
+      </span>
+      <span className="tree-name">{node.name}</span>
+      {type !== '' && <span className="tree-type">{type}</span>}
+      <span className="tree-count">{formats.number(node.totalAssetCount)}</span>
+      <HealthBar health={node.health} />
+    </div>
+  )
+}
+
+function dragHandlers(
+  { setDrop, drop, onExpand }: TreeState,
+  { dragged, canMoveNodes, onDrop }: TreeDrag,
+  node: HierarchyNode,
+) {
+  const targetAt = ({ currentTarget, clientY }: DragEvent<HTMLElement>): DropTarget | undefined => {
+    const moved = dragged.current
+    if (moved === undefined || (moved.kind === 'node' && moved.node.id === node.id)) return undefined
+    const { top, height } = currentTarget.getBoundingClientRect()
+    return { node, side: sideAt(moved.kind, (clientY - top) / height) }
+  }
+  return {
+    draggable: canMoveNodes,
+    onDragStart(event: DragEvent<HTMLElement>) {
+      dragged.current = { kind: 'node', node }
+      event.dataTransfer.effectAllowed = 'move'
+      event.dataTransfer.setData('text/plain', node.name)
+    },
+    onDragOver(event: DragEvent<HTMLElement>) {
+      const target = targetAt(event)
+      if (target === undefined) return
+      event.preventDefault()
+      if (drop?.node.id !== node.id || drop.side !== target.side) setDrop(target)
+    },
+    onDragLeave() {
+      if (drop?.node.id === node.id) setDrop(undefined)
+    },
+    onDrop(event: DragEvent<HTMLElement>) {
+      const target = targetAt(event)
+      const moved = dragged.current
+      setDrop(undefined)
+      if (target === undefined || moved === undefined) return
+      event.preventDefault()
+      dragged.current = undefined
+      if (moved.kind === 'node' && target.side === 'into') onExpand(node.id, true)
+      onDrop(moved, target)
+    },
+    onDragEnd() {
+      dragged.current = undefined
+      setDrop(undefined)
+    },
+  }
+}
+
+function indent(level: number): CSSProperties {
+  return { '--tree-level': level } as CSSProperties
+}
+
+function itemsIn(tree: HTMLElement | null): HTMLElement[] {
+  return [...(tree?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])]
+}
+
+function rowOf(item: HTMLElement) {
+  return {
+    level: Number(item.getAttribute('aria-level')),
+    name: item.dataset.name ?? '',
+    isExpandable: item.hasAttribute('aria-expanded'),
+    isExpanded: item.getAttribute('aria-expanded') === 'true',
+  }
+}
