@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { announce } from '../../../components/feedback/announcement.ts'
 import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
@@ -39,7 +40,7 @@ export function NodeFormDialog({ hierarchy, parent, onClose, ...props }: NodeFor
     } else {
       const data = { ...fields, parentId: props.parentId, ...(given !== '' && { type: given }) }
       const { data: created } = await api.hierarchy.createNode({ params: { id: hierarchy.id }, body: { data } })
-      showSuccess(text.nodeCreated(created.name))
+      announce(text.nodeCreated(created.name))
       props.onCreated(created)
     }
     await refresh()

@@ -162,7 +162,6 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
     <div
       role="treeitem"
       className="tree-item"
-      aria-label={[node.name, type, assets, node.totalAssetCount > 0 && health].filter(Boolean).join(', ')}
       aria-level={node.level + 1}
       aria-posinset={place}
       aria-setsize={count}
@@ -188,7 +187,10 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
       </span>
       <span className="tree-name">{node.name}</span>
       {type !== '' && <span className="tree-type">{type}</span>}
-      <span className="tree-count">{formats.number(node.totalAssetCount)}</span>
+      <span className="tree-count" aria-hidden="true">
+        {formats.number(node.totalAssetCount)}
+      </span>
+      <span className="unseen">{node.totalAssetCount > 0 ? `${assets}, ${health}` : assets}</span>
       <HealthBar health={node.health} />
     </div>
   )
