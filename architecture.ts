@@ -141,7 +141,10 @@ export const modules: Readonly<Record<string, Module>> = {
       'gateway',
     ],
   },
-  architecture: { purpose: 'The import rules, and the test that enforces them', mayImport: [] },
+  architecture: {
+    purpose: 'The files `architecture.ts` (the import rules) and `architecture.test.ts` (the test that enforces them)',
+    mayImport: [],
+  },
 }
 
 /** Modules that all tests can import. */
