@@ -27,12 +27,12 @@ export function SelectionBar({ selection, total, node, onAssign, onDone }: Selec
   const formats = useFormats()
   const canAssign = useCanAssign()
   const { unassign } = useAssign()
-  const [busy, setBusy] = useState<'select' | 'remove'>()
+  const [busy, setBusy] = useState<'selection' | 'removal'>()
   const [failure, setFailure] = useState<unknown>()
   const [failures, setFailures] = useState<AssignmentOutcome['failures']>([])
   const { ids, clear, selectMatching } = selection
   const reach = Math.min(total, maxSelected)
-  const run = async (kind: 'select' | 'remove', act: () => Promise<unknown>) => {
+  const run = async (kind: 'selection' | 'removal', act: () => Promise<unknown>) => {
     setBusy(kind)
     setFailure(undefined)
     await act().catch(setFailure)
@@ -50,12 +50,16 @@ export function SelectionBar({ selection, total, node, onAssign, onDone }: Selec
         <strong>{label}</strong>
         {canAssign && <IxButton onClick={onAssign}>{text.assignToNode}</IxButton>}
         {canAssign && node !== undefined && (
-          <IxButton variant="secondary" loading={busy === 'remove'} onClick={() => run('remove', () => remove(node))}>
+          <IxButton variant="secondary" loading={busy === 'removal'} onClick={() => run('removal', () => remove(node))}>
             {text.removeFromNode}
           </IxButton>
         )}
         {ids.size < reach && (
-          <IxButton variant="subtle-primary" loading={busy === 'select'} onClick={() => run('select', selectMatching)}>
+          <IxButton
+            variant="subtle-primary"
+            loading={busy === 'selection'}
+            onClick={() => run('selection', selectMatching)}
+          >
             {text.selectMatching(formats.number(reach))}
           </IxButton>
         )}
