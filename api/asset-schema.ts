@@ -1,7 +1,7 @@
 /**
- * The base schema of assets as data, in JSON Schema 2020-12. Every class is closed, and optional fields may be null. A
- * class defines only its members. The field that uses a class defines whether it can be null. Each error is therefore
- * reported once, at its place.
+ * The base schema of assets, as a JSON Schema 2020-12 document. Every class refuses unknown fields, and optional
+ * fields may be null. A class defines only its members. The field that refers to the class defines whether null is
+ * allowed. An invalid value therefore causes only one error, at the pointer of this value.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -9,14 +9,14 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export const assetTypes = ['Asset', 'Device', 'Gateway', 'SoftwareArtifact'] as const
 export type AssetType = (typeof assetTypes)[number]
 
-/** Returns the asset type with this name. Letter case is ignored. */
+/** Returns the asset type with this name. Letter case, underscores and surrounding spaces are ignored. */
 export function assetTypeOf(value: unknown): AssetType | undefined {
   if (typeof value !== 'string') return undefined
   const plain = value.trim().toLowerCase().replaceAll('_', '')
   return assetTypes.find((type) => type.toLowerCase() === plain)
 }
 
-/** The default schema URL of an asset. Existing links send this URL. */
+/** The default schema URL of an asset. Asset links that were written before this platform existed send this URL. */
 export const baseSchemaUrl = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json'
 
 /** The id of the built-in schema. */
@@ -41,7 +41,10 @@ export const operatingModes = [
   'run_odis',
 ] as const
 
-/** The limits for the parts of an asset. Names and numbers that users search for fit into an index entry. */
+/**
+ * The limits for the parts of an asset. Names and numbers are indexed for search, so they must fit into an index
+ * entry.
+ */
 export const assetLimits = {
   nameCharacters: 256,
   textCharacters: 4096,
@@ -99,8 +102,8 @@ function closedClass(properties: Record<string, JsonSchema>, requiredNames: read
 }
 
 /**
- * Returns the schema of a class with a discriminator. The errors of an entry are the errors of the class that its
- * discriminator names.
+ * Returns the schema of a value whose field `by` names its class. The value is validated only with this class, so the
+ * errors of the other classes are not reported.
  */
 function discriminated(by: string, classes: readonly string[]): JsonSchema {
   return {
@@ -168,7 +171,7 @@ const assets = {
   Device: asset('Device'),
   SoftwareArtifact: asset('SoftwareArtifact', isFirmware),
   Gateway: asset('Gateway', { ...isFirmware, asset_links: many('AssetLink') }),
-  /** The types of software components. */
+  /** The asset types that the artifact of a software component or of an asset link can have. */
   Artifact: discriminated('functional_object_type', ['SoftwareArtifact', 'Gateway']),
   AssetLink: closedClass({ artifact: optional('Artifact') }),
 }

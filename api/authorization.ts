@@ -5,7 +5,9 @@ import { type Permission, permissionNames } from './permission.ts'
 
 export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permissionNames }))
 
-/** The name of a role. It is part of tokens, so it has a restricted character set. */
+/**
+ * The name of a role. Access tokens contain the names of roles, so the character set is restricted.
+ */
 export const RoleName = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,62}$', examples: ['operator'] })
 
 export const Role = closed({
@@ -36,7 +38,10 @@ export const Grant = closed({
 })
 export type Grant = Static<typeof Grant>
 
-/** `Reason` is a grant of a role that contains the permission. */
+/**
+ * `Reason` is a grant that explains why a principal has a permission: the role of the grant
+ * contains the permission.
+ */
 export const Reason = closed({
   grant: Uuid,
   role: RoleName,

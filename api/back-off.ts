@@ -32,8 +32,8 @@ export class BackOff {
 }
 
 /**
- * Waits. Returns early, without an error, when the signal is aborted. With `ref: false`, the timer does not keep the
- * process alive.
+ * Waits for `ms` milliseconds. Returns early, without an error, when the signal is aborted. With `ref: false`, the
+ * timer does not keep the process alive.
  */
 export function pause(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
   return new Promise((resolve) => {

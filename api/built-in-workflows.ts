@@ -1,4 +1,4 @@
-/** The workflows of every tenant, by name. They cannot be deleted. */
+/** The names of the workflows that every tenant has. These workflows cannot be deleted. */
 export const builtInWorkflowNames = [
   'artefact-update',
   'device-info',

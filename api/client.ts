@@ -31,8 +31,8 @@ export type Client<C extends Contract> = {
 }
 
 /**
- * Returns a typed client with one function for each operation. A function returns the body, and throws a `Problem` for an
- * error. Callers that need a header can get the whole response.
+ * Returns a typed client with one function for each operation. A function returns the body, and throws a `Problem` for
+ * an error. A caller that needs the status or the headers passes `heard`, which receives the whole response.
  */
 export function client<C extends Contract>(contract: C, transport: Transport): Client<C> {
   const functions = Object.keys(contract.operations).map((name) => [
@@ -48,8 +48,8 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
 }
 
 /**
- * Converts an error body of another API to a problem document. Processes of the platform use problem documents for every
- * contract.
+ * Converts an error body to a problem document if the contract uses the error format of another API. The callers of a
+ * client handle problem documents only.
  */
 function toProblemDocument({ errorFormat }: Contract, body: unknown): unknown {
   return errorFormat?.toProblem(body) ?? body
@@ -64,7 +64,10 @@ class Printed {
   }
 }
 
-/** Wraps JSON text as the body of a call over HTTP. The text is sent without parsing. */
+/**
+ * Wraps JSON text as the body of a call over HTTP. The text is sent unchanged, so it is not parsed and serialised
+ * again.
+ */
 export function printed<Body>(text: string): Body {
   return new Printed(text) as Body
 }

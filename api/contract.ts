@@ -11,8 +11,8 @@ export type Operation = {
   /** The path below the contract's prefix, with parameters in braces: `/users/{id}`. */
   path: string
   /**
-   * Whether the path starts at the root of the origin, outside the prefix. This is used for paths of RFCs such as
-   * `/oauth/token`.
+   * Whether the path starts at the root of the origin, outside the prefix. This is used for OAuth and well-known paths
+   * such as `/oauth/token`.
    */
   atRoot?: true
   summary: string
@@ -26,8 +26,8 @@ export type Operation = {
   /** The maximum size of the body in bytes, if it differs from the default. */
   bodyBytes?: number
   /**
-   * The JSON pointer to the array of a batch. A malformed item does not fail the request. The handler receives the problem
-   * of the item in `itemErrors` and reports it as the result of that item.
+   * The JSON pointer to the array of items in the body of a batch request. A malformed item does not fail the request.
+   * The handler receives the problem of the item in `itemErrors` and reports it as the result of that item.
    */
   batchItems?: string
   /** The request headers that the handler reads, in lower case. */
@@ -36,7 +36,7 @@ export type Operation = {
   answers: Readonly<Record<number, TSchema | Media | Empty>>
   /** Whether the response has an ETag. The request can then use `If-None-Match`. */
   tagged?: true
-  /** The error codes of this operation, in addition to the codes of all operations. */
+  /** The error codes of this operation, in addition to the codes that every operation can return. */
   errors?: readonly ProblemCode[]
   /**
    * Whether the response contains a secret that is shown only once. A repeated request with the same Idempotency-Key is
@@ -73,8 +73,8 @@ export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, '
 /**
  * The callers that can call an operation. `public`: no token is needed. `signed-in`: any token except the token of a
  * gateway. `known`: any token. `peer`: only another service, in the name of the platform. `on-behalf`: only another
- * service, in the name of a user. Any other value is a permission. To pass the HTTP front, the permission in one access
- * group is sufficient. The handler then checks the group of each asset.
+ * service, in the name of a user. Any other value is a permission. The HTTP front accepts a caller that has the
+ * permission in at least one access group. The handler then checks the access group of each asset.
  */
 export type Access = 'public' | 'signed-in' | 'known' | 'peer' | 'on-behalf' | Permission
 
@@ -93,12 +93,12 @@ export function media(mediaType: string): Media {
   return { mediaType }
 }
 
-/** The error format of another API. */
+/** `ErrorFormat` is the error format of another API, for a contract whose clients do not expect problem documents. */
 export type ErrorFormat = {
   schema: TSchema
-  /** Converts a problem to the status and the body of that API. */
+  /** Converts a problem to the status and the body of the other API. */
   fromProblem(problem: ProblemDocument): { status: number; body: unknown }
-  /** Converts an error body of that API to a problem document, for our own clients. */
+  /** Converts an error body of the other API to a problem document, for our own clients. */
   toProblem(body: unknown): unknown
 }
 
@@ -172,7 +172,7 @@ export function isMedia(answer: TSchema | Media | Empty): answer is Media {
   return 'mediaType' in answer
 }
 
-/** Returns whether the response is a stream without an end. */
+/** Returns whether the response is a stream of server-sent events. */
 export function isEventStream(answer: TSchema | Media | Empty | undefined): boolean {
   return answer !== undefined && isMedia(answer) && answer.mediaType === eventStreamType
 }
@@ -186,12 +186,18 @@ export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
 }
 
-/** Returns whether only other services can call the operation. Such an operation is not part of the public documents. */
+/**
+ * Returns whether only other services can call the operation. Such an operation is not part of the public API
+ * documents.
+ */
 export function isInternal({ access }: Operation): boolean {
   return access === 'peer' || access === 'on-behalf'
 }
 
-/** Returns all paths of an operation. Operations for other services have only one path. */
+/**
+ * Returns all paths of an operation: under the prefix and under each prefix in `alsoAt`. An internal operation and an
+ * operation at the root have only one path.
+ */
 export function pathsOf(contract: Contract, operation: Operation): string[] {
   const own = pathOf(contract, operation)
   if (isInternal(operation) || operation.atRoot === true) return [own]

@@ -3,13 +3,16 @@ import { closed, Name, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
 export const credentialLimits = {
-  /** The maximum number of ranges of one instance, and of the address blocks to which they expand. */
+  /**
+   * The maximum number of address ranges of one credential instance. `blocks` is the maximum number of CIDR blocks into
+   * which these ranges are split.
+   */
   ipRanges: 100,
   blocks: 2_048,
-  /** The maximum size of the values of an instance, in bytes of JSON text. */
+  /** The maximum size of the values of a credential instance, in bytes of JSON text. */
   valueBytes: 64 * 1024,
   valueDepth: 16,
-  /** The maximum number of instances that are delivered for one address. */
+  /** The maximum number of credential instances that are delivered for one address. */
   selected: 3,
   usesPerReport: 500,
   /** The maximum number of devices in one request for credentials, and of possible assets for each device. */
@@ -131,7 +134,10 @@ const instanceFields = {
 export const CredentialInstance = closed(instanceFields)
 export type CredentialInstance = Static<typeof CredentialInstance>
 
-/** The record that an instance gave access to a device, with gateway, address and time. */
+/**
+ * The use of a credential instance at a device: gateway, address, asset, and the times of the latest success and the
+ * latest failure.
+ */
 const Association = closed({
   gatewayId: Uuid,
   address: Type.String(),
@@ -142,7 +148,8 @@ const Association = closed({
 export type Association = Static<typeof Association>
 
 /**
- * An instance of an asset: a copy that is assigned to the asset, or an instance that gave access to the asset in a scan.
+ * A credential instance of an asset: a copy that is assigned to the asset, or an instance that gave access to the asset
+ * in a scan.
  */
 export const AssetCredentialInstance = closed({
   ...instanceFields,
@@ -200,7 +207,10 @@ export type InstancesTemplate = Static<typeof InstancesTemplate>
 
 const Address = Type.String({ minLength: 2, maxLength: 64 })
 
-/** A request for credentials of protected devices, with the known assets at their addresses. */
+/**
+ * A request for the credentials of protected devices. Each device has an address and, if known, the assets at this
+ * address.
+ */
 export const CredentialRequest = closed({
   jobId: Uuid,
   gatewayId: Uuid,

@@ -18,7 +18,7 @@ export const comparisonOperators = [
 ] as const
 
 const key = Type.String({ minLength: 1, maxLength: 256 })
-/** The value of a parameter: the value itself, or its text, which existing clients send. */
+/** The value of a filter or option. Existing clients send every value as text. */
 const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()], {
   description: 'Text, or the value itself. A value of data type `bytes` is base64.',
 })

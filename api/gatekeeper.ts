@@ -12,13 +12,13 @@ export const gatekeeperLimits = {
   /** The maximum size of a report of links in bytes, including their filters and credential schemas. */
   linkReportBytes: 8 * 1024 * 1024,
   /**
-   * The maximum number of alarms and driver events of one link in one report. A report contains the latest ones. Older ones
-   * count as dropped.
+   * The maximum number of alarms and driver events of one link in one report. If a link has more, the report contains
+   * the latest ones, and the older ones count as dropped.
    */
   eventsPerLink: 100,
   /**
-   * The maximum number of alarms and driver events that one report publishes on the event stream. The next report publishes
-   * the others.
+   * The maximum number of alarms and driver events that one report publishes on the event stream. Events above this
+   * number are published with the next report.
    */
   eventsPerReport: 1_000,
   /** The number of latest alarms and driver events that are stored with a link and returned with it. */
@@ -27,7 +27,9 @@ export const gatekeeperLimits = {
   registrationSeconds: 900,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
-  /** The maximum wait of a renewal request. It is much shorter than the duration of a lease. */
+  /**
+   * The maximum time for which a request to renew a lease can wait. It is much shorter than the duration of a lease.
+   */
   renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
   /** The maximum number of addresses in one request for credentials. */
@@ -108,7 +110,7 @@ export const LinkReport = closed({
    * The latest alarms and driver events of the link, in ascending order. Only events with a sequence number are published.
    */
   events: Type.Optional(Type.Array(ReportedLinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
-  /** The id of the stream of events that `sequence` numbers. A gateway that starts again at number 1 uses a new id. */
+  /** The id of the event stream in which `sequence` counts. A gateway that starts to count at 1 again uses a new id. */
   eventStream: Type.Optional(Uuid),
 })
 export type LinkReport = Static<typeof LinkReport>
@@ -132,8 +134,8 @@ export type DeviceError = Static<typeof DeviceError>
 const address = Type.String({ minLength: 2, maxLength: 64, description: 'An IPv4 or IPv6 address' })
 
 /**
- * The credentials that were tried at an address, by id. `asset` is the index of the device in the upload to which they gave
- * access.
+ * A credential instance that was tried at an address. If it gave access to a device, `asset` is the index of this
+ * device in the upload.
  */
 export const CredentialUse = closed({
   asset: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.foundPerUpload - 1 })),

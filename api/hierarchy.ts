@@ -24,9 +24,9 @@ export const hierarchyLimits = {
   properties: 64,
   rules: 200,
   proposals: 1_000,
-  /** The time after which the stored counts contain a change. */
+  /** The maximum time until a change appears in the stored counts. */
   lagSeconds: 2,
-  /** How long ended assignments, moves and deleted nodes without relations are stored. */
+  /** The number of days for which ended assignments, moves and deleted nodes without relations are stored. */
   retentionDays: 90,
   /** The maximum number of different properties in a CSV file. */
   csvProperties: 256,
@@ -35,7 +35,10 @@ export const hierarchyLimits = {
 /** The predicate of the relation from an asset to its node. */
 export const assignmentPredicate = 'is_assigned_to_node'
 
-/** The templates. With a template, the type of a node must be one of its levels, and below the level of its parent. */
+/**
+ * The templates of hierarchies. In a hierarchy with a template, the type of each node must be a level of the template.
+ * This level must be below the level of the parent node.
+ */
 export const hierarchyTemplates = {
   'isa-95': {
     title: 'ISA-95 equipment hierarchy',
@@ -47,7 +50,7 @@ export type TemplateName = keyof typeof hierarchyTemplates
 export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
 
 const description = Type.String({ maxLength: 1024 })
-/** A type has no control characters. */
+/** The pattern of a node type: text without control characters. */
 export const nodeTypePattern = '^[^\\u0000-\\u001f\\u007f]*$'
 
 const nodeType = Type.String({
@@ -79,7 +82,7 @@ export const Hierarchy = closed({
 })
 export type Hierarchy = Static<typeof Hierarchy>
 
-/** Counts of the readable assets of a node and of all nodes below. */
+/** Counts of the readable assets of a node and of all nodes below it. */
 export const NodeHealth = closed({
   online: Type.Integer({ description: 'Assets with the reachability state `reached`' }),
   offline: Type.Integer({ description: 'Assets with the reachability state `failed`' }),
@@ -151,7 +154,10 @@ const Move = closed({
 })
 export type Move = Static<typeof Move>
 
-/** `moved` means that the asset was in another node of the same hierarchy. `unchanged`: it already was in this node. */
+/**
+ * The outcomes of an assignment for one asset. `moved`: the asset was in another node of the same hierarchy.
+ * `unchanged`: the asset was already in this node.
+ */
 export const assignmentOutcomes = ['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const
 
 const ItemResult = closed({

@@ -4,7 +4,7 @@ import { contract, empty, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { GatewayKey } from './onboarding.ts'
 
-/** The name with which a user signs in: `name@tenant`. Without a suffix, the tenant is `default`. */
+/** The name of a user in its tenant. A user signs in as `name@tenant`, or as `name` in the tenant `default`. */
 export const SignInName = Type.String({
   pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
   description: 'Lower-case letters, digits, dot, dash, underscore',
@@ -90,8 +90,8 @@ function form<Properties extends Record<string, ReturnType<typeof Type.Optional>
 }
 
 /**
- * Returns the schema of a parameter. It accepts a list, because a repeated parameter arrives as a list. The handler refuses
- * the list with the error of the RFC.
+ * Returns the schema of a parameter. It accepts a list, because a repeated parameter arrives as a list. The handler
+ * refuses the list with the error that RFC 6749 defines.
  */
 const text = () => Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
 

@@ -23,18 +23,22 @@ import { DcdStatus } from './proto/generated/status_pb.js'
  * The protocol between a gateway and its asset links.
  *
  * Every interface exists once for each vendor: `<vendor>.connectivitysuite.registry.v1` and so on. The messages are the
- * same for all vendors, so one service serves any number of vendors. Only the paths of the methods differ.
+ * same for all vendors, so one implementation of a service can serve several vendors. Only the paths of the methods
+ * differ.
  */
 
 export const ourVendor = 'millwright'
 
-/** The default vendor prefixes: our own prefix, and the prefix of existing links. */
+/**
+ * The default vendor prefixes: our own prefix, and the prefix `siemens`, which the existing asset links of this vendor
+ * use.
+ */
 export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
 /** The metadata key of a `DiscoverDevices` call. With this key, a caller requests messages with `progress`. */
 export const progressMetadataKey = 'millwright-discovery-progress'
 
-/** All services of the protocol. The last three belong to the first generation. */
+/** All services of the protocol. The last three belong to the first generation of the protocol. */
 export const linkServices = {
   registry: RegistryApi,
   driverInfo: DriverInfoApi,
@@ -50,7 +54,7 @@ export const linkServices = {
 } as const
 export type LinkService = keyof typeof linkServices
 
-/** Published interfaces whose names do not follow the pattern. */
+/** The names of published interfaces that do not follow the pattern of `interfaceName`. */
 const otherNames: Readonly<Record<string, LinkService>> = { 'factory_x.artefact_update.v1': 'artefactUpdate' }
 
 /** Returns the name of a service's interface for a vendor. Links register this name. */

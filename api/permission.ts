@@ -4,8 +4,8 @@ type Description = {
   scope: 'global' | 'access-group'
   title: string
   /**
-   * The other permission of which this permission is a part. Its holder has the other permission for some assets of every
-   * access group. Operations that require the other permission accept this one too.
+   * The broader permission that this permission is a part of. A holder of this permission has the broader permission
+   * for some assets of every access group. Operations that require the broader permission also accept this permission.
    */
   partOf?: string
 }

@@ -16,8 +16,8 @@ type Line = { used: number; waiting: Waiter[] }
 
 /**
  * `Semaphore` limits concurrent work by its weight. Each piece of work has a key, such as its tenant. Keys take turns
- * (round-robin), so a key with much work does not delay the work of other keys. Free capacity goes to the next waiting key
- * that is below its share.
+ * (round-robin), so a key with much work does not delay the work of other keys. Free capacity goes to the next waiting
+ * key that is below its limit.
  */
 export class Semaphore {
   readonly #options: Required<SemaphoreOptions>
@@ -54,8 +54,8 @@ export class Semaphore {
   }
 
   /**
-   * Returns whether work of this weight may start. Work that is heavier than the share of its key starts only when no other
-   * work of the key runs.
+   * Returns whether work of this weight may start. Work that is heavier than the limit of its key starts only when no
+   * other work of the key runs.
    */
   #hasRoom({ used }: Line, weight: number): boolean {
     const { capacity, perKey } = this.#options

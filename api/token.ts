@@ -26,15 +26,18 @@ export type TokenClaims = {
   tenant: string
   tenant_name: string
   kind: TokenKind
-  /** The names of the roles at the time of issue, in the tenant or in any access group, limited by `scope`. */
+  /**
+   * The names of the roles that the principal had when the token was issued, in the tenant or in any access group. If
+   * the token has a `scope`, only the roles in the scope are included.
+   */
   roles: string[]
-  /** The requested roles, if the request has a scope. */
+  /** The requested roles, if the token request contained a scope. */
   scope?: string
   /** The sign-in session, for the token of a user. */
   sid?: string
   /**
-   * The id of the authorization code or client secret from which the token comes. All tokens of this family can be revoked
-   * together.
+   * The id of the authorization code or client secret with which the token was obtained. All tokens with the same
+   * family can be revoked together.
    */
   family?: string
   /** The thumbprint of the key whose possession the bearer must prove in every request (RFC 7800, RFC 9449). */

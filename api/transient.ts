@@ -1,6 +1,9 @@
 import type { ProblemCode } from './problem.ts'
 
-/** The codes of an outage or an overload. The cause is not the request, so the same request can succeed later. */
+/**
+ * The problem codes of an outage or an overload. The request is not the cause, so the same request can succeed
+ * later.
+ */
 const transientCodes: ReadonlySet<string> = new Set<ProblemCode>(['unavailable', 'overloaded'])
 
 export function isTransientCode(code: string): boolean {

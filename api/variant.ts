@@ -17,7 +17,7 @@ export type VariantValue =
   | readonly VariantValue[]
   | { readonly [key: string]: VariantValue | undefined }
 
-/** `VariantFile` is a file as a value. */
+/** `VariantFile` is a file as the value of a variant. */
 export class VariantFile {
   readonly data: Uint8Array
   readonly contentType: string
@@ -30,7 +30,7 @@ export class VariantFile {
   }
 }
 
-/** Returns the name of a type for users. */
+/** Returns the name that the API uses for a type. */
 export function dataTypeOf(type: VariantType): (typeof linkDataTypes)[number] {
   return linkDataTypes[type] ?? 'unspecified'
 }
@@ -168,7 +168,7 @@ function wholeNumberFrom(input: JsonValue): bigint | undefined {
   return typeof input === 'string' && /^\s*-?\d{1,20}\s*$/.test(input) ? BigInt(input.trim()) : undefined
 }
 
-/** Converts a structure or an array. The value can also be JSON text. */
+/** Converts a structure or an array. The input can also be the JSON text of the structure or array. */
 function structured(type: VariantType, input: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
   const value = typeof input === 'string' ? parsed(input) : input
   if (typeof value !== 'object' || value === null) return undefined

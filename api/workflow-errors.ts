@@ -4,8 +4,8 @@ import { closed } from './envelope.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
- * The error format of wfx. In addition to the less specific code of wfx, it contains the problem
- * code.
+ * The error format of wfx, the workflow engine that existing agents use. In addition to the less specific
+ * code of wfx, it contains the problem code.
  */
 const EngineError = closed({
   code: Type.String({ description: 'The code of wfx, for example `wfx.jobNotFound`' }),
@@ -17,8 +17,8 @@ const EngineError = closed({
 type EngineCode = { code: string; status: number }
 
 /**
- * The problems for which wfx has a specific code. It returns 400 for some of them, although HTTP has a more
- * specific status.
+ * The problems for which wfx has a specific code. wfx returns 400 for some of these problems, although HTTP
+ * has a more specific status.
  */
 const specificCodes: Partial<Record<ProblemCode, EngineCode>> = {
   already_exists: { code: 'wfx.workflowNotUnique', status: 400 },

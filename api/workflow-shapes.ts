@@ -52,7 +52,7 @@ export type Workflow = Static<typeof Workflow>
 
 const tag = Type.String({ minLength: 1, maxLength: 128 })
 export const tags = Type.Array(tag, { maxItems: workflowLimits.tags })
-/** An object with any members. The manager and the client define its content. */
+/** An object with any members. The programs that create and execute a job define its content. */
 export const free = Type.Record(Type.String(), Type.Unknown())
 export const clientId = Type.String({ minLength: 1, maxLength: 128 })
 /** A time in RFC 3339 format, as agents of wfx send and expect it. */

@@ -17,8 +17,9 @@ import {
 } from './workflow-shapes.ts'
 
 /**
- * The contract of workflows and jobs. Workflows are data, and jobs are their instances. Paths and bodies are those of wfx,
- * the workflow engine that existing agents use. Its formats therefore replace `data` and problem documents.
+ * The contract of workflows and jobs. Workflows are data, and jobs are their instances. Paths and bodies are those of
+ * wfx, the workflow engine that existing agents use. The responses therefore have the formats of wfx, without the
+ * `data` envelope and without problem documents.
  */
 
 export {

@@ -35,7 +35,10 @@ import { services } from './services/services.ts'
 
 export type CloudOptions = {
   database: Database
-  /** The address of the pool. The connection that listens for changes of access uses it. Undefined behind a pooler. */
+  /**
+   * The address of the database, for the connection that listens for changes of access. Undefined if the database is
+   * behind a connection pooler, because notifications need a dedicated connection.
+   */
   listenAt: Address | undefined
   secrets: Secrets
   masterKeys: MasterKeys
@@ -54,7 +57,7 @@ export type CloudOptions = {
   /** True if requests to /metrics from this machine need no token. Must be false if a proxy may run on this machine. */
   metricsFromLoopback: boolean
   tracing: Tracing | undefined
-  /** Validates every response against its contract. True in tests. */
+  /** Whether every response is validated against its contract. True in tests. */
   strict: boolean
 }
 

@@ -8,7 +8,8 @@ const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 /**
  * The content security policy of the console. It allows only scripts and styles of the build, and only requests to the
  * platform. Trusted Types prevent scripts from turning text into markup. The console installs the only policy that may
- * do so, for its own icons. Images may be blobs, because the console fetches drawings of the platform with a token.
+ * do so, for its own icons. Images may be blobs, because the console fetches state diagrams with a token and displays
+ * them as blobs.
  */
 const policy = [
   "default-src 'none'",
@@ -103,7 +104,7 @@ class BuildFiles {
     this.#files.clear()
   }
 
-  /** Returns the file in its smallest available encoding. */
+  /** Returns the file in the first accepted encoding that the build contains. Brotli is preferred to gzip. */
   async #find(name: string, encodings: readonly ('br' | 'gzip')[]): Promise<CachedFile | undefined> {
     if (this.#stamp === '') await this.#detectNewBuild()
     for (const encoding of [...encodings, undefined]) {
@@ -113,7 +114,10 @@ class BuildFiles {
     return undefined
   }
 
-  /** Reads a file and caches it. Missing files are not cached, because clients can invent names. */
+  /**
+   * Reads a file and caches it. Missing files are not cached, because a client could fill the cache with invented
+   * names.
+   */
   #read(name: string, encoding: CachedFile['encoding']): Promise<CachedFile | undefined> {
     const file = name + { br: '.br', gzip: '.gz', none: '' }[encoding ?? 'none']
     const kept = this.#files.get(file)

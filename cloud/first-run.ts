@@ -30,7 +30,7 @@ type Options = { cloud: Cloud; owner: Address; home: string; baseUrl: string; is
 const tenantName = 'default'
 const adminUser = 'admin'
 
-/** Creates a tenant, an administrator and a client for programs, if the platform has no users. */
+/** Creates a tenant, an administrator and a service account, if the platform has no users. */
 export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
   const file = join(home, 'first-run.json')
   if (!isIdentityHere) return { file, access: await refreshAccess(file, baseUrl), isNew: false }
@@ -69,8 +69,8 @@ export async function ensureAdministrator(
 }
 
 /**
- * Handles a draft that a crash left. If the accounts were committed, the draft becomes the file. If the transaction was
- * rolled back, the draft is deleted.
+ * Handles a draft that a crash left. If the accounts were committed, the draft gets the name of the final file. If the
+ * transaction was rolled back, the draft is deleted.
  */
 async function recoverDraft(database: Database, scope: Scope, file: string): Promise<void> {
   const draft = await readAccess(draftOf(file))
@@ -143,7 +143,7 @@ function draftOf(file: string): string {
   return `${file}.draft`
 }
 
-/** Writes the draft and flushes it to disk. The accounts are committed afterwards. */
+/** Writes the draft and flushes it to disk, so that it survives a crash. */
 async function writeDraft(file: string, access: Access): Promise<void> {
   await rm(draftOf(file), { force: true })
   await writeFile(draftOf(file), `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600, flush: true })

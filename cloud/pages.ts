@@ -15,7 +15,10 @@ type Options = {
   readiness: Readiness
   metrics: Metrics
   metricsToken: string | undefined
-  /** Must be false if a proxy on this machine may forward external requests. /metrics then always needs its token. */
+  /**
+   * Whether requests to /metrics from this machine need no token. Must be false if a proxy on this machine may forward
+   * external requests.
+   */
   metricsFromLoopback: boolean
 }
 

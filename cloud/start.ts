@@ -19,8 +19,8 @@ export type RunningCloud = {
   /** The accounts that the first start created, and the file that contains them. */
   firstRun: FirstRun
   /**
-   * True if the caller must start a local gateway. A local gateway must be configured, and all services that enrol it
-   * must run in this process.
+   * True if the caller must start a local gateway. This requires that a local gateway is configured and that all
+   * services run in this process.
    */
   hasLocalGateway: boolean
   /** Makes `/readyz` return 200. If there is a local gateway, the caller waits for its enrolment first. */

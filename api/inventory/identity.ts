@@ -10,7 +10,9 @@ import { accepted, byId, Document, inventoryLimits } from './shapes.ts'
  */
 export const platformIdentifiers = { gateway: 'gateway', assetLink: 'asset_link_instance' } as const
 
-/** The identifiers of one write, and the asset that owns each of them. */
+/**
+ * The evidence for a possible duplicate: the identifiers of one write, and the asset that each identifier belongs to.
+ */
 const Evidence = closed({
   identifiers: Type.Array(closed({ assetId: Uuid, identifier: Document })),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),

@@ -41,7 +41,10 @@ export {
   trustStates,
 } from './shapes.ts'
 
-/** The source of a write. Plain text means a discovery and is its value. */
+/**
+ * The source of a write. A plain string is short for the type `discovery` with this string as its
+ * `value`.
+ */
 const Source = Type.Union([
   Type.String({ minLength: 1, maxLength: 256 }),
   closed({

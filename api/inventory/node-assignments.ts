@@ -7,7 +7,10 @@ import { inventoryLimits, managementStates, oneOf, reachabilityStates } from './
 const nodeIds = Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.nodesPerQuery })
 const assetIds = Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.classified })
 
-/** `stale` means that the asset has a node that is not known. The service reads the asset again and repeats the request. */
+/**
+ * The outcomes for one asset. `stale` means that the asset has a node that is not in `knownNodeIds` of the request. The
+ * hierarchy service then reads the asset again and repeats the request.
+ */
 export const assignmentResults = ['assigned', 'moved', 'unchanged', 'removed', 'failed', 'stale'] as const
 
 const AssignedAsset = closed({

@@ -65,7 +65,9 @@ export const caseInsensitive = Type.Optional(
   Type.Boolean({ default: false, description: 'Ignore case in text comparisons' }),
 )
 
-/** The parameters of lists with a cursor, in which every page has the same cost. */
+/**
+ * The parameters of lists with a cursor. With a cursor, reading a later page costs no more than reading the first page.
+ */
 export const cursorQuery = {
   cursor: Type.Optional(Type.String({ maxLength: 1024, description: '`meta.nextCursor` of the previous page' })),
   count: Type.Optional(Type.Boolean({ default: true, description: 'false omits the total, which saves time' })),
@@ -80,7 +82,8 @@ export const byId = closed({ id: Uuid })
 export const waitHeaders = ['prefer', 'if-match'] as const
 
 /**
- * Returns an operation that writes one asset. The write is accepted first and applied later, in the order of acceptance.
+ * Returns an operation that writes assets. The service first accepts the write and applies it later, in the order of
+ * acceptance.
  */
 export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'summary'> & Partial<Operation>>(
   operation: O,

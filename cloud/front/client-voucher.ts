@@ -6,9 +6,9 @@ const proofHeader = 'x-millwright-client-proof'
 const purpose = 'forwarded client'
 
 /**
- * `ClientVoucher` passes the address of the client when a process of the platform forwards a request to another
- * process, which needs it for the audit trail. The address has a proof that only a process with the platform key can
- * create, so that no client can forge it.
+ * `ClientVoucher` passes the address of the client to another process when a process of the platform forwards a
+ * request. The other process records the address in the audit trail. Only a process with the platform key can create
+ * the proof of the address, so no client can forge an address.
  */
 export type ClientVoucher = {
   vouch(request: { id: string; address: string }): Record<string, string>

@@ -7,8 +7,8 @@ import { WindowLimit } from '../platform/window-limit.ts'
 const auditedEveryMs = 10_000
 
 /**
- * Records denied requests in the audit trail. Denied requests of one caller for the same action are recorded once in ten
- * seconds, so that a client cannot flood the audit trail.
+ * Records denied requests in the audit trail. Denied requests of one caller for the same action are recorded at most
+ * once in ten seconds, so that a client cannot flood the audit trail.
  */
 export function deniedRequests({ database, log }: { database: Database; log: Log }) {
   const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })

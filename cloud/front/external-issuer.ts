@@ -24,7 +24,7 @@ export type ExternalIssuer = {
   tenant: string
   subjectClaim: string
   rolesClaim: string
-  /** Maps values of the claim to roles, in the whole tenant or in one access group. */
+  /** Maps values of `rolesClaim` to roles, in the whole tenant or in one access group. */
   roles: Record<string, { role: string; accessGroup?: string }>
 }
 
@@ -56,7 +56,7 @@ type Parts = { database: Database; tenants: TenantDirectory }
 /**
  * Accepts the tokens of an external identity provider. A user with a new subject becomes a principal, and the roles of
  * the provider become grants. So external users have the same access checks, revocation and audit as other principals.
- * Only the roles in the token are effective, so a role that the provider removes is lost at once.
+ * Only the roles in the token are effective, so a role that the provider removes has no effect from the next token on.
  */
 export function foreignIssuer(configured: ExternalIssuer, { database, tenants }: Parts): ForeignIssuer {
   const keys = createRemoteJWKSet(new URL(configured.jwksUri), { timeoutDuration: 5_000, cooldownDuration: 10_000 })
@@ -96,7 +96,7 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
 
 type MappedRole = { role: string; accessGroup?: string }
 
-/** Returns the roles that the claim of a token maps to. */
+/** Returns the roles to which the configuration maps the values of the roles claim in a token. */
 export function rolesIn(
   payload: JWTPayload,
   { rolesClaim, roles }: Pick<ExternalIssuer, 'rolesClaim' | 'roles'>,
@@ -142,8 +142,8 @@ async function syncPrincipal(database: Database, external: ExternalPrincipal): P
 }
 
 /**
- * Returns a name for a new principal. If another principal has the subject as its name, the issuer is added. Two
- * providers may use the same subject for different users.
+ * Returns a name for a new principal. If another principal has the subject as its name, the issuer is added, because
+ * two providers may use the same subject for different users.
  */
 async function freeName(handle: Handle, { subject, issuer }: { subject: string; issuer: string }): Promise<string> {
   const taken = await findPrincipalByName(handle, { kind: 'external', name: subject })

@@ -26,8 +26,8 @@ type Options = {
 }
 
 /**
- * The result of the authentication. `useProof` records the use of the proof of a bound token. It throws if the proof
- * was used before.
+ * The result of the authentication. `useProof` exists if the token is bound to a key. It records the use of the proof,
+ * and throws if the proof was used before.
  */
 type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
 
@@ -72,7 +72,10 @@ export class Front {
     return headers === undefined ? { caller } : { caller, headers }
   }
 
-  /** Applies the rate limit of the client's address. It is for requests without an operation or a principal. */
+  /**
+   * Applies the rate limit of the client's address. It is used for requests without an operation, and for requests
+   * whose authentication failed.
+   */
   limitAddress(incoming: IncomingRequest): Record<string, string> {
     return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(incoming)}`)
   }

@@ -6,8 +6,9 @@ type Bucket = { tokens: number; at: number }
 const mostPrincipals = 10_000
 
 /**
- * `RateLimit` is a token bucket per principal. It allows bursts of up to one second, then a steady rate. The buckets
- * are in the memory of each process, because the limit only protects a process from a faulty client.
+ * `RateLimit` has one token bucket for each principal, and one for each address of clients without a principal. A
+ * bucket allows a burst of the requests of one second, then a steady rate. The buckets are in the memory of each
+ * process, because the limit only protects a process from a faulty client.
  */
 export class RateLimit {
   readonly #perSecond: number
@@ -21,7 +22,10 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Takes one token from the bucket for a request. Returns the headers with the state of the limit. */
+  /**
+   * Takes one token from the bucket of the key. Returns the headers with the state of the limit. Throws if the
+   * bucket is empty.
+   */
   take(key: string): Record<string, string> {
     const bucket = this.#bucket(key)
     if (bucket.tokens < 1) {

@@ -13,9 +13,15 @@ export type VerifiedToken = {
   tenantId: string
   principalId: string
   roles: readonly string[]
-  /** The scopes of the roles of an external token. For other tokens, a role applies wherever it is granted. */
+  /**
+   * The roles of an external token, each in the whole tenant or in one access group. The roles of other tokens apply
+   * wherever they are granted to the principal.
+   */
   grants?: readonly GrantedRole[]
-  /** The thumbprint of the key that the token is bound to. Every request with the token must prove this key. */
+  /**
+   * The thumbprint of the key that the token is bound to. Every request with the token must prove the possession of
+   * this key.
+   */
   keyThumbprint?: string
   /** The ids by which a token of the platform's issuer can be revoked. */
   ids?: readonly string[]

@@ -6,7 +6,7 @@ import type { Context } from './service.ts'
 /**
  * These functions return which assets, gateways and links a caller can read. Services use them for assets that they
  * reference but do not store. The inventory is queried each time, so a move to another access group takes effect at
- * once. A caller that can read the whole tenant needs no query.
+ * once. No query is needed for a caller that can read all assets of the tenant.
  */
 
 type VisibilityContext = Pick<Context, 'peers'>
@@ -33,7 +33,10 @@ export async function isReadableGateway(
   return gateways === null || gateways.includes(gatewayId)
 }
 
-/** Returns those of the ids whose assets the caller can read. A deleted asset counts with its last access group. */
+/**
+ * Returns those of the ids whose assets the caller can read. A deleted asset is readable if its last access group is
+ * readable.
+ */
 export async function readableAssets(
   context: VisibilityContext,
   caller: Caller,
@@ -42,7 +45,7 @@ export async function readableAssets(
   return readsAllAssets(caller) ? new Set(ids) : (await classify(context, caller, ids)).readable
 }
 
-/** Returns the ids of assets that the caller cannot read. */
+/** Returns those of the ids whose assets the caller cannot read. */
 export async function hiddenAssets(
   context: VisibilityContext,
   caller: Caller,
@@ -66,7 +69,7 @@ async function classify({ peers }: VisibilityContext, caller: Caller, ids: reado
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi
 
-/** Returns every UUID in a value. They include all assets that the value names. */
+/** Returns every UUID in a value. The ids of all assets that the value names are among them. */
 export function idsIn(...values: readonly unknown[]): string[] {
   return (JSON.stringify(values).match(uuid) ?? []).map((id) => id.toLowerCase())
 }

@@ -1,8 +1,8 @@
 import { LruMap } from 'toad-cache'
 
 /**
- * Slows down password guessing. Failures are counted by subject and address, and by address alone. The counts are in
- * the memory of each process, because the limit must also work while the database is overloaded.
+ * Limits that slow down password guessing. Failures are counted by subject and address, and by address alone. The
+ * counts are in the memory of each process, because the limit must also work while the database is overloaded.
  */
 
 export type Rule = {
@@ -100,8 +100,8 @@ export class Attempts {
 }
 
 /**
- * Returns the seconds to wait after a number of failures. There is no wait up to `free` failures. Each further failure
- * doubles the wait.
+ * Returns the remaining seconds to wait after a number of failures. There is no wait up to `free` failures. Each
+ * further failure doubles the wait.
  */
 export function waitAfter(rule: Rule, { failures, lastAt }: Entry, nowMs: number): number {
   if (failures <= rule.free) return 0
@@ -117,7 +117,8 @@ function keysOf({ subject, address }: Attempt): { subject: string; address: stri
 }
 
 /**
- * Returns the network of an IPv6 address. An IPv6 user has at least 2^64 addresses, so failures are counted by network.
+ * Returns the /64 network of an IPv6 address, and returns an IPv4 address unchanged. An IPv6 user has at least 2^64
+ * addresses, so failures are counted by network.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)

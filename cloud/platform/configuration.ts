@@ -150,7 +150,7 @@ export function readConfiguration<S extends Settings>(
   return Object.fromEntries(entries)
 }
 
-/** Throws for an unknown variable with a prefix of the product, and suggests the closest name. */
+/** Throws for an unknown variable with the prefix `MILLWRIGHT_`, and suggests the closest name. */
 export function requireKnownNames(environment: Environment, names: readonly string[]): void {
   for (const name of Object.keys(environment)) {
     if (name.startsWith('MILLWRIGHT_') && !names.includes(name)) {
@@ -180,7 +180,7 @@ export function masked(text: string): string {
   return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
-/** Returns the known name that is most similar. */
+/** Returns the candidate that is most similar to the name. */
 export function closest(name: string, candidates: readonly string[]): string {
   return candidates.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }

@@ -1,8 +1,8 @@
 import type { FieldError } from '@millwright/api/problem.ts'
 
 /**
- * Limits for the length of reported errors. Errors contain parts of the schemas and documents of tenants, and the
- * errors of batch items are stored.
+ * Limits for the length of reported errors. They are needed because errors contain parts of the schemas and documents
+ * of tenants, and because the errors of batch items are stored.
  */
 export const errorLimits = {
   /** Maximum characters of one detail. */

@@ -62,7 +62,8 @@ export function noteUse(tenantId: string, ms: number, now = performance.now()): 
 }
 
 /**
- * Counts a request as in progress. Returns a function that ends it. Sliced work of other tenants yields to it.
+ * Counts a request as in progress. Returns a function that ends the count. Sliced work of other tenants yields to the
+ * request.
  */
 export function noteRequest(tenantId: string): () => void {
   const startedAt = performance.now()

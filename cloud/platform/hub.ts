@@ -15,13 +15,16 @@ type Options = {
   /** The URLs of the other services, by contract name. */
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
-  /** Validates responses against their contracts. True in tests. */
+  /** Whether responses are validated against their contracts. True in tests. */
   strict: boolean
 }
 
 export type Hub = { context: Context; operations: LocalOperation[] }
 
-/** Creates the services with their context and their connections to peers, in this process or in others. */
+/**
+ * Creates the services of this process with their context. The context gives them clients for other services, in this
+ * process or in other processes.
+ */
 export function createHub(parts: Omit<Context, 'peers'>, { services, remote, peerTokens, strict }: Options): Hub {
   const local = new Map<string, Map<string, LocalOperation>>()
   const context: Context = { ...parts, peers: peers({ local, remote, peerTokens, strict }) }
@@ -69,7 +72,8 @@ function inProcess(
     const operation = operations.get(name)
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
     try {
-      // The operation of a peer commits its own transaction. It does not join the transaction of an idempotent request.
+      // The called operation commits its own transaction. It does not join the transaction of a request with an
+      // Idempotency-Key.
       const { transaction: _, ...own } = caller
       const plain = { ...own, byPeer: true } as const
       authorize(operation.operation, plain)

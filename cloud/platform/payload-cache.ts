@@ -24,7 +24,7 @@ export class PayloadCache<Payload> {
     }
   }
 
-  /** Removes a payload from the cache and returns it. A second attempt must read the stored payload. */
+  /** Removes a payload from the cache and returns it. A second attempt of the task must read the stored payload. */
   take(key: string): Payload | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined

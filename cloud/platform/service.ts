@@ -52,8 +52,8 @@ export type Settings = {
 export type AnonymousCaller = { readonly request: Caller['request'] }
 
 /**
- * `Answer` is a response with its own status or headers. A handler can return only the body if its contract declares
- * one status.
+ * `Answer` is a response with its own status or headers. A handler that needs neither can return only the body. The
+ * status is then the first status of its contract.
  */
 export class Answer<Body = unknown> {
   readonly status: number

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CompletedRequest } from './http/completed-request.ts'
 import type { IncomingRequest } from './http/incoming-request.ts'
 
-/** A request that is traced. */
+/** The trace of one request. A forwarded request contains `headers`, so that the other process continues the trace. */
 export type RequestTrace = { headers: Record<string, string>; end(answered: CompletedRequest): void }
 
 export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): Promise<void> }
@@ -59,7 +59,7 @@ export async function startTracing(environment: Record<string, string | undefine
   }
 }
 
-/** Returns the span of the client, which becomes the parent (W3C Trace Context). */
+/** Returns the span of the client, which becomes the parent of the request's span (W3C Trace Context). */
 function parentOf({ headers }: IncomingRequest): { traceId: string; spanId: string; traceFlags: number } | undefined {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
   if (match?.[1] === undefined || match[2] === undefined) return undefined

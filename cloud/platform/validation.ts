@@ -270,7 +270,7 @@ function escaped(name: unknown): string {
   return String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Validates a response against its contract. Every test uses it. */
+/** Creates a function that validates a response against its contract. Every test uses it. */
 export function answerValidator(contract: Contract, name: string, operation: Operation) {
   const schemas = Object.entries(operation.answers).map(([status, answer]) => {
     const validator = isEmpty(answer) || isMedia(answer) ? undefined : onFirstUse(strict, answer)

@@ -20,9 +20,12 @@ export type TokenRoles = { roles: readonly string[]; grants?: readonly GrantedRo
 type Options = {
   database: Database
   tenants?: TenantDirectory
-  /** The address of the database that notifies of changes by other processes. Without it, the cache only polls. */
+  /**
+   * The address of the database, for the connection that receives notifications of changes by other processes. Without
+   * it, the cache only polls.
+   */
   address?: Address | undefined
-  /** Handlers for other notification channels. */
+  /** Handlers for further notification channels, by the name of the channel. */
   otherChannels?: Readonly<Record<string, () => void>>
   log: Log
   pollMs?: number
@@ -34,7 +37,10 @@ type TenantState = {
   /** A cached entry is valid while its tenant has the same generation. */
   generation: symbol
   version: number | undefined
-  /** The smallest version that a cached entry may have. A notification can report it during the first lookup. */
+  /**
+   * The smallest version with which an entry may be cached. It is set when a notification of a change arrives during a
+   * lookup.
+   */
   atLeast: number
   settled: boolean
   loading: Map<string, Promise<Access | undefined>>
@@ -44,8 +50,8 @@ const defaultPollMs = 500
 const defaultEntryLimit = 10_000
 
 /**
- * The maximum number of cached role lists per principal. The cache helps because the token endpoint issues the same
- * list repeatedly.
+ * The maximum number of role lists per principal for which the rights are cached. Most tokens of a principal contain
+ * the same list of roles.
  */
 const narrowedLimit = 32
 
@@ -215,7 +221,8 @@ export class AccessCache {
   }
 
   #store(state: TenantState, tenantId: string, access: Access): void {
-    // If access changed during the lookup, only the callers that waited for the result use it. It is not cached.
+    // If access changed during the lookup, only the callers that already wait for this result use it. The result is
+    // not cached.
     const oldest = Math.max(state.atLeast, state.version ?? 0)
     if (this.#states.get(tenantId) !== state || access.version < oldest) return
     if (state.version !== undefined && state.version < access.version) this.forget(tenantId)
@@ -250,8 +257,8 @@ export class AccessCache {
   }
 
   /**
-   * Reads the entries a second time after a change. On a cluster, a commit becomes visible node by node, so the first
-   * lookup could return old data with the new version.
+   * Discards the entries a second time after a change, so that they are read again. On a cluster, a commit becomes
+   * visible node by node, so the first lookup could return old data with the new version.
    */
   #settle(tenantId: string, state: TenantState): void {
     this.forget(tenantId)

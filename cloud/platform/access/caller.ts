@@ -13,7 +13,7 @@ export type Caller = {
   readonly rights: Rights
   /**
    * Data of the token, for work that continues after the request: its expiry (in milliseconds since 1970), its grants,
-   * if any, and the ids that can revoke it.
+   * if any, and the ids by which it can be revoked.
    */
   readonly token?: {
     readonly expiresAt: number

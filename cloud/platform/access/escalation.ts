@@ -17,8 +17,8 @@ export function lacking(holder: Rights, requested: Rights): Permission[] {
 }
 
 /**
- * Prevents privilege escalation. The caller must hold the permissions that it grants, in the whole tenant (null) or in
- * the access group. The rights of the caller's token count, not those of its principal.
+ * Prevents privilege escalation. The caller must hold the permissions that it grants, in the access group or, if
+ * `accessGroupId` is null, in the whole tenant. The rights of the caller's token count, not those of its principal.
  */
 export function requireCovers(
   caller: Pick<Caller, 'rights'>,

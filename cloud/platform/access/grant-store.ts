@@ -122,7 +122,10 @@ export type HolderRow = {
   grants: { grant: string; role: string; accessGroup: string | null }[]
 }
 
-/** The scope to search for grants: one group, the tenant only, or anywhere. Tenant-wide grants always count. */
+/**
+ * The scope of a search for grants. `tenant`: only tenant-wide grants. `{ group }`: tenant-wide grants and the grants
+ * in this access group. `anywhere`: all grants.
+ */
 export type Reach = { group: string } | 'tenant' | 'anywhere'
 
 const reaching = `g.tenant_id = $1 and g.role = any($2::text[])

@@ -13,7 +13,7 @@ type Options = {
   address: Address
   log: Log
   onAccessChange: (announcement: AccessChange) => void
-  /** Handlers for other notification channels of this database. */
+  /** Handlers for further notification channels of this database, by the name of the channel. */
   otherChannels?: Readonly<Record<string, () => void>>
 }
 

@@ -7,7 +7,10 @@ import { findAccessGroup } from './store.ts'
 type Holder = { readonly rights: Rights }
 type MissingPermission = {
   permission: Permission
-  /** The name of an access group that the caller can see. */
+  /**
+   * The name of the access group. Undefined if the caller cannot see the group, or if the permission is not limited
+   * to a group.
+   */
   accessGroup?: string | undefined
   /** The position in the request body that needs the permission. */
   pointer?: string | undefined

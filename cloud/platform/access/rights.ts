@@ -50,8 +50,8 @@ export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permis
 }
 
 /**
- * Returns the rights of a gateway. It can write assets of its own access group, and of groups in which it is granted to
- * write assets. It can read and relate all assets that it can write.
+ * Returns the rights of a gateway. It can write assets of its own access group, and of the groups in which a grant
+ * allows it to write assets. It can read these assets and create relations between them.
  */
 export function gatewayRights(granted: Rights, ownGroup: string): Rights {
   const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
@@ -73,7 +73,7 @@ export function may({ rights }: Holder, permission: Permission): boolean {
   return rights.everywhere.has(permission)
 }
 
-/** Returns true if the permission is held in one access group. */
+/** Returns true if the permission is held in the given access group. */
 export function mayIn({ rights }: Holder, permission: Permission, accessGroupId: string): boolean {
   return rights.everywhere.has(permission) || rights.inGroups.get(permission)?.has(accessGroupId) === true
 }
@@ -114,7 +114,10 @@ export function isVisibleGroup(rights: Rights, accessGroupId: string): boolean {
   return visible === 'all' || visible.has(accessGroupId)
 }
 
-/** Returns the roles that give a permission: they contain it and apply to the group. */
+/**
+ * Returns the held roles that give a permission: the roles that contain the permission and apply in the access group.
+ * Null means the whole tenant.
+ */
 export function reasonsFor(
   held: readonly HeldRole[],
   permission: Permission,

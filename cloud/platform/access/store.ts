@@ -47,8 +47,9 @@ const versions = statement<{ tenantId: string; version: number }>(
 )
 
 /**
- * Must be the first step of every transaction that changes access. It serializes the changes of one tenant. So a rule
- * over all grants, such as "there is always an administrator", also holds with concurrent requests.
+ * Starts a change of access. It must be the first step of every transaction that changes access, because it serializes
+ * the changes of one tenant. So a rule over all grants, such as "there is always an administrator", also holds with
+ * concurrent requests.
  */
 export async function changeAccess(tx: Transaction): Promise<void> {
   tx.signal('access')
@@ -129,7 +130,10 @@ export async function updatePrincipal(
   }
 }
 
-/** Deletes a principal with its grants. The caller must remove the entries of the principal from the directory. */
+/**
+ * Deletes a principal with its grants. If the principal has keys in the tenant directory, such as a client id, the
+ * caller must first remove them with `removeDirectoryEntries`.
+ */
 export async function deletePrincipal(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run(lessPrincipal, id)) > 0
 }

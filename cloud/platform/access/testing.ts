@@ -23,7 +23,7 @@ export async function testSite() {
 
   return {
     owner,
-    /** Opens another connection of the owner. */
+    /** Opens another connection as the owner of the database. */
     async anotherOwner() {
       const another = await openClient(made.owner)
       closing.push(() => another.end())

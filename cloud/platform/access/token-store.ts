@@ -3,7 +3,10 @@ import type { Database, Transaction } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import { limits } from '../limits.ts'
 
-/** The tolerance for clocks. It is larger than the difference between the clocks of processes and verifiers. */
+/**
+ * The time for which revocations and used proofs are stored after they expire. It is longer than the difference between
+ * the clocks of the processes and of the verifiers.
+ */
 const clockToleranceMs = 60_000
 
 const newRevocation = statement(

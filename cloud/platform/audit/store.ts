@@ -43,7 +43,7 @@ export async function insertAll(tx: Transaction, entries: readonly Omit<Content,
   await tx.run(insertAllStatement, ...newEntries.values(rows))
 }
 
-/** The columns of an entry. Their aliases are the names that are hashed. */
+/** The columns of an entry. Their aliases are the names of the fields in the hashed JSON. */
 export const contentColumns = `e.tenant_id as tenant, e.id, e.time, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",
   e.address, e.detail`
@@ -105,8 +105,8 @@ const sealStatement = statement(
 )
 
 /**
- * Seals entries and returns their number. The number is smaller than given only if another sealer was faster, and the
- * lock on the head prevents that.
+ * Seals entries and returns the number of sealed entries. It is smaller than the number of given entries only if
+ * another process sealed some of them, and the lock on the head prevents that.
  */
 export function seal(tx: Transaction, links: readonly Link[]): Promise<number> {
   const rows = links.map(({ id, sequence, hash }) => ({ id, sequence, hash: Buffer.from(hash, 'hex') }))

@@ -2,12 +2,15 @@ import { StartError } from '../start-error.ts'
 
 /**
  * An entry in the file of a backup. The file is a tar archive, so that standard tools can read it. It is written and
- * read as a stream. The parts are small, and only one part is in memory.
+ * read as a stream: entries are small, and only one entry is in memory.
  */
 export type Entry = { name: string; content: Buffer }
 
 const block = 512
-/** The maximum size of a part. It is larger than any part of a backup, so a larger part is damaged. */
+/**
+ * The maximum size of an entry in bytes. Every entry of a backup is smaller, so a larger size means that the file is
+ * damaged.
+ */
 export const largestPart = 64 * 1024 * 1024
 
 export async function* writeArchive(entries: AsyncIterable<Entry>): AsyncGenerator<Buffer> {

@@ -10,7 +10,9 @@ export type BackupTable = { name: string; columns: string[] }
 
 export type AppliedMigration = { module: string; name: string; checksum: string }
 
-/** The table of applied migrations. It is not in the backup, because the restore writes it itself. */
+/**
+ * The table of applied migrations. It is not in the backup, because a restore fills it when it runs the migrations.
+ */
 const migrationsTable = 'migrations'
 
 /** Starts a snapshot. All later reads see the data of this point in time, while other processes continue to write. */
@@ -22,7 +24,9 @@ export async function endSnapshot(owner: Owner): Promise<void> {
   await owner.query('rollback').catch(() => {})
 }
 
-/** Returns all tables with their stored columns. Tables that others reference come first. */
+/**
+ * Returns all tables with their stored columns. Each table comes after the tables that its foreign keys reference.
+ */
 export async function listTables(owner: Owner): Promise<BackupTable[]> {
   const { rows } = await owner.query<BackupTable & { needs: string[] }>(
     `select c.relname as name,
@@ -84,7 +88,7 @@ export async function emptyTables(owner: Owner): Promise<void> {
   if (tables.length > 0) await owner.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')}`)
 }
 
-/** Runs work in one transaction, so that a damaged file leaves no rows behind. */
+/** Empties all tables and runs the work, both in one transaction, so that a damaged file leaves no rows behind. */
 export async function inOneTransaction(owner: Owner, work: () => Promise<void>): Promise<void> {
   await owner.query('begin')
   try {

@@ -33,7 +33,7 @@ export type BackupEnd = { tables: Record<string, { rows: number; bytes: number; 
 export const headName = 'head.json'
 export const endName = 'end.json'
 
-/** The approximate size of a part. */
+/** The approximate size in bytes of one part, which is an entry with rows of a table. */
 const partBytes = 1024 * 1024
 
 type Options = { product: string; onProgress?: (done: { table: string; rows: number; bytes: number }) => void }

@@ -26,7 +26,7 @@ function notABackup(): StartError {
   return new StartError('This is not a backup of Millwright, or it is damaged.')
 }
 
-/** Throws if the backup comes from a newer version, because it has tables that this version does not know. */
+/** Throws if the backup comes from a newer version, because it can contain tables that this version does not know. */
 export async function requireKnownMigrations(
   { head }: OpenBackup,
   sources: readonly MigrationSource[],

@@ -42,7 +42,10 @@ async function changeRole(owner: Client, role: string, change: () => Promise<voi
   }
 }
 
-/** Throws if the pool's user can read more than the rows of its tenant. The platform then does not start. */
+/**
+ * Throws if row-level security does not limit the database user of the pool to the rows of one tenant. The platform
+ * then does not start.
+ */
 export async function requireRestrictedRole(app: Client): Promise<void> {
   const { rows } = await app.query<{ name: string; superuser: boolean; bypass: boolean; owned: string | null }>(
     `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,
@@ -64,8 +67,8 @@ export async function requireRestrictedRole(app: Client): Promise<void> {
 }
 
 /**
- * Returns the user of a connection. The operator created the user of MILLWRIGHT_DATABASE_APP_URL. It gets the same
- * grants as a role that `ensureApplicationRole` creates.
+ * Returns the user of a connection. If the operator sets MILLWRIGHT_DATABASE_APP_URL, the user of this URL gets the
+ * same grants as a role that `ensureApplicationRole` creates.
  */
 export async function currentUser(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('select current_user as name')

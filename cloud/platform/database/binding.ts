@@ -3,8 +3,8 @@ import { openClient } from './connection.ts'
 
 /**
  * `Binding` defines when a tenant is bound to a connection. `session` sets the tenant once per session and is for plain
- * PostgreSQL. `transaction` sets the tenant in each transaction. Citus needs it, because it forwards only `set local`
- * to its workers. A transaction pooler needs it, because each transaction can use another session.
+ * PostgreSQL. `transaction` sets the tenant in each transaction. Citus needs `transaction`, because it forwards only
+ * `set local` to its workers. A transaction pooler needs it too, because each transaction can use another session.
  */
 export type Binding = 'session' | 'transaction'
 

@@ -71,7 +71,7 @@ class CopyOut extends pg.Query {
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }, wire: Wire): void {
-    // The chunk is copied, because the driver reuses its memory for the next message.
+    // The chunk is copied, because the driver reuses the memory of the chunk for the next message.
     this.#rows.push(Buffer.from(chunk))
     this.#bytes += chunk.length
     this.#wire = wire

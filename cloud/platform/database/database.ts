@@ -66,9 +66,9 @@ type Options = {
 const attempts = 4
 /** The pauses before a transaction is repeated after a deadlock or a serialization failure. */
 const repeat = { firstMs: 20, longestMs: 80 } as const
-/** The maximum number of requests with an Idempotency-Key that one tenant can have waiting. */
+/** The maximum number of requests with an Idempotency-Key that wait for one tenant. */
 const enclosingWaiting = 1_000
-/** The fraction of the enclosing transactions that one tenant can hold. */
+/** The fraction of the enclosing transactions (see `Database.enclosing`) that one tenant can hold. */
 const enclosingShare = 0.75
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -159,14 +159,18 @@ export class Database {
   }
 
   /**
-   * Runs a transaction that calls peers, which need their own connections. Enclosing transactions use at most half of
-   * the connections, so that they cannot block each other. Tenants take turns. Enclosing transactions cannot be nested.
+   * Runs a transaction whose work calls other services, which need their own connections. Enclosing transactions use at
+   * most half of the connections, so that they cannot block each other. Tenants take turns. Enclosing transactions
+   * cannot be nested.
    */
   enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#enclosing.run(scope.tenantId, () => this.transaction(scope, work))
   }
 
-  /** Reads without a transaction, if the server allows it. Each statement then needs one round trip. */
+  /**
+   * Reads without a transaction, if the server binds tenants per session. Each statement then needs only one round
+   * trip.
+   */
   read<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { lookup: false })
   }
@@ -423,7 +427,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const ping = 'select 1'
 
-/** A statement that writes 256 KiB to the disk of the database and removes them again. */
+/** A statement that writes 256 KiB to the disk of the database and then removes the data. */
 const writeProbe = `create temporary table millwright_write_probe on commit drop as
   select md5(random()::text) as filler from generate_series(1, 4096)`
 

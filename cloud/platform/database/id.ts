@@ -7,8 +7,8 @@ import { v7 } from 'uuid'
 
 const idBytes = 16
 /**
- * Random bytes for many ids. They are read at once, because reading them separately would take most of the time of an
- * id.
+ * Random bytes for many ids. They are generated at once, because generating them for each id would take most of the
+ * time of creating an id.
  */
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length

@@ -4,7 +4,10 @@
  */
 const escapes = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g
 
-/** Tests quickly whether a text contains an escape that the database refuses. Most texts are large and contain none. */
+/**
+ * Tests quickly whether a text contains an escape that the database refuses. The replacement is slower, and most texts
+ * need none.
+ */
 const unstorable = /\\u(?:0000|d[89a-f])/
 
 /**

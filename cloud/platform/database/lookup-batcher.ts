@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 
-/** The maximum number of lookups in a batch. It is small, so that a slow lookup delays few others. */
+/** The maximum number of lookups in a batch. It is small, so that a slow lookup delays few other lookups. */
 export const lookupsPerBatch = 8
 
 type Batch = { connection: Connection; tenantId: string | undefined; lease: number; sent: boolean }

@@ -30,7 +30,7 @@ export async function readMigrations(sources: readonly MigrationSource[]): Promi
 type MigrateOptions = {
   sources: readonly MigrationSource[]
   appRole: string
-  /** Applies only these migrations, named `module/name`. The result is the database of an older version. */
+  /** Applies only these migrations, named `module/name`. The result is the schema of an older version. */
   only?: ReadonlySet<string>
 }
 
@@ -79,7 +79,10 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
   }
 }
 
-/** Grants the application's role the rights that the migrations define, if the role has changed since they ran. */
+/**
+ * Grants the application's role the rights that the migrations define, if the migrations were run for another
+ * role.
+ */
 async function grantAgain(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
   const { rows } = await owner.query(
     `select from pg_class c

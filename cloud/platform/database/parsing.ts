@@ -14,8 +14,8 @@ export function parserOf(oid: number, format?: 'text' | 'binary'): (text: string
 }
 
 /**
- * The characters that the server omits at the end of a fraction of a second, by their number. It omits trailing zeros,
- * and the whole fraction if all its digits are zero.
+ * The characters that the server omits at the end of a fraction of a second. The index is the number of omitted
+ * characters. The server omits trailing zeros, and the whole fraction if all its digits are zero.
  */
 const omittedZeros = ['', '0', '00', undefined, '.000']
 const lengthWithMilliseconds = '2026-01-31 12:00:00.123+00'.length

@@ -3,8 +3,8 @@ import type { Connection } from './connection.ts'
 import { LookupBatcher, lookupsPerBatch } from './lookup-batcher.ts'
 
 /**
- * `ConnectionRequest` describes the user of a connection. A `lookup` is one quick statement that can share a connection
- * with other lookups.
+ * `ConnectionRequest` is a request for a connection. A `lookup` is one quick statement that can share a connection with
+ * other lookups.
  */
 type ConnectionRequest = { tenantId: string | undefined; lookup: boolean }
 
@@ -23,16 +23,16 @@ type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 const tenantShare = 0.75
 
 /**
- * Tenants have no shares in a pool that is smaller than this, because enclosing transactions alone hold half of its
- * connections.
+ * In a pool with fewer connections than this, one tenant may hold all connections, because enclosing transactions alone
+ * hold half of them.
  */
 const sharedFrom = 4
 
 /**
  * `Pool` lends connections. It prefers an idle connection that is already bound to the tenant of the request, because
  * rebinding costs a statement. A tenant holds at most its share of the connections. Tenants that wait are served in
- * turn (round-robin), so a tenant with many waiting requests does not delay another. The requests of one tenant are
- * served in their order.
+ * turn (round-robin), so a tenant with many waiting requests does not delay another tenant. The requests of one tenant
+ * are served in their order.
  */
 export class Pool {
   readonly #options: Options
@@ -66,7 +66,7 @@ export class Pool {
     return waiting
   }
 
-  /** Returns an idle connection directly, without a promise, because every request calls this method. */
+  /** Returns an idle connection directly. A promise would cost time, and every request calls this method. */
   acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
     if (this.#closed)
       throw new Problem('unavailable', 'The server is shutting down. Retry the request', { retryAfter: 1 })

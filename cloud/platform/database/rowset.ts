@@ -4,8 +4,8 @@
  */
 
 /**
- * The types of columns. Values of `json` and `jsonb` are texts from `jsonText`. `printed` is such a text in a text
- * column. A `tsvector` value is a list of distinct lexemes that need no normalization.
+ * The types of columns. Values of `json` and `jsonb` are texts from `jsonText`. A `printed` value is a text from
+ * `jsonText` for a column of type `text`. A `tsvector` value is a list of distinct lexemes that need no normalization.
  */
 export type ColumnType = keyof typeof elements
 

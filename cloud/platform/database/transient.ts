@@ -137,7 +137,7 @@ function codeOf(error: unknown): string {
   return (sourceOf(error) as { code?: string } | undefined)?.code ?? ''
 }
 
-/** Returns the error of the driver that caused a problem. */
+/** Returns the driver error that caused a problem. Returns any other error unchanged. */
 function sourceOf(error: unknown): unknown {
   return error instanceof Problem ? error.cause : error
 }

@@ -14,7 +14,9 @@ const readsAtOnce = 4
 
 type Joined = { tail: Tail; streams: number }
 
-/** `Feed` counts the streams of this process and limits them per principal. All streams of a tenant share one tail. */
+/**
+ * `Feed` counts the streams of this process and limits them per principal. All streams of a tenant share one `Tail`.
+ */
 export class Feed {
   readonly #options: { database: Database; log: Log }
   readonly #reads = new Semaphore({ capacity: readsAtOnce })

@@ -1,8 +1,8 @@
 import { Problem } from '@millwright/api/problem.ts'
 
 /**
- * Returns the start position of a stream. The header has priority, because a browser that reconnects sends the header
- * and the original URL.
+ * Returns the start position of a stream. The `Last-Event-ID` header has priority, because a browser that reconnects
+ * sends the header and the original URL.
  */
 export function startOf(header: string | undefined, after: number | undefined): number | undefined {
   if (header === undefined || header === '') return after
@@ -11,7 +11,10 @@ export function startOf(header: string | undefined, after: number | undefined): 
   throw new Problem('invalid_header', 'Last-Event-ID must be a position: the id of an event of this stream')
 }
 
-/** Throws if events after the position were deleted, because the reader would miss them. */
+/**
+ * Throws if the position does not exist yet. Also throws if events after the position were deleted, because the
+ * reader would miss them.
+ */
 export function requireAvailable(after: number, { oldest, newest }: { oldest: number | null; newest: number }): void {
   if (after > newest)
     throw new Problem('invalid_cursor', `Position ${after} does not exist yet. The newest event has position ${newest}`)

@@ -121,8 +121,8 @@ const outlineStatement = statement<Pick<EventRow, 'position' | 'type' | 'subject
 )
 
 /**
- * Returns the events after a position, in order, with the data of the given types only. The data of an asset is large, and
- * reading it takes most of the time.
+ * Returns the events after a position, in order. Only events of the types in `withDataOf` have their data, because the
+ * data of an asset is large and reading it takes most of the time.
  */
 export function listOutlines(
   handle: Handle,

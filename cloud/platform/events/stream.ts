@@ -87,7 +87,7 @@ type Step = {
 }
 
 /**
- * Waits for the next messages and checks which of them the caller can read now. Returns no messages while the database
+ * Reads the messages after the position, and the current rights of the caller. Returns no messages while the database
  * is unavailable.
  */
 async function next(
@@ -131,14 +131,14 @@ function requireUnexpired({ token }: Caller): void {
   throw new Problem('unauthenticated', 'The access token has expired: reconnect with a new one and Last-Event-ID')
 }
 
-/** Returns the time until the next check of the rights, or until the token expires. */
+/** Returns the time until the next check of the rights, or until the token expires if that is earlier. */
 function msUntilCheck({ token }: Caller): number {
   return token === undefined ? checkMs : Math.max(1, Math.min(checkMs, token.expiresAt - Date.now()))
 }
 
 /**
- * Wraps a generator so that another function can end it while it waits. The waiting reader then gets the end of the
- * stream. `free` also runs if reading never started.
+ * Wraps a generator so that `return` can end it while `next` waits. The waiting reader then gets the end of the
+ * stream. `free` also runs if `next` was never called.
  */
 function endable(messages: AsyncGenerator<string>, free: () => void): AsyncIterableIterator<string> {
   return {

@@ -5,7 +5,7 @@ import { eventsDeleted } from './position.ts'
 import { type EventRow, list } from './store.ts'
 
 /** An event with its size. All streams share the same object, so that its text is computed only once. */
-export type Message = EventRow & { /** The size of the event in memory. */ characters: number }
+export type Message = EventRow & { /** The length of the data as JSON text. */ characters: number }
 
 /** The maximum number of events that a stream reads and checks at a time. */
 const pageSize = 100

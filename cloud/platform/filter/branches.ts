@@ -2,12 +2,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import { all, canonicalName, type Expression, either, filterLimits } from './expression.ts'
 
 /**
- * One `or` branch of a filter. `anchors` are the names that the branch pins to values with `eq` or `in`, without `not`.
+ * One `or` branch of a filter. A branch pins a property if it limits the property to given values with `eq` or `in`,
+ * outside of `not`. `anchors` contains the names of the pinned properties.
  */
 export type Branch = { readonly anchors: ReadonlySet<string>; readonly expression: Expression }
 
 type Part = { readonly expression: Expression; readonly size: number }
-/** The parts of a filter, by the set of names that they pin. The key has one bit for each name. */
+/** The parts of a filter. The key is the set of names that a part pins, as a bit mask with one bit for each name. */
 type Parts = Map<number, Part>
 
 /**
@@ -35,7 +36,7 @@ export function isNarrow(expression: Expression, names: readonly string[]): bool
   return decide(expression)
 }
 
-/** Returns the filter without its conditions on the names. Returns undefined if no other condition is left. */
+/** Returns the filter without the conditions that pin the names. Returns undefined if no other condition is left. */
 export function withoutPins(expression: Expression, names: readonly string[]): Expression | undefined {
   const free = new Set(names.map(canonicalName))
   const left = (part: Expression): Expression | undefined => {
@@ -49,8 +50,8 @@ export function withoutPins(expression: Expression, names: readonly string[]): E
 }
 
 /**
- * Returns the property and the accepted texts of a filter with one condition. Returns undefined if the filter has other
- * conditions.
+ * Returns the property and the accepted texts of a filter that consists of one `eq` or `in` condition on text. Returns
+ * undefined for any other filter.
  */
 export function valuesAlone(expression: Expression): { property: string; values: string[] } | undefined {
   const property = pinned(expression)

@@ -13,7 +13,7 @@ import {
 } from './properties.ts'
 
 export type CompileOptions = {
-  /** Compares text case-insensitively. No index is used then. */
+  /** Whether text is compared case-insensitively. No index is used then. */
   caseInsensitive?: boolean
   /** The number of the first free parameter. `$1` is the tenant. */
   firstParameter?: number
@@ -177,9 +177,9 @@ function compileList(property: Scalar, literals: readonly Literal[], scope: Scop
 }
 
 /**
- * Returns both sides of a comparison. The column stays unchanged, because only then its index is used. Text is ordered
- * by code point, independent of the database's locale. The collation is set on the parameter, so that it matches the
- * index of the column.
+ * Returns both sides of a comparison. The column stays unchanged, because otherwise its index is not used. Text is
+ * ordered by code point, independent of the database's locale. The collation is set on the parameter, so that it
+ * matches the index of the column.
  */
 function sides(
   { kind, column }: Scalar,

@@ -1,6 +1,6 @@
 /**
- * The filter language. A filter is parsed to an expression, and the expression is compiled to SQL. It does not depend
- * on the filtered data, because services pass property tables.
+ * The filter language. A filter is parsed to an expression, and the expression is compiled to SQL. The language does
+ * not depend on the filtered data: each service passes a table of its properties.
  */
 export { type Branch, branchesOf, isNarrow, valuesAlone, withoutPins } from './branches.ts'
 export { type CompiledFilter, type CompileOptions, compileFilter } from './compiler.ts'

@@ -4,8 +4,8 @@ const afterSurrogates = 0xe000
 
 /**
  * Returns the first text after all texts that start with the prefix, or undefined if there is none. Texts are ordered
- * by code point. A range condition can use an index where `like` cannot. `like` is not leakproof, so row-level security
- * prevents its use of the index.
+ * by code point. The result is the end of a range condition, which can use an index. `like` cannot use the index,
+ * because it is not leakproof and the tables have row-level security.
  */
 export function afterPrefix(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)

@@ -66,7 +66,10 @@ export type Resolver = {
   find(name: string): Property | undefined
 }
 
-/** Creates a table from documented names, which use `.` or `/` as separator. Some arrays have only a name. */
+/**
+ * Creates a property table. The names use `.` or `/` as separator. `arrays` contains the names of arrays that have no
+ * entry in `properties`. They are needed to refuse sorting by an array.
+ */
 export function propertyTable(
   properties: Readonly<Record<string, Property>>,
   resolver?: Resolver,

@@ -29,7 +29,7 @@ export class BodyBudget {
     if (bytes <= limits.largeBodyBytes) return
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
     const leave = await this.#semaphore.enter(tenantId, bytes)
-    // Reading and parsing the body cannot be split, so the request waits for its turn before.
+    // Reading and parsing the body cannot be split into slices, so the request first waits for its turn.
     noteUse(tenantId, bytes / parsedPerMs)
     await nextTurn(tenantId)
     if (reply.raw.destroyed) return leave()

@@ -7,8 +7,8 @@ export function etagOf(version: number | string): string {
 }
 
 /**
- * Returns the ETag of a read response. It includes a hash of the body, because the body can change without the version.
- * Examples are the name of a group and the progress of a run. Writes compare only the version.
+ * Returns the ETag of a read response. It includes a hash of the body, because the body can change while the version
+ * stays the same. Examples are the name of a group and the progress of a run. Writes compare only the version.
  */
 export function readTag(etag: string, body: string | Buffer): string {
   return `${versionIn(opaque(etag)).slice(0, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}"`

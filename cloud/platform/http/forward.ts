@@ -71,7 +71,10 @@ export async function forwardRoutes(
   }
 }
 
-/** Sets the status and the headers of the response. Returns the body, which the caller sends. */
+/**
+ * Forwards the request to the other process. Sets the status and the headers of the response, and returns the body,
+ * which the caller sends.
+ */
 async function pass(
   pool: Pool,
   forward: Forward,

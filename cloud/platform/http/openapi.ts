@@ -15,7 +15,10 @@ import { bodyBytesOf } from './body-budget.ts'
 
 type Info = { title: string; version: string; description: string }
 
-/** Returns the errors that every operation of this kind can return, in addition to the errors of its contract. */
+/**
+ * Returns the errors that an operation can return in addition to the errors that its contract declares. They
+ * depend on its access, its parameters and its body.
+ */
 function commonErrors(operation: Operation): ProblemCode[] {
   return [
     'internal',
@@ -47,7 +50,7 @@ function idempotencyKey(operation: Operation): boolean {
   return operation.method === 'POST' && operation.access !== 'public'
 }
 
-/** Creates the OpenAPI 3.1 document of some contracts, without the operations for internal calls. */
+/** Creates the OpenAPI 3.1 document of the given contracts, without the operations for internal calls. */
 export function openApi(contracts: readonly Contract[], { title, version, description }: Info) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {

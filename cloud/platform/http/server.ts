@@ -141,7 +141,10 @@ function closeAnsweredConnections(app: FastifyInstance): void {
   })
 }
 
-/** Removes the prefix `/v1` from a URL. Every path is also served below `/v1`, because existing clients use it. */
+/**
+ * Removes the prefix `/v1` from the URL of an API operation. These URLs are also served below `/v1`, because existing
+ * clients use this prefix.
+ */
 function withoutAlias(url: string): string {
   return /^\/v1\/(?:[a-z-]+\/v\d|oauth\/token(?:$|\?))/.test(url) ? url.slice(3) : url
 }
@@ -200,7 +203,7 @@ function requireReasonableSize(request: FastifyRequest): void {
   }
   let bytes = 0
   for (const text of request.raw.rawHeaders) bytes += text.length
-  // A token that is too long is an invalid token, and the front reports it.
+  // The token is not counted here, because the front reports a token that is too long.
   const token = request.headers.authorization?.length ?? 0
   if (bytes - token > limits.headerBytes) {
     throw new Problem('headers_too_large', `The request headers exceed the limit of ${limits.headerBytes} bytes`)

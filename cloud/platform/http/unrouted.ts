@@ -28,7 +28,8 @@ export class PathTable {
   }
 
   /**
-   * The methods of literal paths that must be refused. The router would otherwise pass them to a path with a parameter.
+   * The literal paths with the methods that must be refused. The router would otherwise pass these requests to a path
+   * with a parameter.
    */
   get shadowed(): { path: string; method: string }[] {
     return [...this.#methods].flatMap(([path, methods]) => {

@@ -10,8 +10,8 @@ export type User = Owner & { name: string }
 export type Account = Owner & {
   name: string
   /**
-   * The user that the server appears as in a user namespace. Its files belong to `uid`. Only set if the server runs in
-   * a user namespace.
+   * The user that the server appears as in a user namespace. The files of the server belong to `uid`. Only set if the
+   * server runs in a user namespace.
    */
   appearsAs?: Owner
 }

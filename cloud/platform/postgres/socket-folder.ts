@@ -4,7 +4,7 @@ import path from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { Account } from './account.ts'
 
-/** A part of the name of the socket. The server has no TCP port. */
+/** The port number. It is only a part of the name of the socket, because the server does not listen on TCP. */
 export const socketPort = 5432
 /** The longest path of a socket. The limit is 107 bytes on Linux and 103 bytes on macOS. */
 const socketPathLimit = 103

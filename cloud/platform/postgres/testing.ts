@@ -55,7 +55,10 @@ const ownerProgram = `
     process.exitCode = error.exitCode
   }`
 
-/** Starts a server in another process. `wrapper` is a program that runs this process under other conditions. */
+/**
+ * Starts a server in another process. `wrapper` is a program that runs the other process under special
+ * conditions.
+ */
 function spawnOwner(options: PostgresOptions, { owner, wrapper = [] }: { owner?: Owner; wrapper?: string[] } = {}) {
   const module = new URL('./postgres.ts', import.meta.url).href
   const own = [process.execPath, '--input-type=module', '--eval', ownerProgram, module]

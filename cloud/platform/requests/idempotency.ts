@@ -32,12 +32,12 @@ type Parts = Pick<Context, 'database' | 'secrets' | 'log'>
  *
  * - An operation that does not wait runs in one transaction, which also stores its response. After a crash, a repeated
  *   request either gets the stored response or runs for the first time. It never runs twice.
- * - An operation may wait (`waits` in its contract), or wait for the validation worker (`validatesInWorker`). It holds
- *   neither a transaction nor a connection while it waits. One short transaction claims the key, and another one stores
- *   the response. A claim expires, so that a crash does not block the key.
+ * - An operation that can wait for an event (`waits` in its contract) or for the validation worker
+ *   (`validatesInWorker`) holds neither a transaction nor a connection while it waits. One short transaction claims the
+ *   key, and another one stores the response. A claim expires, so that a crash does not block the key.
  *
- * Peers that write assets always use the first form. After a crash their work resumes without waiting for a claim, and
- * the pool limits the connections of their tenant.
+ * A call of another service to an operation with `validatesInWorker` uses the first form. After a crash, the other
+ * service can repeat the call at once, because no claim has to expire. The pool limits the connections of the tenant.
  */
 export function idempotent(local: LocalOperation, parts: Parts): LocalOperation {
   if (local.operation.method !== 'POST' || local.operation.access === 'public') return local
@@ -90,7 +90,8 @@ function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<A
     if (await keepRequest(tx, place, storedRequest(local, answer, fingerprint))) return answer
     throw inProgress()
   }
-  // A peer may call while the first request already holds an enclosing transaction. It must not wait for a second one.
+  // Another service may call while the first request already holds an enclosing transaction. The call must not wait for
+  // a second enclosing transaction.
   return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
 }
 

@@ -109,16 +109,16 @@ async function reseal(tx: Transaction, { safe, column, row }: One): Promise<numb
 /** How long every process has a new platform key before the key is used. */
 const publishedBeforeUseSeconds = 30
 /**
- * How long the old key is accepted. Everything that it authenticated expires earlier: stored responses are kept for a
- * day.
+ * How long the old key is accepted. Everything that it authenticated expires earlier: the longest time is that of
+ * stored responses, which are kept for a day.
  */
 const understoodForSeconds = 25 * 3600
 
 type PlatformOptions = { masterKeys: MasterKeys; columns: readonly SealedColumn[]; activeInSeconds?: number }
 
 /**
- * Rotates the platform key. The new key seals at once. It authenticates when every process has had time to read it. The
- * old key is accepted for a day. It is retired at the first start or rotation after that.
+ * Rotates the platform key. The new key seals new values at once. It authenticates messages only when every process has
+ * had time to read it. The old key is accepted for a day. It is retired at the first start or rotation after that.
  */
 export async function rotatePlatformKey(
   owner: Owner,

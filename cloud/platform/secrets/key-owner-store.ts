@@ -153,7 +153,10 @@ export async function rewrapData(tx: Transaction, id: string, { from, to, wrappe
   await tx.run(rewrapDataKey, id, from, wrapped, to)
 }
 
-/** Waits until no transaction seals with the key, and prevents new ones until this transaction ends. */
+/**
+ * Waits until no transaction seals with the key. Until this transaction ends, no other transaction can start to seal
+ * with the key.
+ */
 export async function holdToRetire(tx: Transaction, id: string): Promise<void> {
   await tx.row(holdForRetiring, id)
 }

@@ -80,8 +80,8 @@ export class MasterKeys {
   }
 
   /**
-   * Returns a master key other than `present`. If the file has no newer key, a new key is added at its start. In the
-   * environment, the operator must set the new key. With Vault, a new key is created.
+   * Returns a master key other than `present`. If the file has no newer key, a new key is added at the beginning of
+   * the file. In the environment, the operator must set the new key. With Vault, a new key is created.
    */
   async next(present: string | undefined): Promise<MasterKeyRow> {
     if (this.place === 'Vault') return this.#newRoot()
@@ -99,7 +99,10 @@ export class MasterKeys {
     return { id: this.#newest ?? '', transitText: null }
   }
 
-  /** Removes keys from the file permanently. Returns their ids. */
+  /**
+   * Removes keys from the file permanently. Returns the ids of the removed keys. Removes nothing if no key would be
+   * left.
+   */
   async forget(isUnwanted: (id: string) => boolean): Promise<string[]> {
     const keys = await readKeyFile(this.#places.file)
     const [kept, gone] = [keys.filter((key) => !isUnwanted(idOf(key))), keys.filter((key) => isUnwanted(idOf(key)))]
@@ -111,7 +114,7 @@ export class MasterKeys {
     return ids
   }
 
-  /** Wraps a key again with the newest version of the transit key. */
+  /** Wraps a key again with the newest version of the transit key. With `rotate`, a new version is created first. */
   async rewrap(transitText: string, { rotate }: { rotate: boolean }): Promise<string> {
     const { transit } = this.#places
     if (transit === undefined) throw new StartError('No transit key is configured: set MILLWRIGHT_VAULT_ADDRESS.')

@@ -44,7 +44,9 @@ export async function rotateMasterKey(
   })
 }
 
-/** Wraps the root key with the newest version of the transit key. The root key stays the same. */
+/**
+ * Wraps the master keys of Vault again with the newest version of the transit key. The master keys stay the same.
+ */
 export async function rewrapWithTransit(
   owner: Owner,
   masterKeys: MasterKeys,

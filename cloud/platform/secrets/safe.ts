@@ -22,7 +22,10 @@ type Parts = { database: Database; masterKeys: MasterKeys }
 export class Safe {
   readonly #database: Database
   readonly #masterKeys: MasterKeys
-  /** The unwrapped keys by id. An id is never reused for another key, even if its transaction rolls back. */
+  /**
+   * The unwrapped keys by id. An id is never reused, so a cached key is correct even if the transaction that created it
+   * rolled back.
+   */
   readonly #keys = new LruMap<KeyObject>(cachedKeys)
 
   constructor({ database, masterKeys }: Parts) {
@@ -49,7 +52,7 @@ export class Safe {
     return decrypt(key, sealed.subarray(1 + idBytes), associated(header, where, belongsTo))
   }
 
-  /** Seals a value again with the newest key. Returns undefined if the newest key already seals it. */
+  /** Seals a value again with the newest key. Returns undefined if the value is already sealed with the newest key. */
   async sealAgain(tx: Transaction, sealed: Uint8Array, belongsTo: string): Promise<Buffer | undefined> {
     const newest = await store.holdNewestDataKey(tx)
     if (newest === undefined || newest.id === keyIdOf(sealed)) return undefined

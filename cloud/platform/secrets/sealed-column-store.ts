@@ -5,8 +5,8 @@ import type { SealedColumn } from './sealed-column.ts'
 export type SealedRow = { key: Record<string, string>; sealed: Buffer }
 
 /**
- * Checks the names of a table and its columns, and returns parts of its SQL. The names come from code, never from
- * requests.
+ * Checks the names of a table and its columns, and returns parts of SQL statements for the column. The names come from
+ * code, never from requests.
  */
 function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
   for (const name of [table, column, ...key, ...boundTo])
@@ -16,7 +16,10 @@ function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
   return { own, first, keys: key.join(', '), places: key.map((_, index) => `$${first + index}`).join(', ') }
 }
 
-/** Returns the next rows with a sealed value, in the order of their key. The handle of a tenant passes the tenant. */
+/**
+ * Returns the next rows with a sealed value, in the order of their key. For a column of tenants, `handle` must be the
+ * handle of one tenant.
+ */
 export async function pageOfSealed(
   handle: ReferenceHandle,
   column: SealedColumn,

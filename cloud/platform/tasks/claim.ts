@@ -7,7 +7,7 @@ import type { TaskKind } from './task.ts'
 
 /**
  * `Lane` separates short and long tasks. Periodic tasks are short, and other work waits for them. Ordinary tasks can
- * take hours. Each lane has its own capacity, so that neither delays the other.
+ * take hours. Each lane has its own capacity, so that long tasks do not delay short tasks.
  */
 export type Lane = 'periodic' | 'ordinary'
 
@@ -21,7 +21,7 @@ const schedulesAtOnce = 100
 type Search = {
   tenantId: string
   kinds: ReadonlyMap<string, TaskKind>
-  /** The periodic kinds to claim, even if they are not due. */
+  /** The kinds of periodic tasks that a signal has woken. They are claimed even if they are not due. */
   woken: readonly string[]
   capacity: Capacity
   /**
@@ -47,7 +47,7 @@ export function laneOf(kind: TaskKind): Lane {
   return kind.periodic === undefined ? 'ordinary' : 'periodic'
 }
 
-/** Claims due tasks of one tenant, up to the capacity. If no task is due, it sends one read only. */
+/** Claims due tasks of one tenant, up to the capacity. If no task is due, it only reads and starts no transaction. */
 export async function claimWork(database: Database, search: Search): Promise<ClaimedWork> {
   const { tenantId, kinds, at } = search
   const upcoming = await database.read({ tenantId }, async (handle) =>
@@ -152,8 +152,8 @@ function longestLeaseMs(names: readonly string[], kinds: Search['kinds']): numbe
 }
 
 /**
- * Creates a task for each due schedule and sets the next time of the schedule, in one transaction. So each time has one
- * run, even if several processes check the schedules. Several missed times cause only one run.
+ * Creates a task for each due schedule and sets the next time of the schedule, in one transaction. So each time of a
+ * schedule causes one run, even if several processes check the schedules. Several missed times cause only one run.
  */
 async function fireSchedules(tx: Transaction, at: Date | null): Promise<string[]> {
   const due = await store.lockDueSchedules(tx, { at, limit: schedulesAtOnce })

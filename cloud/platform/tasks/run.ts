@@ -11,8 +11,8 @@ export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
 type Options = { database: Database; log: Log; tenantId: string; claimed: store.ClaimedTask; kind: TaskKind }
 
 /**
- * The default limits of a task. The lease of a periodic task is short, because other work waits for the task if its
- * process dies.
+ * The default limits of a task. The lease of a periodic task is short, because other work waits for the task. If its
+ * process dies, another process can claim the task when the lease expires.
  */
 export const defaults = { maxAttempts: 10, leaseMs: 60_000, periodicLeaseMs: 10_000 } as const
 
@@ -58,7 +58,9 @@ export class Run {
     return `${this.claimed.leaseId}/${this.claimed.id}`
   }
 
-  /** Called when the transaction that ended the task is committed. After this, no error can undo the task. */
+  /**
+   * Called when the transaction that ended the task is committed. After this, no error can undo the end of the task.
+   */
   confirmEnded(): void {
     this.#ended = true
   }

@@ -220,7 +220,7 @@ export type Wait = { attempts: number; lastError: string | null; at: Date | null
 
 /**
  * Inserts a task again that `end` has deleted. An update is not possible, because a task with the same kind and key may
- * have been enqueued meanwhile. In this case that task runs for both.
+ * have been enqueued meanwhile. In this case, that waiting task replaces this one.
  */
 export async function wait(tx: Handle, task: ClaimedTask, { attempts, lastError, at, inMs }: Wait): Promise<void> {
   const { id, kind, key, payload, createdAt } = task
@@ -284,7 +284,7 @@ export function pruneRequests(handle: Handle, { olderThanMs, limit }: { olderTha
   return handle.run(pruneRequestsStatement, olderThanMs, limit)
 }
 
-/** Returns a row if there are rows to prune. */
+/** A statement that returns a row if there are rows to prune. */
 export const pruneable = statement(
   `select 1 as one from (
      (select 1 from idempotent_requests

@@ -13,8 +13,8 @@ export type Task<Payload = unknown> = {
   readonly signal: AbortSignal
   /**
    * Ends the task in the transaction of its effect, so that both are committed or neither. If another worker holds the
-   * task now, it throws `LeaseLost`, which rolls the effect back. If a handler does not call `complete`, the task ends
-   * after `run`, and its effect may happen twice after a crash.
+   * task now, `complete` throws `LeaseLost`, which rolls the effect back. If a handler does not call `complete`, the
+   * task ends after `run`, and its effect may happen twice after a crash.
    */
   complete(tx: Transaction, next?: RunAgain): Promise<void>
 }

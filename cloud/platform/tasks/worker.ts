@@ -44,9 +44,9 @@ type Tenant = {
 }
 
 /**
- * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. A signal makes a
- * tenant urgent. A sweep checks all tenants at an interval. A tenant whose tasks exceed the capacity is checked again
- * when a run ends.
+ * `Worker` decides when each tenant is checked for due tasks. It claims the tasks and runs them. After a signal, a
+ * tenant is checked soon. A sweep checks all tenants at an interval. A tenant whose tasks exceed the capacity is
+ * checked again when a run ends.
  */
 export class Worker {
   readonly kinds = new Map<string, TaskKind>()

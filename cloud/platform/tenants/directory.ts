@@ -33,7 +33,7 @@ export class TenantDirectory {
 
   /**
    * Returns the owner of a client id, sign-in name (`name@tenant`) or gateway id. The result is not cached, because the
-   * caller verifies a secret next.
+   * caller then verifies a secret and needs the current owner.
    */
   async lookUp(kind: DirectoryKind, key: string): Promise<DirectoryEntry | undefined> {
     return this.#database.reference((handle) => store.findDirectoryEntry(handle, { kind, key }))

@@ -30,7 +30,7 @@ export async function insertTenant(owner: Owner, tenant: { id: string; name: str
 
 /**
  * Inserts the first rows of a tenant's access. The owner must do this, because the application's role cannot insert
- * versions.
+ * rows into `access_versions`.
  */
 export async function insertAccess(owner: Owner, access: { tenantId: string; groupId: string; groupName: string }) {
   await owner.query('insert into access_versions (tenant_id) values ($1)', [access.tenantId])

@@ -52,7 +52,10 @@ export async function findDirectoryEntry(
   return handle.row(entryByKey, kind, key)
 }
 
-/** Inserts a key of a principal. Returns false if a principal of any tenant already has this key. */
+/**
+ * Inserts a key of a principal: a client id, a sign-in name or a gateway id. Returns false if a principal of any
+ * tenant already has this key.
+ */
 export async function putDirectoryEntry(
   tx: Handle,
   entry: { kind: DirectoryKind; key: string; principalId: string },

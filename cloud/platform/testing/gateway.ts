@@ -73,7 +73,10 @@ export type TestGateway = Awaited<ReturnType<typeof enrolledGateway>>
 
 type GatewayOptions = { name?: string; access_group?: string }
 
-/** Enrols a gateway through the front. The gateway has its own key and proves every request with it. */
+/**
+ * Enrols a gateway through the front. The gateway has its own key, and signs a proof for every request
+ * with it.
+ */
 export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: GatewayOptions = {}) {
   const { name = 'line 1', ...group } = options
   const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name, ...group } } })

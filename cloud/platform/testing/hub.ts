@@ -227,7 +227,7 @@ export class TestHub {
     return this.withToken(token, principal.id)
   }
 
-  /** Creates a token with the claims that the identity service would set, and applies the changes to them. */
+  /** Creates a token with the claims that the identity service would set. */
   async tokenFor(
     principalId: string,
     { roles, tenant = this.tenant }: { roles: string[]; tenant?: TestTenant },

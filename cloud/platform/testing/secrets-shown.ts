@@ -1,6 +1,6 @@
 /**
- * A word that all passwords of the tests contain. Passwords, client secrets, tokens and refresh tokens must not appear
- * in any output.
+ * A word that all passwords of the tests contain, so that a password in any output is found. Client secrets and tokens
+ * are found by their format.
  */
 export const plantedWord = 'planted-secret'
 

@@ -56,7 +56,10 @@ export type TestDatabase = {
   server: Server
   /** True if other tests use the database too, with their own tenants. */
   shared: boolean
-  /** Removes the created tenants or the whole database. */
+  /**
+   * Cleans up after a hub. In a shared database, it suspends or deletes the given tenants. A separate database is
+   * dropped.
+   */
   leave(tenants: string[]): Promise<void>
 }
 
@@ -95,8 +98,8 @@ const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }
 
 /**
  * Returns a database for a hub. Cloning the migrated template takes longer than most tests, so the hubs of a process
- * share one database. `own` is for tests that use more than their own tenant. If the environment names a database, all
- * tests share it.
+ * share one database. With `own`, the hub gets a separate database, for tests that use more than their own tenant. If
+ * the environment names a database, all tests share it.
  */
 export async function testDatabase({ own = false }: { own?: boolean } = {}): Promise<TestDatabase> {
   const url = process.env.MILLWRIGHT_TEST_DATABASE_URL

@@ -109,7 +109,7 @@ class Asking {
     return type === 'node' || this.canRead(id)
   }
 
-  /** Returns the assets of a node, with or without those of the nodes below. */
+  /** Returns the assets of a node. With `includeBelow`, the assets of the nodes below it are included. */
   assetsOfNode(id: string, includeBelow: boolean): string[] {
     const { nodes } = this.world.hierarchy
     return nodes
@@ -126,7 +126,10 @@ class Asking {
     return [...ids].filter((id) => this.canRead(id)).toSorted()
   }
 
-  /** Returns an entry of a history. If the gateway that made the change is hidden, the entry does not name it. */
+  /**
+   * Returns an entry of a history as the caller sees it. If the caller cannot read the gateway that made the change,
+   * the entry does not name the gateway.
+   */
   withoutAuthor<Entry extends { principal: string | null; source: { type: string; value?: string } }>(entry: Entry) {
     const isHidden = (id: string | null | undefined) => this.world.assets.has(id ?? '') && !this.canRead(id ?? '')
     return {
@@ -463,7 +466,7 @@ const surfaces: Record<string, VisibilityCheck> = {
       const { body } = await asking.ask('hierarchy', 'readNode', { params: { id: node.id } })
       const { assetCount, totalAssetCount } = body.data as { assetCount: number; totalAssetCount: number }
       if (assetCount === expected[0] && totalAssetCount === expected[1]) return
-      // The counts are stored, and contain a change after a short time.
+      // The counts are stored, and a change appears in them after a short time.
       assert.ok(performance.now() < deadline, `counts ${assetCount}, ${totalAssetCount} instead of ${expected}`)
     }
   },

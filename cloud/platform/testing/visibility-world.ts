@@ -9,8 +9,8 @@ import { plantedWord } from './secrets-shown.ts'
 
 /**
  * The test data for the visibility model: gateways in different access groups, their links, discoveries that found
- * devices, and jobs that name devices. For every combination of groups, one caller can read exactly these groups. Any
- * asset can be moved to another group at any time.
+ * devices, and jobs that name devices. For every combination of groups, two callers can read exactly these groups. One
+ * of the two can also read the gateways and links of every group. Any asset can be moved to another group at any time.
  */
 
 export const groupCount = 3
@@ -166,7 +166,10 @@ async function addGateway(world: World, group: number): Promise<void> {
   }
 }
 
-/** Creates a hierarchy with three nodes below a site. The assets are assigned to all nodes in turn, except every fifth. */
+/**
+ * Creates a hierarchy with three nodes below a site. Every fifth asset stays unassigned, and the other assets are
+ * assigned to the four nodes in turn.
+ */
 async function addHierarchy({ admin, assets, hierarchy }: World): Promise<void> {
   const { data: tree } = await admin.hierarchy.createHierarchy({ body: { data: { name: 'Plant' } } })
   hierarchy.id = tree.id

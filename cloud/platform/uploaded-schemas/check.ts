@@ -134,8 +134,8 @@ type SchemaPlaces = {
 }
 
 /**
- * Replaces references to the base schema with its name. All other references must point to a schema inside the uploaded
- * schema.
+ * Replaces references to the base schema with references to its id. All other references must point to a schema inside
+ * the uploaded schema.
  */
 function keepInside({ schema, pointer }: Place, schemaPlaces: SchemaPlaces): void {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {

@@ -144,7 +144,10 @@ function isWord(codePoint: number | undefined): boolean {
   return codePoint !== undefined && /^\w$/u.test(String.fromCodePoint(codePoint))
 }
 
-/** Parses a valid pattern. The parser of the JavaScript engine has already checked that the text is a pattern. */
+/**
+ * Parses a pattern. The JavaScript engine checks first that the text is a valid pattern, so the functions below report
+ * no syntax errors.
+ */
 function parse(source: string): Node {
   if (source.length > patternLimits.characters) {
     throw new PatternError(`is longer than ${patternLimits.characters} characters`)

@@ -130,8 +130,8 @@ export class UploadedSchema {
   /** The name of the schema in the worker. */
   readonly #key: string
   /**
-   * The expanded size of the schema, including the lists of all keywords, plus the size of its patterns. It is infinite
-   * for a schema that only the worker may use.
+   * The expanded size of the schema, weighted with `keywordWeight`, plus the size of its patterns. It is infinite for a
+   * schema that only the worker may use.
    */
   #weight: number
   #check: Check | undefined
@@ -211,8 +211,8 @@ function weightOf({ schema, base }: SchemaSource): number {
 }
 
 /**
- * Returns the work of one subschema for one value. Validation compares each entry of these keywords with the value, and
- * each entry may cause an error.
+ * Returns the work of one subschema for one value. Keywords such as `required` and `enum` add the number of their
+ * entries, because validation compares each entry with the value, and each entry may cause an error.
  */
 function keywordWeight(node: Readonly<Record<string, unknown>>): number {
   const { properties, patternProperties, dependencies, dependentSchemas } = node
