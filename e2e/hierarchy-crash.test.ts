@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Assignment } from '@millwright/api/hierarchy.ts'
 import {
   type Caller,
@@ -56,9 +57,13 @@ test('continues a bulk assignment after kill -9, with exact totals and one relat
     )
     const { data: node } = await caller.hierarchy.listNodeAssets({ params: { id: second }, query: { limit: 1 } })
     assert.equal(node.length, 1)
-    const created = await createdRelations(caller, second)
-    assert.equal(created.length, assets)
-    assert.equal(new Set(created).size, assets, 'a relation was created twice')
+    // Events that the killed process was about to publish wait until its lease has expired.
+    let created: string[] = []
+    await until('the events of all relations are published', async () => {
+      created = await createdRelations(caller, second)
+      return new Set(created).size === assets
+    })
+    assert.equal(created.length, assets, 'a relation was created twice')
   } finally {
     await platform[Symbol.asyncDispose]()
   }
@@ -74,15 +79,18 @@ async function createNode(caller: Caller, hierarchyId: string, name: string): Pr
 
 async function createAssets(caller: Caller, from: number, to: number): Promise<string[]> {
   const documents = Array.from({ length: to - from }, (_, index) => ({
-    functional_object_type: 'Asset',
+    functional_object_type: 'Device',
+    functional_object_schema_url: baseSchemaUrl,
     name: `crash ${from + index}`,
-    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `crash ${from + index}` }],
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `crash-${from + index}` }],
   }))
   const { data } = await caller.inventory.createAssets({ body: { data: { assets: documents } } })
   const read = async () =>
     (await caller.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })).data
-  await until('the assets are created', async () => (await read()).state === 'finished')
-  return ((await read()).detail.result as { assetId: string }[]).map(({ assetId }) => assetId)
+  await until('the assets are written', async () => (await read()).state !== 'queued')
+  const { state, detail } = await read()
+  assert.equal(state, 'finished', JSON.stringify(detail).slice(0, 500))
+  return (detail.result as { assetId: string }[]).map(({ assetId }) => assetId)
 }
 
 /** Returns the assets of the events about new relations to a node. */

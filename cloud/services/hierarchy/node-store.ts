@@ -152,10 +152,12 @@ const columns = (
   ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.version,
   ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 
-/** Selects the number of children of node `n`, and its counts from `countsOf`. */
+/** The counts of a node from `countsOf`. */
+const counts = `k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
+
+/** Selects the number of children of node `n`, and its counts. */
 const counted = `
-  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
-  k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
+  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children, ${counts}`
 
 const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
   .map((name) => `coalesce(sum(c.${name}), 0)::bigint as ${name}`)
@@ -200,13 +202,17 @@ export async function positionsOf(handle: Handle, ids: readonly string[]): Promi
 /** A place in the order of siblings: the list continues after this node. */
 export type After = { rank: number; id: string; position: number }
 
-const childrenStatement = statement<ListedNode>(
-  `select ${columns('n')}, n.place as position, ${counted}
-   from (select s.*, $5::bigint + row_number() over (order by s.rank, s.id) as place
-         from (select c.* from hierarchy_nodes c
-               where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
-               order by c.rank, c.id limit $8) as s) as n
-   ${countsOf('$6', '$7')} order by n.rank, n.id`,
+/** A node in the structure of the tree, without its contents and counts. */
+export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'position' | 'children'>
+
+const structureColumns = (position: string) => `n.id, n.parent_id as "parentId", ${position} as position,
+  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children`
+
+const childrenStatement = statement<StructureRow>(
+  `select ${structureColumns('$5::bigint + row_number() over (order by n.rank, n.id)')}
+   from (select c.id, c.parent_id, c.rank from hierarchy_nodes c
+         where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
+         order by c.rank, c.id limit $6) as n order by n.rank, n.id`,
 )
 
 const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: '00000000-0000-0000-0000-000000000000', position: -1 }
@@ -215,29 +221,44 @@ const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: '00000000-0000-0000-
 export function listChildren(
   handle: Handle,
   parentId: string,
-  { after = before, limit, scope }: { after?: After | undefined; limit: number; scope: CountScope },
-): Promise<ListedNode[]> {
+  { after = before, limit }: { after?: After | undefined; limit: number },
+): Promise<StructureRow[]> {
   const { rank, id, position } = after
-  return handle.rows(childrenStatement, parentId, rank, id, position, scope.groups, scope.gateways, limit)
+  return handle.rows(childrenStatement, parentId, rank, id, position, limit)
 }
 
-const childrenOfManyStatement = statement<ListedNode>(
-  `select ${columns('n')}, n.place - 1 as position, ${counted}
-   from (select s.*, row_number() over (partition by s.parent_id order by s.rank, s.id) as place
-         from (select c.*, p.ordinal from unnest($2::uuid[]) with ordinality as p (id, ordinal)
-               cross join lateral (select x.* from hierarchy_nodes x where x.tenant_id = $1 and x.parent_id = p.id
-                                   order by x.rank, x.id limit $3) as c
-               order by p.ordinal, c.rank, c.id limit $3) as s) as n
-   ${countsOf('$4', '$5')} order by n.ordinal, n.rank, n.id`,
+const childrenOfManyStatement = statement<StructureRow>(
+  `select ${structureColumns('row_number() over (partition by n.parent_id order by n.rank, n.id) - 1')}
+   from (select c.*, p.ordinal from unnest($2::uuid[]) with ordinality as p (id, ordinal)
+         cross join lateral (select x.id, x.parent_id, x.rank from hierarchy_nodes x
+                             where x.tenant_id = $1 and x.parent_id = p.id order by x.rank, x.id limit $3) as c
+         order by p.ordinal, c.rank, c.id limit $3) as n order by n.ordinal, n.rank, n.id`,
 )
 
 /** Returns the first children of many nodes, in the order of the nodes. */
 export function listChildrenOfMany(
   handle: Handle,
   parentIds: readonly string[],
-  { limit, scope }: { limit: number; scope: CountScope },
-): Promise<ListedNode[]> {
-  return handle.rows(childrenOfManyStatement, arrayOf('uuid', parentIds), limit, scope.groups, scope.gateways)
+  { limit }: { limit: number },
+): Promise<StructureRow[]> {
+  return handle.rows(childrenOfManyStatement, arrayOf('uuid', parentIds), limit)
+}
+
+export type CountedNode = Omit<ListedNode, 'position' | 'children'>
+
+const countedStatement = statement<CountedNode>(
+  `select ${columns('n')}, ${counts} from hierarchy_nodes n ${countsOf('$3', '$4')}
+   where n.tenant_id = $1 and n.id = any($2::uuid[])`,
+)
+
+/** Returns nodes with their counts, by the id of the node. */
+export async function countedNodes(
+  handle: Handle,
+  ids: readonly string[],
+  { groups, gateways }: CountScope,
+): Promise<Map<string, CountedNode>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(countedStatement, arrayOf('uuid', ids), groups, gateways)
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Selects the nodes `m` that match a search. The names are compared before the rows are read. */

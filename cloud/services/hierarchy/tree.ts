@@ -9,7 +9,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { CountScope } from './count-store.ts'
-import type { After, ListedNode } from './node-store.ts'
+import type { After, ListedNode, StructureRow } from './node-store.ts'
 import * as store from './node-store.ts'
 
 /** The rules of a tree, and pages of a subtree in the order of a printed tree: each node is followed by its children. */
@@ -89,7 +89,7 @@ type TreePage = { depth: number; limit: number; scope: CountScope; afterNode: st
 
 /**
  * Returns the next nodes below a node in the order of a printed tree. `afterNode` is the last node of the previous page. A
- * page reads at most `limit` nodes of each level, because the first nodes of the page contain no others.
+ * page reads the structure of at most `limit` nodes of each level, and the contents of the nodes on the page.
  */
 export async function listTree(
   handle: Handle,
@@ -100,12 +100,21 @@ export async function listTree(
     afterNode === undefined
       ? [{ parentId: top.id, depth, level: top.level }]
       : await sectionsAfter(handle, top, { depth, afterNode })
-  const placed: PlacedNode[] = []
+  const placed: { row: StructureRow; level: number }[] = []
   for (const section of sections) {
     if (placed.length >= limit) break
-    placed.push(...(await listSection(handle, section, { limit: limit - placed.length, scope })))
+    placed.push(...(await listSection(handle, section, limit - placed.length)))
   }
-  return placed
+  const counted = await store.countedNodes(
+    handle,
+    placed.map(({ row }) => row.id),
+    scope,
+  )
+  // A node that was deleted since the structure was read is left out.
+  return placed.flatMap(({ row: { id, position, children }, level }) => {
+    const node = counted.get(id)
+    return node === undefined ? [] : [{ row: { ...node, position, children }, level }]
+  })
 }
 
 async function sectionsAfter(
@@ -136,19 +145,19 @@ async function sectionsAfter(
 async function listSection(
   handle: Handle,
   { parentId, after, depth, level }: Section,
-  { limit, scope }: { limit: number; scope: CountScope },
-): Promise<PlacedNode[]> {
-  const first = await store.listChildren(handle, parentId, { after, limit, scope })
-  const childrenOf = new Map<string, ListedNode[]>()
+  limit: number,
+): Promise<{ row: StructureRow; level: number }[]> {
+  const first = await store.listChildren(handle, parentId, { after, limit })
+  const childrenOf = new Map<string, StructureRow[]>()
   let parents = first
   for (let below = 1; below < depth && parents.length > 0; below++) {
     const withChildren = parentsOnPage(parents, limit)
     if (withChildren.length === 0) break
-    parents = await store.listChildrenOfMany(handle, withChildren, { limit, scope })
+    parents = await store.listChildrenOfMany(handle, withChildren, { limit })
     for (const [id, children] of Map.groupBy(parents, (child) => child.parentId)) childrenOf.set(id, children)
   }
-  const placed: PlacedNode[] = []
-  const visit = (rows: readonly ListedNode[], at: number) => {
+  const placed: { row: StructureRow; level: number }[] = []
+  const visit = (rows: readonly StructureRow[], at: number) => {
     for (const row of rows) {
       if (placed.length >= limit) return
       placed.push({ row, level: at })
@@ -160,7 +169,7 @@ async function listSection(
 }
 
 /** Returns the nodes whose children can be on the page: as many as the page needs if no children are left out. */
-function parentsOnPage(nodes: readonly ListedNode[], limit: number): string[] {
+function parentsOnPage(nodes: readonly StructureRow[], limit: number): string[] {
   const ids: string[] = []
   let placed = 0
   for (const { id, children } of nodes) {

@@ -126,7 +126,7 @@ function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promi
   const { totalSource, groups } = selection
   if (totalSource === undefined) return store.countAssets(handle, selection)
   if (totalSource !== 'everything' && 'predicates' in totalSource)
-    return hints.totalRelated(handle, totalSource.predicates, () => store.countAssets(handle, selection))
+    return hints.totalRelated(handle, totalSource, () => store.countAssets(handle, selection))
   return totalSource === 'everything'
     ? store.totalAssets(handle, groups)
     : totalWith(handle, { ...totalSource, groups })

@@ -4,8 +4,8 @@ import type { Caller } from '../../../platform/access/caller.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import type { Context } from '../../../platform/service.ts'
 
-/** The nodes of a query, as a parameter of type `uuid[]`. */
-export type NodeSet = { readonly nodes: number; readonly ids: Buffer }
+/** The nodes of a query, as a parameter of type `uuid[]`. `identity` names the query and the version of the nodes. */
+export type NodeSet = { readonly nodes: number; readonly ids: Buffer; readonly identity: string }
 
 export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
 
@@ -60,7 +60,10 @@ export class NodeSets {
   async #set(key: string, resolve: (known: { knownVersion?: number }) => Promise<ResolvedNodes>): Promise<NodeSet> {
     const cached = this.#sets.get(key)
     const { version, nodeIds } = await resolve(cached === undefined ? {} : { knownVersion: cached.version })
-    const set = nodeIds === undefined ? cached : { version, nodes: nodeIds.length, ids: arrayOf('uuid', nodeIds) }
+    const set =
+      nodeIds === undefined
+        ? cached
+        : { version, nodes: nodeIds.length, ids: arrayOf('uuid', nodeIds), identity: `${key} ${version}` }
     if (set === undefined) throw new TypeError('The hierarchy service sent no nodes')
     this.#keep(key, set)
     return set

@@ -1,3 +1,4 @@
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
@@ -6,6 +7,7 @@ import { reachedCondition } from '../graph/relation-path.ts'
 import { assetsOfNodes, isUnassigned } from '../relations/node-assignment-store.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from '../relations/relation-filter.ts'
 import type { FacetColumn } from '../search/facet-store.ts'
+import type { RelatedAssets } from '../search/query-hints.ts'
 import { assetsWithTokens, tokenQuery } from '../search/search-index-store.ts'
 import { isRare, queryTokens } from '../search/search-tokens.ts'
 import { containsGateways, type Groups, isReadableRow, readableGroups } from '../visibility.ts'
@@ -39,7 +41,7 @@ export type Selection = {
    * The source of the total for selections that need not be counted. The totals of all assets of the groups and of assets
    * with one of these facet values are stored. The total of assets with relations of these predicates is cached.
    */
-  totalSource: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
+  totalSource: 'everything' | { facet: FacetColumn; values: string[] } | RelatedAssets | undefined
 }
 
 export async function selectionOf(
@@ -101,7 +103,11 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
 
 function totalSourceOf(query: Query, groups: Selection['groups']): Selection['totalSource'] {
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodes, otherThanNodes } = query
-  if (nodes !== undefined || otherThanNodes !== undefined) return undefined
+  if (nodes !== undefined || otherThanNodes !== undefined) {
+    const isAlone = [filter, relationsFilter, q, otherThanNodes].every((other) => other === undefined)
+    if (nodes === undefined || !isAlone || groups !== null) return undefined
+    return { predicates: [assignmentPredicate], nodeSet: nodes.identity }
+  }
   if (q !== undefined || depth > 1 || containsGateways(groups)) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'
   if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined

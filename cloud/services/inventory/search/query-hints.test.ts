@@ -26,7 +26,7 @@ test('caches the total of a list until relations are created or ended', async ()
         database.read(hub.tenant, async (handle) => {
           const selection = await selectionOf(handle, { relationsFilter }, { tenantId, rights })
           assert.deepEqual(selection.totalSource, { predicates })
-          return hints.totalRelated(handle, predicates, () => {
+          return hints.totalRelated(handle, { predicates }, () => {
             counted++
             return countAssets(handle, selection)
           })

@@ -5,6 +5,9 @@ import { changesOf } from '../relations/relation-count-store.ts'
 const largeSetMs = 60_000
 const maxHints = 1_000
 
+/** Assets with relations of these predicates. `nodeSet` identifies the nodes at the other end, and their version. */
+export type RelatedAssets = { predicates: string[]; nodeSet?: string }
+
 /**
  * `QueryHints` caches facts that earlier list queries found. The fact that a query selects a large set may be outdated.
  * Finding the page then takes longer, but the result is the same. A cached total is used only while the counted relations
@@ -23,11 +26,15 @@ export class QueryHints {
   }
 
   /**
-   * Returns the number of assets that have relations of these predicates. They are counted again when the relations have
-   * changed.
+   * Returns the number of assets that have relations of these predicates, to the nodes of the set if there is one. They are
+   * counted again when the relations have changed.
    */
-  async totalRelated(handle: Handle, predicates: readonly string[], count: () => Promise<number>): Promise<number> {
-    const key = JSON.stringify([handle.tenantId, predicates])
+  async totalRelated(
+    handle: Handle,
+    { predicates, nodeSet }: RelatedAssets,
+    count: () => Promise<number>,
+  ): Promise<number> {
+    const key = JSON.stringify([handle.tenantId, predicates, nodeSet])
     // The number of changes is read before counting. If relations change in between, the cached total gets an old number of
     // changes and is counted again next time.
     const changes = await changesOf(handle, predicates)

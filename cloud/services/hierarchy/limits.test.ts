@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { createAssets, createHierarchy, createNode } from './testing.ts'
+
+let hub: TestHub
+let admin: TestCaller
+
+describe('limits and large hierarchies', () => {
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  test('creates no more hierarchies than the limit when requests are concurrent', async () => {
+    const operator = await hub.as('operator', { tenant: await hub.anotherTenant() })
+    const names = Array.from({ length: hierarchyLimits.hierarchies + 5 }, (_, index) => `Tree ${index}`)
+    const answers = await Promise.all(
+      names.map((name) => operator.exchange(hierarchy, 'createHierarchy', { body: { data: { name } } })),
+    )
+    assert.equal(answers.filter(({ status }) => status === 409).length, 5)
+    const { meta } = await operator.hierarchy.listHierarchies({})
+    assert.equal(meta.totalElements, hierarchyLimits.hierarchies)
+  })
+
+  test('exports and imports more nodes than one page, and lists their assets after each change of the tree', async () => {
+    const id = await createHierarchy(admin, 'Large')
+    const nodes = Array.from({ length: 6_000 }, (_, index) => ({
+      path: [`site ${index % 3}`, `hall ${index % 50}`, `cell ${index}`],
+    }))
+    const { data: imported } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+    assert.equal(imported.created, 6_153)
+    const csv = String(await admin.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } }))
+    assert.equal(csv.split('\r\n').length, 6_155)
+    const { data: unchanged } = await admin.hierarchy.importNodes({ params: { id }, body: { data: { csv } } })
+    assert.deepEqual([unchanged.created, unchanged.updated, unchanged.unchanged], [0, 0, 6_153])
+
+    const { data: sites } = await admin.hierarchy.listNodes({ params: { id } })
+    const [first = '', second = ''] = sites.map((site) => site.id)
+    const { data: cells } = await admin.hierarchy.listNodes({ params: { id }, query: { q: 'cell 5999' } })
+    const [assetId = ''] = await createAssets(admin, [{ name: 'large' }])
+    await admin.hierarchy.assignAssets({ params: { id: cells[0]?.id ?? '' }, body: { data: { assetIds: [assetId] } } })
+    const assetsBelow = async (node: string) => {
+      const query = { hierarchyNode: node, includeBelow: true, fields: 'id' }
+      return (await admin.inventory.listAssets({ query })).data.map((asset) => asset.id)
+    }
+    const site = sites.find(({ name }) => name === 'site 2')?.id ?? ''
+    assert.deepEqual([await assetsBelow(site), await assetsBelow(first)], [[assetId], []])
+    const repeated = await hub.statements(() => assetsBelow(site))
+    assert.ok(!repeated.some(({ text }) => text.includes('recursive below')), 'the nodes are read again')
+    await admin.hierarchy.moveNode({ params: { id: cells[0]?.parentId ?? '' }, body: { data: { parentId: second } } })
+    assert.deepEqual([await assetsBelow(site), await assetsBelow(second)], [[], [assetId]])
+  })
+
+  test('finds names with letters outside ASCII in any case', async () => {
+    const id = await createHierarchy(admin, 'Umlauts')
+    const parent = await createNode(admin, id, 'Übergabe')
+    await createNode(admin, id, 'ÜBERLAUF', { parentId: parent.id })
+    const names = async (query: object) =>
+      (await admin.hierarchy.listNodes({ params: { id }, query })).data.map(({ name }) => name)
+    assert.deepEqual(await names({ q: 'über' }), ['ÜBERLAUF', 'Übergabe'])
+    assert.deepEqual(await names({ q: 'ÜBER', parentId: parent.id }), ['ÜBERLAUF'])
+  })
+
+  for (const [what, csv, detail] of [
+    ['a control character in a name', 'Path\na\u0001b\n', /Line 2: a name of the path/],
+    ['a column that occurs twice', 'Path,Type,Type\na,b,c\n', /The column Type occurs twice/],
+    ['a property without a name', 'Path,Property: \na,b\n', /Unknown column/],
+    [
+      'an invalid line after a cell with a line break',
+      'Path,Property: p\na,"1\n2"\n,x\n',
+      /Line 4: a name of the path/,
+    ],
+    [
+      'too many properties',
+      `Path,${Array.from({ length: 65 }, (_, index) => `Property: ${index}`).join(',')}\na${',x'.repeat(65)}\n`,
+      /Line 2: the node has 65 properties. The limit is 64/,
+    ],
+  ] as const)
+    test(`returns 400 for a CSV file with ${what}`, async () => {
+      const id = await createHierarchy(admin, `CSV with ${what}`)
+      const answer = await admin.exchange(hierarchy, 'importNodes', { params: { id }, body: { data: { csv } } })
+      assert.equal(answer.status, 400)
+      assert.match((answer.body as ProblemDocument).detail, detail)
+    })
+
+  test('refuses to export CSV with more columns than the limit, and exports JSON', async () => {
+    const id = await createHierarchy(admin, 'Columns')
+    const nodes = Array.from({ length: 5 }, (_, node) => ({
+      path: [`node ${node}`],
+      properties: Object.fromEntries(Array.from({ length: 60 }, (_value, index) => [`${node} ${index}`, 'x'])),
+    }))
+    await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+    const csv = await admin.exchange(hierarchy, 'exportNodes', { params: { id }, query: { format: 'csv' } })
+    assert.equal(csv.status, 409)
+    const json = String(await admin.hierarchy.exportNodes({ params: { id }, query: { format: 'json' } }))
+    assert.deepEqual(JSON.parse(json), { nodes })
+  })
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { tenantCaller } from './projection.ts'
+import { deleteExpired } from './retention.ts'
+import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
+
+let hub: TestHub
+let admin: TestCaller
+
+describe('recovery and retention of hierarchies', () => {
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  test('gives exact totals when a portion is sent again after a crash', async () => {
+    const { one, two } = await twoNodes('Repeated portion')
+    const ids = await devices('repeated', 30)
+    await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds: ids.slice(0, 10) } } })
+    let id = ''
+    const sent = await hub.statements(async () => {
+      id = await assignByFilter(two, 'repeated')
+    })
+    const portion = sent.find(({ text }) => text.includes('set portion = $3'))?.values[2]
+    // The state of a process that died after the inventory had committed the portion, and before its results were stored.
+    await runAgain(id, { portion: String(portion) })
+    const again = await ended(id)
+    assert.deepEqual([again.assigned, again.moved, again.unchanged, again.failed], [20, 10, 0, 0])
+    const { data } = await admin.hierarchy.listAssignmentResults({ params: { id }, query: { limit: 100 } })
+    assert.deepEqual(data.map(({ assetId }) => assetId).toSorted(), ids.toSorted())
+    assert.equal((await createdRelations(two)).length, 30)
+  })
+
+  test('fails a running assignment when its principal has lost the permission', async () => {
+    const { two } = await twoNodes('Revoked')
+    await devices('revoked', 3)
+    const id = await assignByFilter(two, 'revoked')
+    await runAgain(id, { portion: null, roles: '{"roles":[]}' })
+    const { state, problem } = await ended(id)
+    assert.deepEqual([state, problem?.code], ['failed', 'forbidden'])
+  })
+
+  test('counts all assets again when events were deleted before they were counted', async () => {
+    const { one } = await twoNodes('Deleted events')
+    const ids = await devices('lost', 7)
+    await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds: ids } } })
+    await projectAll(hub)
+    await hub.asOwner(async (owner) => {
+      const tenant = [hub.tenant.tenantId]
+      await owner.query('begin')
+      await owner.query('update hierarchy_positions set position = 1 where tenant_id = $1', tenant)
+      await owner.query('delete from events where tenant_id = $1 and position is not null', tenant)
+      await owner.query('delete from hierarchy_assets where tenant_id = $1', tenant)
+      await owner.query('delete from hierarchy_counts where tenant_id = $1', tenant)
+      await owner.query('commit')
+    })
+    await hub.settle()
+    await projectAll(hub)
+    const { data } = await admin.hierarchy.readNode({ params: { id: one } })
+    assert.equal(data.totalAssetCount, 7)
+  })
+
+  test('deletes old moves, assignments and deleted nodes, but no deleted node with relations', async () => {
+    const { id, one, two } = await twoNodes('Retention')
+    const third = (await createNode(admin, id, 'three')).id
+    const assetIds = await devices('old', 2)
+    const { data } = await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds } } })
+    const assignmentId = 'assignmentId' in data ? data.assignmentId : ''
+    await admin.hierarchy.moveNode({ params: { id: third }, body: { data: { position: 0 } } })
+    for (const node of [one, two])
+      await admin.hierarchy.deleteNode({ params: { id: node }, query: { recursive: true } })
+    const context = hub.contextOf('hierarchy')
+    const caller = await tenantCaller(context, hub.tenant.tenantId)
+    const { signal } = new AbortController()
+    const status = async (operation: string, of: string) =>
+      (await admin.exchange(hierarchy, operation, { params: { id: of } })).status
+    const moves = async () => (await admin.hierarchy.listMoves({ params: { id: third } })).data.length
+    await deleteExpired(context, caller, { now: new Date(), signal })
+    assert.deepEqual([await status('readAssignment', assignmentId), await moves()], [200, 1])
+    const later = new Date(Date.now() + (hierarchyLimits.retentionDays + 1) * 24 * 3_600_000)
+    await deleteExpired(context, caller, { now: later, signal })
+    assert.deepEqual([await status('readAssignment', assignmentId), await moves()], [404, 0])
+    assert.deepEqual([await status('cleanupNode', one), await status('cleanupNode', two)], [200, 404])
+    await deleteExpired(context, caller, { now: later, signal })
+    assert.equal(await status('cleanupNode', one), 404)
+    const left = await hub.asOwner((owner) =>
+      owner.query('select 1 from hierarchy_assignment_items where tenant_id = $1 and assignment_id = $2', [
+        hub.tenant.tenantId,
+        assignmentId,
+      ]),
+    )
+    assert.equal(left.rowCount, 0)
+  })
+
+  test('shows assignments of others only to callers that read all assets', async () => {
+    const { one } = await twoNodes('Own assignments')
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own line' } } })
+    const [readable = ''] = await createAssets(admin, [{ name: 'own readable', accessGroup: 'own line' }])
+    const [hidden = ''] = await devices('own hidden', 1)
+    const limited = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_write_relation_data'] },
+      { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: group.id },
+    ])
+    const assign = (caller: TestCaller, assetIds: string[]) =>
+      caller.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds } } })
+    const other = await assign(admin, [hidden])
+    const own = await assign(limited, [readable, hidden])
+    const idOf = ({ data }: typeof own) => ('assignmentId' in data ? data.assignmentId : '')
+    const { data } = await limited.hierarchy.listAssignments({})
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      [idOf(own)],
+    )
+    for (const operation of ['readAssignment', 'listAssignmentResults', 'cancelAssignment', 'undoAssignment']) {
+      const { status } = await limited.exchange(hierarchy, operation, { params: { id: idOf(other) } })
+      assert.equal(status, 404, operation)
+    }
+    const results = await limited.hierarchy.listAssignmentResults({ params: { id: idOf(own) } })
+    assert.deepEqual(
+      results.data.map(({ assetId }) => assetId),
+      [readable],
+    )
+  })
+})
+
+async function twoNodes(name: string) {
+  const id = await createHierarchy(admin, name)
+  return { id, one: (await createNode(admin, id, 'one')).id, two: (await createNode(admin, id, 'two')).id }
+}
+
+function devices(name: string, count: number): Promise<string[]> {
+  return createAssets(
+    admin,
+    Array.from({ length: count }, (_, index) => ({ name: `${name} ${index}` })),
+  )
+}
+
+async function assignByFilter(nodeId: string, name: string): Promise<string> {
+  const { data } = await admin.hierarchy.assignAssets({
+    params: { id: nodeId },
+    body: { data: { filter: `startswith(name, '${name} ')` } },
+  })
+  const { id } = data as Assignment
+  assert.equal((await ended(id)).state, 'finished')
+  return id
+}
+
+async function ended(id: string): Promise<Assignment> {
+  for (;;) {
+    const { data } = await admin.hierarchy.readAssignment({ params: { id } })
+    if (data.state !== 'queued' && data.state !== 'running') return data
+    await setImmediate()
+  }
+}
+
+/** Resets an assignment to its start, with or without a stored portion, and runs it again. */
+async function runAgain(id: string, { portion, roles }: { portion: string | null; roles?: string }): Promise<void> {
+  const { tenantId } = hub.tenant
+  await hub.asOwner(async (owner) => {
+    await owner.query('delete from hierarchy_assignment_items where tenant_id = $1 and assignment_id = $2', [
+      tenantId,
+      id,
+    ])
+    await owner.query(
+      `update hierarchy_assignments set state = 'running', done = 0, assigned = 0, moved = 0, unchanged = 0, cursor = null,
+         portion = $3, roles = coalesce($4, roles) where tenant_id = $1 and id = $2`,
+      [tenantId, id, portion, roles ?? null],
+    )
+  })
+  const { database, tasks } = hub.contextOf('hierarchy')
+  await database.transaction({ tenantId }, (tx) =>
+    tasks.enqueue(tx, { kind: 'hierarchy.assign', key: id, payload: { assignmentId: id } }),
+  )
+}
+
+/** Returns the assets of the events about new relations to a node. */
+async function createdRelations(nodeId: string): Promise<string[]> {
+  await projectAll(hub)
+  return hub.asOwner(async (owner) => {
+    const { rows } = await owner.query<{ id: string }>(
+      `select data->'relation'->'subject'->>'id' as id from events
+       where tenant_id = $1 and type = 'inventory.relation.created' and data->'relation'->'object'->>'id' = $2`,
+      [hub.tenant.tenantId, nodeId],
+    )
+    return rows.map(({ id }) => id)
+  })
+}
