@@ -16,7 +16,10 @@ export type Filters = {
   to?: string
 }
 
-/** The filters of a query in the form of the store. A range of ids replaces the time range. */
+/**
+ * The filters of a query in the form that the store needs. The time range is converted to a range of entry ids, because
+ * ids are ordered by time.
+ */
 export type Selection = Pick<Filters, 'action' | 'principal' | 'target' | 'requestId'> & {
   outcome: AuditEntry['outcome'] | undefined
   fromId: string
@@ -36,7 +39,9 @@ export function selectionOf(filters: Filters): Selection {
   }
 }
 
-/** Parses a time. Throws for invalid times that the pattern of the contract accepts, for example a 13th month. */
+/**
+ * Parses a time. Throws for times that match the pattern of the contract but do not exist, for example in a 13th month.
+ */
 function millisecondsOf(time: string, parameter: string): number {
   const milliseconds = Date.parse(time)
   if (!Number.isNaN(milliseconds)) return milliseconds
@@ -51,8 +56,8 @@ const idBytes = 16
 type Cursors = { next(lastId: string): string; read(cursor: string): string }
 
 /**
- * Returns functions that create and read the cursors of one query of one tenant. They refuse cursors of other queries, of
- * other tenants, and cursors that a client created.
+ * Returns functions that create and read the cursors of one query of one tenant. `read` refuses cursors of another
+ * query or another tenant, and cursors that this server did not create.
  */
 export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters: Filters }): Cursors {
   const context = canonical({ tenantId: query.tenantId, ...query.filters })

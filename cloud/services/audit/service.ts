@@ -49,8 +49,8 @@ export const auditService = service({
 })
 
 /**
- * Exports the chain in sections. Each section has its own read, so an export of any size uses little memory and holds no
- * lock.
+ * Exports the audit chain in sections. Each section is read separately, so an export of any size uses little memory and
+ * holds no lock.
  */
 async function* exportLines(database: Database, caller: Caller, selection: Selection): AsyncGenerator<string> {
   const end = (await database.read(caller, findHead))?.sequence ?? 0

@@ -5,7 +5,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './selection.ts'
 
-/** The columns that a filter compares for equality, in the order of their parameters. */
+/** The column of each filter that is compared for equality. The parameters of a statement have the same order. */
 const columns = { action: 'action', principal: 'principal_id', target: 'target', requestId: 'request_id' } as const
 
 type Column = keyof typeof columns
@@ -15,9 +15,9 @@ const columnNames = Object.keys(columns) as Column[]
 const statements = new Map<string, Statement>()
 
 /**
- * Returns the statement for one combination of filters. It contains only the conditions of these filters, because `$n is
- * null or …` prevents the use of an index. There are few combinations, and each is prepared once. Outcomes are literals, so
- * that the partial index of failed actions matches.
+ * Returns the statement for one combination of filters. The statement contains only the conditions of these filters,
+ * because `$n is null or …` prevents the use of an index. There are few combinations, and each is prepared once.
+ * Outcomes are literals, so that PostgreSQL can use the partial index of failed actions.
  */
 function filtered<Row>(selection: Selection, build: (where: string, next: number) => string): Statement<Row> {
   const values = columnNames.filter((name) => selection[name] !== undefined)

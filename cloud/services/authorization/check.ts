@@ -7,11 +7,11 @@ export type PermissionQuery = {
   disabled: boolean
   held: readonly HeldRole[]
   permission: Permission
-  /** The access group of the query. Null means the whole tenant. */
+  /** The access group for which the permission is checked. Null means the whole tenant. */
   accessGroup: string | null
 }
 
-/** The names that the explanation uses: access groups by id, and the roles that contain the permission. */
+/** The names that the explanation uses: the access group names by id, and the roles that contain the permission. */
 export type ExplanationNames = { accessGroups: ReadonlyMap<string, string>; rolesWith: readonly string[] }
 
 export type Verdict = { allowed: boolean; because: Reason[]; explanation: string }

@@ -76,7 +76,10 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
   }
 }
 
-/** Requires that the access group exists and is visible. Hidden and missing access groups return the same error. */
+/**
+ * Requires that the access group exists and that the caller can see it. Hidden and missing groups return the same
+ * error.
+ */
 async function requireGroup(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = await store.findAccessGroup(handle, id)
   if (group !== undefined && isVisibleGroup(caller.rights, id)) return

@@ -99,9 +99,9 @@ async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
 }
 
 /**
- * Requires that a principal can get grants. Users of an external issuer cannot, because they get their roles with their
- * tokens. A gateway is a principal after it is enrolled. Its grants decide in which access groups discovery may write for
- * it.
+ * Requires that a principal can get grants. Users of an external issuer cannot get grants, because their tokens contain
+ * their roles. An enrolled gateway can get grants: they decide in which access groups the discovery service may write
+ * assets for the gateway.
  */
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
   const principal = await store.findPrincipal(handle, principalId)
@@ -111,8 +111,8 @@ async function requireGrantable(handle: Handle, principalId: string): Promise<vo
 }
 
 /**
- * Requires that a grant can be revoked. A gateway needs the `gateway` role: without it, the gateway is online but gets no
- * jobs. A revoked gateway does not need the role.
+ * Requires that a grant can be revoked. The `gateway` role of an active gateway cannot be revoked, because without the
+ * role the gateway is online but gets no jobs. The role of a revoked gateway can be revoked.
  */
 async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
   const principal = role === 'gateway' ? await store.findPrincipal(handle, principalId) : undefined

@@ -17,7 +17,7 @@ export function showOwn(row: RoleRow): Role {
   return {
     name: row.name,
     title: row.title,
-    // Permissions that only a newer version of the program defines are left out.
+    // Leaves out stored permissions that this version of the program does not define, for example after a downgrade.
     permissions: row.permissions.filter(isPermission),
     builtIn: false,
     createdTimestamp: row.createdAt,
@@ -26,8 +26,8 @@ export function showOwn(row: RoleRow): Role {
 }
 
 /**
- * Returns the version of a built-in role. A built-in role changes with the program, so its version is a hash of its
- * content.
+ * Returns the version of a built-in role for its ETag. Built-in roles are not stored, so the version is a hash of the
+ * content of the role.
  */
 export function versionOfBuiltIn(name: BuiltInRoleName): number {
   return crc32(JSON.stringify(showBuiltIn(name)))
@@ -37,13 +37,13 @@ export function builtInRolesWith(permission: Permission): string[] {
   return builtInNames.filter((name) => (builtInRoles[name].permissions as readonly Permission[]).includes(permission))
 }
 
-/** Splits a page over two lists: the built-in roles and then the roles of the tenant. */
+/** Splits a page of the role list into its two parts. The built-in roles come first, then the roles of the tenant. */
 export function splitPage({ limit, offset }: Paging): { builtIn: BuiltInRoleName[]; own: Paging } {
   const builtIn = builtInNames.slice(offset, offset + limit)
   return { builtIn, own: { limit: limit - builtIn.length, offset: Math.max(0, offset - builtInNames.length) } }
 }
 
-/** Returns the permissions that the change adds for holders of the role. */
+/** Returns the permissions that a change of a role adds. */
 export function added(before: readonly string[], after: readonly string[]): string[] {
   return after.filter((permission) => !before.includes(permission))
 }

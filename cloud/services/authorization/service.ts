@@ -6,7 +6,8 @@ import { grantHandlers } from './grants.ts'
 import { roleHandlers } from './roles.ts'
 
 /**
- * The service for roles, grants and access groups. Their tables belong to the platform, which reads them in every request.
+ * The service for roles, grants and access groups. Their tables belong to the platform, because the platform reads them
+ * in every request.
  */
 export const authorizationService = service({
   contract: authorization,

@@ -6,8 +6,8 @@ import { statement } from '../../platform/database/statement.ts'
 const clearStatement = statement(`delete from credential_places where tenant_id = $1 and instance_id = $2`)
 
 /**
- * Inserts the address blocks of an instance. It copies the other columns from the stored instance, so that both are always
- * equal.
+ * Inserts the address blocks of an instance. The statement copies the schema, the product and the time of the last
+ * change from the stored instance, so that they always match the instance.
  */
 const insertStatement = statement(
   `insert into credential_places (tenant_id, block, instance_id, schema_id, resource_identifier, for_discovery, modified_at)
@@ -24,12 +24,13 @@ export async function putAddressBlocks(tx: Transaction, instanceId: string, bloc
   await tx.run(insertStatement, instanceId, arrayOf('text', blocks))
 }
 
-/** An instance that applies to an address block. */
+/** A credential instance that applies to the addresses of a block. */
 export type BlockInstance = { block: string; id: string; modifiedAt: string }
 
 /**
- * Reads the most recent instances of each block. They include the most recent instances of each address in the block. Each
- * block needs one index lookup, independent of the number of instances.
+ * The statements that return the most recently changed instances of each block, for a schema or for a product. The
+ * newest instances for an address are among the newest instances of the blocks that contain the address. Each block
+ * needs one index lookup, independent of the number of instances.
  */
 const ofSchemaStatement = statement<BlockInstance>(recentOf('schema_id = $2'))
 const ofProductStatement = statement<BlockInstance>(recentOf('resource_identifier = $2'))

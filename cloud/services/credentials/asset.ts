@@ -6,8 +6,8 @@ import { hiddenAssets, readableAssets } from '../../platform/asset-visibility.ts
 import type { Context } from '../../platform/service.ts'
 
 /**
- * Requires that an asset exists. A caller with credential permissions may assign and list instances by asset id, even if
- * the asset is not readable. The responses therefore contain no data of the asset.
+ * Requires that an asset exists. A caller with credential permissions may assign and list instances by asset id, even
+ * if the caller cannot read the asset. The responses therefore contain no data of the asset.
  */
 export async function requireExisting(context: Context, caller: Caller, assetId: string): Promise<void> {
   const { data: gone } = await context
@@ -16,7 +16,9 @@ export async function requireExisting(context: Context, caller: Caller, assetId:
   if (gone.length > 0) throw new Problem('not_found', `Asset ${assetId} does not exist`)
 }
 
-/** Requires that the caller can read the asset of a link. Hidden and missing assets return the same error. */
+/**
+ * Requires that the caller can read the asset that represents a link. Hidden and missing assets return the same error.
+ */
 export async function requireReadable(context: Context, caller: Caller, assetId: string): Promise<void> {
   try {
     await context.peers(inventory, caller).readAsset({ params: { id: assetId }, query: { fields: 'id' } })
@@ -29,8 +31,8 @@ export async function requireReadable(context: Context, caller: Caller, assetId:
 type Use = { gatewayId: string; assetId?: string }
 
 /**
- * Returns the uses of instances whose gateway and asset the caller can read. The address of a use is an address of the
- * asset, so it is hidden together with the asset.
+ * Returns a function that checks whether the caller can read the gateway and the asset of a use. The address of a use
+ * is an address of the asset, so a caller who cannot read the asset must not see the use.
  */
 export async function readableUses(
   context: Context,
@@ -42,7 +44,7 @@ export async function readableUses(
   return ({ gatewayId, assetId }) => readable.has(gatewayId) && (assetId === undefined || readable.has(assetId))
 }
 
-/** Returns the rows. The asset id is removed from a row if the caller cannot read the asset. */
+/** Returns the rows. Sets `assetId` to null in each row whose asset the caller cannot read. */
 export async function withoutHiddenAssets<Row extends { assetId: string | null }>(
   context: Context,
   caller: Caller,

@@ -21,7 +21,7 @@ import { copiesForAssets, usesOfAsset } from './use-store.ts'
 
 type Operations = 'assignInstance' | 'unassignInstance' | 'listAssetInstances'
 
-/** The maximum number of associations of one asset that are read. */
+/** The maximum number of recorded uses that are read for one asset. */
 const mostAssociations = 1_000
 
 export function assignmentHandlers(context: Context): Pick<Handlers<typeof credentials>, Operations> {
@@ -100,8 +100,8 @@ function respond(status: 200 | 201, row: InstanceRow) {
 }
 
 /**
- * Returns the instances of an asset. The copies come first. The instances that gave access to the asset in a scan follow,
- * most recent success first.
+ * Returns the credential instances of an asset. The copies that are assigned to the asset come first. The instances
+ * with which a login to the asset succeeded follow, most recent success first.
  */
 async function instancesOf(handle: Handle, assetId: string): Promise<AssetCredentialInstance[]> {
   const copies = (await copiesForAssets(handle, [assetId])).map(({ id }) => id)

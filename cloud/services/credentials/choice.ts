@@ -16,13 +16,16 @@ export type Choice = {
   device: Device
   known: boolean
   chosen: readonly SealedCandidate[]
-  /** Associated instances that do not apply to this address or this link. */
+  /** Associated instances that are not delivered, because they do not apply to this address or this link. */
   withheld: readonly SealedCandidate[]
 }
 
 type Product = CredentialRequest['product']
 
-/** Returns the device of a request. Returns `undefined` for an invalid address, because no range contains it. */
+/**
+ * Returns the device of a request. Returns `undefined` if the address is invalid, because no IP range contains an
+ * invalid address.
+ */
 export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'][number]): Device | undefined {
   const parsed = parseAddress(address)
   return parsed && { parsed, address: showAddress(parsed), blocks: blockKeysContaining(parsed), assetIds }
@@ -54,8 +57,8 @@ export async function choose(
 }
 
 /**
- * Returns the most recent instances for each device. It reads instances of other schema versions only if too few instances
- * have the same version.
+ * Returns the ids of the most recently changed instances for each device. Instances for other versions of the product
+ * are used only for devices that have too few instances for the requested version.
  */
 async function recentFor(tx: Transaction, product: Product, devices: readonly Device[]): Promise<string[][]> {
   const schemaId = await findSchemaIdOfProduct(tx, product)
@@ -70,8 +73,8 @@ async function recentFor(tx: Transaction, product: Product, devices: readonly De
 }
 
 /**
- * Returns the ids of the most recent instances for each device. An instance that applies through several blocks is returned
- * once.
+ * Returns, for each device, the ids of the most recently changed instances in its address blocks. An instance that
+ * applies through several blocks is returned once.
  */
 function mostRecentAt(devices: readonly Device[], placed: readonly BlockInstance[]): string[][] {
   const inBlock = Map.groupBy(placed, ({ block }) => block)

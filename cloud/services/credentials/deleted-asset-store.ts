@@ -2,7 +2,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-/** Returns a row when an instance or a use refers to an asset. */
+/** Returns rows if an instance or a recorded use of the tenant refers to an asset. */
 export const anyHeld = statement(
   `(select asset_id from credential_instances where tenant_id = $1 and asset_id is not null order by asset_id limit 1)
    union all
@@ -20,7 +20,9 @@ const heldStatement = statement<{ assetId: string }>(
    ) as held order by held.asset_id limit $3`,
 )
 
-/** Returns the next assets that have a copy or an association, in the order of their ids. */
+/**
+ * Returns the next assets that have a copied instance or an association with an instance, in the order of their ids.
+ */
 export async function heldAssets(
   handle: Handle,
   { after, limit }: { after: string; limit: number },
@@ -49,7 +51,10 @@ export type EndedUse = {
   mergedInto: string | null
 }
 
-/** Deletes the association with the asset, but keeps the record of the delivery. */
+/**
+ * Ends an association, but keeps the record of the delivery. If the asset was merged into another asset, the
+ * association moves to that asset.
+ */
 const endStatement = statement<EndedUse>(
   `update credential_uses u set asset_id = g.merged_into,
      worked_at = case when g.merged_into is null then null else u.worked_at end

@@ -41,7 +41,10 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
       return answer(200, { data: selected }, { 'cache-control': 'no-store' })
     },
 
-    /** Records uses of instances. It ignores instances that were not delivered to this gateway for this address. */
+    /**
+     * Records whether delivered instances worked. Ignores instances that were not delivered to this gateway for this
+     * address.
+     */
     async recordUse({ body: { data } }, caller) {
       const { gatewayId, jobId } = data
       const reported = data.uses.flatMap((use) => {
@@ -109,7 +112,10 @@ async function requireEnrolled(context: Context, caller: Caller, request: Creden
 
 type DeliveryReport = { request: CredentialRequest; choices: readonly Choice[] }
 
-/** Writes an audit entry for each device, and an event for each delivered instance. */
+/**
+ * Writes an audit entry for each device that has chosen or withheld instances, and an event for each delivered
+ * instance.
+ */
 async function reportDeliveries(tx: Transaction, caller: Caller, { request, choices }: DeliveryReport): Promise<void> {
   const { gatewayId, jobId, product } = request
   const relevant = choices.filter(({ chosen, withheld }) => chosen.length > 0 || withheld.length > 0)
@@ -141,7 +147,10 @@ function idsOf(list: readonly { id: string }[]): string[] {
   return list.map(({ id }) => id)
 }
 
-/** Returns each delivery once, even if an address is repeated. The result is sorted by id and address. */
+/**
+ * Returns each pair of instance and address once, even if an address is repeated. The pairs are sorted by instance id
+ * and address.
+ */
 function deliveredInstances(choices: readonly Choice[]): DeliveredInstance[] {
   const all = choices.flatMap(({ device: { address }, chosen }) =>
     chosen.map(({ id }) => ({ instanceId: id, address })),

@@ -105,7 +105,7 @@ export type InstanceFilter = {
   purpose?: CredentialPurpose
   name?: string
   assigned?: boolean
-  /** The blocks that contain an address. */
+  /** Keys of address blocks. An instance matches if one of its blocks is in this list. */
   blocks?: readonly string[]
 }
 

@@ -56,7 +56,7 @@ type InstanceEvent = {
   action: string
   event: 'created' | 'updated' | 'deleted' | 'mapped' | 'unmapped' | 'assigned' | 'unassigned'
   row: InstanceRow
-  /** Details of the change: names and ids, never values. */
+  /** Details of the change: names and ids, never credential values. */
   detail?: Record<string, unknown>
 }
 

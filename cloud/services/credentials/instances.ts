@@ -40,7 +40,7 @@ export function instanceHandlers(
     async createInstance({ body: { data } }, caller) {
       const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
       const id = newId()
-      // Validation may wait for the worker, so it runs outside a transaction.
+      // Validation may wait for the worker process that validates uploaded schemas, so it runs outside a transaction.
       const credentialSchema = await database.read(caller, (handle) => findSchema(handle, data.schemaId))
       if (credentialSchema === undefined) throw schemaMissing(data.schemaId)
       const { values, shown } = await checks.accept(caller.tenantId, credentialSchema, data.values)
@@ -140,8 +140,9 @@ export function instanceHandlers(
   }
 
   /**
-   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before the
-   * transaction. If the instance changed in the meantime, validation runs again.
+   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker process that
+   * validates uploaded schemas, so it runs before the transaction. If the instance changed in the meantime, validation
+   * runs again.
    */
   async function withCheckedValues<Result>(
     caller: Caller,
@@ -174,7 +175,7 @@ export function instanceHandlers(
     throw new Problem('conflict', 'The instance was changed by other requests. Retry the request.')
   }
 
-  /** Returns the decrypted values of an instance, and its schema. */
+  /** Returns the decrypted values of an instance, together with its schema and its version. */
   async function opened(tx: Transaction, row: store.SealedRow) {
     const schema = await findSchema(tx, row.schemaId)
     if (schema === undefined) throw missingInstance(row.id)

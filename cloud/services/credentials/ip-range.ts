@@ -9,7 +9,7 @@ export type Range = { family: Family; low: bigint; high: bigint }
 
 const bitsOf = { 4: 32, 6: 128 } as const
 
-/** The prefix of IPv4-mapped IPv6 addresses. They are treated as IPv4 in every notation. */
+/** The range of IPv4-mapped IPv6 addresses. A mapped address is treated as the IPv4 address that it contains. */
 const mapped = { low: 0xffff_0000_0000n, high: 0xffff_ffff_ffffn } as const
 
 /** Parses an address in any common notation. Returns `undefined` for an invalid address. */
@@ -52,8 +52,8 @@ export function rangeContains({ family, low, high }: Range, address: Address): b
 }
 
 /**
- * Parses the ranges of a request body without duplicates. Throws `invalid_range` with the position of each invalid
- * range.
+ * Parses the ranges of a request body and removes duplicates. Throws `invalid_range` with the position of each invalid
+ * range, or when the ranges consist of too many CIDR blocks.
  */
 export function parseRanges(texts: readonly string[], pointer: string): Range[] {
   const parsed = texts.map(parseRange)
@@ -94,7 +94,7 @@ export function blocksOf({ family, low, high }: Range): Block[] {
   return blocks
 }
 
-/** Returns the keys of the blocks of ranges, without duplicates. */
+/** Returns the keys of the CIDR blocks that cover the ranges, without duplicates. */
 export function blockKeysOf(ranges: readonly Range[]): string[] {
   return [...new Set(ranges.flatMap(blocksOf).map(({ family, low, length }) => keyOf({ family, value: low }, length)))]
 }

@@ -13,15 +13,15 @@ type CompiledSchema = { uploaded: UploadedSchema; secrets: SecretFields }
 type Source = { id: string; version: number; schema: JsonSchema }
 
 /**
- * `SchemaChecks` compiles a schema when it is first used and caches it. The cache key contains the version, which changes
- * with the schema.
+ * `SchemaChecks` compiles a schema when it is first used and caches the result. The cache key contains the version of
+ * the schema, so an updated schema is compiled again.
  */
 export class SchemaChecks {
   readonly #ready = new LruMap<CompiledSchema>(mostCompiled)
 
   /**
-   * Validates the values and returns them together with their form for responses. Throws `invalid_values`, which names
-   * fields and never contains values.
+   * Validates values against a schema. Returns the values, and the same values with placeholders instead of secrets.
+   * Throws `invalid_values`, which names the invalid fields but never contains values.
    */
   async accept(tenantId: string, source: Source, values: PlainObject): Promise<StoredValues> {
     requireSendable(values)
@@ -42,7 +42,7 @@ export class SchemaChecks {
   }
 }
 
-/** Throws `invalid_schema` with the reason when the schema cannot be used. */
+/** Throws `invalid_schema` with the reason when the schema cannot be used to validate credentials. */
 export function requireUsableSchema(tenantId: string, schema: JsonSchema): Promise<void> {
   return requireUsable(tenantId, schema, { trial: {} })
 }

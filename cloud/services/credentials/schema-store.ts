@@ -70,7 +70,7 @@ export function lockSchema(tx: Transaction, id: string): Promise<SchemaRow | und
   return tx.row(lockStatement, id)
 }
 
-/** Returns the schema and locks it until the end of the transaction. */
+/** Returns the schema and prevents changes to it until the end of the transaction. */
 export function holdSchema(tx: Transaction, id: string): Promise<SchemaRow | undefined> {
   return tx.row(holdStatement, id)
 }

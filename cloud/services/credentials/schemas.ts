@@ -93,7 +93,7 @@ type SchemaUpload = {
   action: string
 }
 
-/** Inserts a schema. Each version of a product has one schema, so an existing schema stays. */
+/** Inserts a schema. If this version of the product already has a schema, the existing schema stays and is returned. */
 async function put({ database }: Context, caller: Caller, { action, ...upload }: SchemaUpload) {
   await requireUsableSchema(caller.tenantId, upload.schema)
   const product = { identifier: upload.resourceIdentifier, version: upload.resourceVersion }

@@ -37,7 +37,7 @@ export async function openValues(
   }
 }
 
-/** The table and the columns that the key rotation reads. */
+/** The table and the columns from which the key rotation reads the encrypted values. */
 export const sealedValues: SealedColumn = {
   of: 'tenant',
   table: 'credential_instances',

@@ -29,7 +29,7 @@ export class SecretFields {
     )
   }
 
-  /** Returns the values. A placeholder replaces each secret. */
+  /** Returns the values with a placeholder instead of each secret. */
   shown(values: PlainObject): Document {
     const nodes = this.#applying([this.#root])
     if (nodes.some(isSecret)) return mapMembers(values, () => secretPlaceholder)
@@ -45,12 +45,16 @@ export class SecretFields {
     return value
   }
 
-  /** Returns all schemas that can apply to the same value as the given schemas. It includes every alternative. */
+  /**
+   * Returns all schemas that can apply to the same value as the given schemas. The result includes every alternative.
+   */
   #applying(from: readonly Node[]): Node[] {
     return reached(from, (node) => [...this.#always(node), ...choicesOf(node)])
   }
 
-  /** Returns the schemas that always apply together with a schema. */
+  /**
+   * Returns the schemas that always apply to the same value as a schema: referenced schemas and the schemas in `allOf`.
+   */
   #always(node: Node): Node[] {
     return [...this.#referred(node), ...objectsIn(node.allOf)]
   }
@@ -65,7 +69,7 @@ export class SecretFields {
     })
   }
 
-  /** Returns the schemas of a member. Returns `undefined` when no schema describes the member. */
+  /** Returns the schemas of a member of an object. Returns `undefined` when no schema describes the member. */
   #ofMember(nodes: readonly Node[], name: string): Node[] | undefined {
     const own = nodes.flatMap((node) => membersOf(node, name))
     const members = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
@@ -73,8 +77,9 @@ export class SecretFields {
   }
 
   /**
-   * Returns the schema for a member that is not evaluated elsewhere. Only schemas that always apply can evaluate a member.
-   * An alternative may not apply, so it is ignored here.
+   * Returns the `unevaluatedProperties` schema of a schema if it applies to a member, or else `undefined`. It applies
+   * if none of the schemas that always apply describes the member. Alternatives are ignored, because they may not
+   * apply.
    */
   #ofUnevaluated(node: Node, name: string): unknown {
     const sure = reached([node], (one) => this.#always(one))
@@ -93,7 +98,7 @@ function reached(from: readonly Node[], next: (node: Node) => Node[]): Node[] {
   return [...visited]
 }
 
-/** Returns the schemas that may apply together with a schema. */
+/** Returns the schemas that may apply to the same value as a schema: alternatives, conditions and dependent schemas. */
 function choicesOf(node: Node): Node[] {
   const named = [node.dependentSchemas, node.dependencies].filter(isObject).flatMap((one) => Object.values(one))
   const listed = choices.list.flatMap((keyword) => objectsIn(node[keyword]))
@@ -112,8 +117,8 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
 }
 
 /**
- * Returns the schemas of a list entry. `contains` describes some entries of a list, but not which ones, so it can only mark
- * entries as secret.
+ * Returns the schemas of a list entry. Returns `undefined` when no schema describes the entry. `contains` does not
+ * define which entries it describes, so it can make an entry secret, but it cannot make an entry visible.
  */
 function ofEntry(nodes: readonly Node[], index: number): Node[] | undefined {
   const entrySchemas = nodes.flatMap((node) => {

@@ -12,7 +12,9 @@ export type Candidate = {
   modifiedAt: string
 }
 
-/** A candidate that gave access to the device before, or a copy that is assigned to the asset. */
+/**
+ * A candidate with which a login to the device succeeded before, or a copy that is assigned to an asset of the device.
+ */
 export type AssociatedCandidate = Candidate & { workedAt: string | null; failedAt: string | null }
 
 export type ScanTarget = { address: Address; product: { identifier: string; version: string } }
@@ -20,9 +22,9 @@ export type ScanTarget = { address: Address; product: { identifier: string; vers
 export type Selection<Chosen> = { known: boolean; chosen: Chosen[] }
 
 /**
- * Selects credentials for a device. A known device gets its associated instances, most recent success first. If all of them
- * have failed since their last success, the device gets the instance with the most recent success. After it come the most
- * recent instances that apply to the address, as for a new device.
+ * Selects the instances for a device, in order of preference. If associated instances work, the device gets only these,
+ * most recent success first. Otherwise it gets the associated instance with the most recent success, if there is one,
+ * and then the most recently changed instances that apply to its address.
  */
 export function select<A extends AssociatedCandidate, C extends Candidate>(
   target: ScanTarget,
@@ -38,8 +40,8 @@ export function select<A extends AssociatedCandidate, C extends Candidate>(
 }
 
 /**
- * Returns the instances that are not assigned to an asset. Instances of the same link version come first, then the most
- * recently changed ones.
+ * Returns the instances that apply to the target and are not assigned to an asset. Instances for the same link version
+ * come first. Among these and among the rest, the most recently changed instance comes first.
  */
 export function mostRecent<C extends Candidate>(target: ScanTarget, candidates: readonly C[]): C[] {
   return candidates
@@ -54,8 +56,8 @@ export function mostRecent<C extends Candidate>(target: ScanTarget, candidates: 
 }
 
 /**
- * Returns whether an instance may be sent. The address must be in its range, the product must match, and it must not be for
- * monitoring only.
+ * Returns whether an instance may be delivered for a target. The address of the target must be in a range of the
+ * instance, the products must match, and the instance must not be for monitoring only.
  */
 export function applies(one: Candidate, { address, product }: ScanTarget): boolean {
   return (

@@ -82,7 +82,10 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
       return { data, meta: { totalElements: instances, elements: data.length, offset } }
     },
 
-    /** Maps an instance to a template. An instance for discovery only is then for discovery and monitoring. */
+    /**
+     * Maps an instance to a template. If the purpose of the instance is discovery, the purpose is removed, so that the
+     * instance can also be used for monitoring.
+     */
     async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
       const { status, row } = await database.transaction(caller, async (tx) => {
         if ((await store.holdTemplate(tx, instancesTemplateId)) === undefined) throw missing(instancesTemplateId)

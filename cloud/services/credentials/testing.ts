@@ -30,7 +30,7 @@ export const schema = {
 
 export const uri = 'urn:example:credentials:1'
 
-/** Uploads a schema of a product and returns its id. */
+/** Uploads a schema of a product and returns the id of the schema. */
 export async function uploadTestSchema(caller: TestCaller, of: { identifier: string; version: string } = product) {
   const { data } = await caller.credentials.createSchema({
     query: { resourceIdentifier: of.identifier, resourceVersion: of.version },
@@ -79,7 +79,7 @@ export async function createTestAsset(
   return data?.detail?.result?.assetId ?? assert.fail(JSON.stringify(answer.body))
 }
 
-/** Returns a client for operations that services call with the rights of the platform. */
+/** Returns a client that calls operations with the rights of the platform, as services do. */
 export function platform(hub: TestHub) {
   return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
 }
@@ -89,7 +89,7 @@ export async function actionsOn(admin: TestCaller, target: string): Promise<stri
   return (await admin.audit.listEntries({ query: { target, limit: 100 } })).data.map(({ action }) => action)
 }
 
-/** Returns the events of a subject, in order. */
+/** Returns the types of the events of a subject, in order. */
 export async function eventsOf(hub: TestHub, admin: TestCaller, subject: string): Promise<string[]> {
   await hub.settle()
   const types: string[] = []

@@ -17,7 +17,7 @@ export type UseRow = {
 const columns = `instance_id as "instanceId", gateway_id as "gatewayId", address, asset_id as "assetId", deliveries,
   job_id as "jobId", delivered_at as "deliveredAt", worked_at as "workedAt", failed_at as "failedAt"`
 
-/** The times when an instance last gave access to a device and when it last failed. */
+/** The times of the last successful and of the last failed login with an instance. */
 export type Record = { instanceId: string; workedAt: string | null; failedAt: string | null }
 
 const lastTimes = `max(worked_at) as "workedAt", max(failed_at) as "failedAt"`
@@ -41,8 +41,8 @@ const ofInstancesStatement = statement<Record>(
 type Device = { address: string; assetIds: readonly string[] }
 
 /**
- * Returns the instances of each device: its copies, and the instances that gave access to the device at its address or as
- * one of its assets.
+ * Returns the credential instances of each device: the copies that are assigned to its assets, and the instances with
+ * which a login succeeded at its address or at one of its assets.
  */
 export async function findAssociated(
   handle: Handle,
@@ -107,7 +107,10 @@ export type DeliveredInstance = { instanceId: string; address: string }
 
 type Delivery = { gatewayId: string; jobId: string; instances: readonly DeliveredInstance[] }
 
-/** Records deliveries. They must be unique and in the order in which `lockUses` locks, to avoid deadlocks. */
+/**
+ * Records deliveries. The instances must be unique and sorted in the order in which `lockUses` locks rows, to avoid
+ * deadlocks.
+ */
 export async function recordDelivery(tx: Transaction, { gatewayId, jobId, instances }: Delivery): Promise<void> {
   const ids = instances.map(({ instanceId }) => instanceId)
   const addresses = instances.map(({ address }) => address)

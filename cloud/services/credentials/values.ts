@@ -36,7 +36,7 @@ function memberOf({ values, shown }: StoredValues, name: string): StoredValues {
   return { values: isObject(value) ? value : {}, shown: isObject(seen) ? seen : {} }
 }
 
-/** Returns the sent value. The stored secrets replace the placeholders in it. */
+/** Returns the sent value with the stored secrets in place of its placeholders. */
 function restored(sent: unknown, value: unknown, shown: unknown): unknown {
   if (sent === secretPlaceholder && shown === secretPlaceholder && value !== undefined) return value
   if (Array.isArray(sent) && Array.isArray(value) && Array.isArray(shown)) return restoredList(sent, value, shown)
@@ -55,9 +55,10 @@ function restoredList(sent: readonly unknown[], values: readonly unknown[], show
 }
 
 /**
- * Returns the previous position of each list entry. This is the position of the only stored entry with the same visible
- * content, or else the same position. If the list became shorter, the position is ambiguous, so such an entry has no
- * previous position. A secret never moves to another entry.
+ * Returns, for each entry of a sent list, the position of the stored entry that it replaces. This is the position of
+ * the only stored entry with the same visible content, or else the same position. If the list became shorter, positions
+ * are ambiguous, so an entry without a match by content has no previous position. A secret therefore never moves to
+ * another entry.
  */
 function previousPositions(sent: readonly unknown[], shown: readonly unknown[]): (number | undefined)[] {
   const print = (entry: unknown) => JSON.stringify(entry)
@@ -106,7 +107,10 @@ export function requireBounded(values: PlainObject): void {
   if (large !== undefined) throw invalidValues([{ pointer: large.pointer, code: 'too_large', detail: large.detail }])
 }
 
-/** Throws when values are too large or contain a placeholder without a stored secret. The error does not contain values. */
+/**
+ * Throws when values are too large or still contain a placeholder for which no secret is stored. The error does not
+ * contain values.
+ */
 export function requireSendable(values: PlainObject): void {
   requireBounded(values)
   if (Buffer.byteLength(JSON.stringify(values)) > credentialLimits.valueBytes) {
@@ -124,7 +128,7 @@ function placeholdersIn(value: unknown, pointer = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => placeholdersIn(inner, `${pointer}/${escapedPointer(name)}`))
 }
 
-/** Converts validation faults with JSON pointers into a problem. */
+/** Converts validation errors with JSON pointers into an `invalid_values` problem. */
 export function invalidValues(faults: readonly FieldError[]): Problem {
   const errors = faults.map((fault) => ({ ...fault, pointer: `/data/values${fault.pointer}` }))
   const summary = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)

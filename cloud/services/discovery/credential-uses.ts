@@ -11,7 +11,10 @@ export type CredentialUses = { jobId: string; uses: CredentialUse[] }
 
 type UseReport = { gatewayId: string; tried: CredentialUses; written: readonly WriteResult[] }
 
-/** Reports which credentials gave access to which asset. In the next run, the gateway gets these credentials first. */
+/**
+ * Reports to the credentials service which credentials worked or failed for which asset. In the next run, the gateway
+ * first gets the credentials that worked.
+ */
 export async function reportUses(
   context: Context,
   actor: Caller,
@@ -24,7 +27,8 @@ export async function reportUses(
     try {
       await client.recordUse({ body: { data: { gatewayId, jobId: tried.jobId, uses: some } } })
     } catch (error) {
-      // The found devices stay recorded even if the credentials have been deleted, so the error is ignored.
+      // The report can fail because the credentials have been deleted. This error is ignored, so that the found devices
+      // stay recorded.
       if (!(error instanceof Problem) || error.status >= 500) throw error
     }
   }

@@ -39,7 +39,10 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
   }
 
-  /** Returns a discovery for a response. It calls the inventory, so it must run outside of transactions. */
+  /**
+   * Returns the response for a discovery. This function calls the inventory service, so it must run outside of
+   * transactions.
+   */
   const show = async (caller: Caller, row: store.DiscoveryRow) => {
     const { latest, next } = await database.read(caller, async (handle) => ({
       latest: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),

@@ -3,7 +3,6 @@ import type { Parameter } from './parameter.ts'
 import type { DiscoveryRow, RunRow } from './store.ts'
 
 /** Returns a discovery as the API shows it: its parameters, and the progress of its latest run. */
-
 export function showDiscovery(
   row: DiscoveryRow,
   { run, nextRuns }: { run: RunRow | undefined; nextRuns: readonly string[] },

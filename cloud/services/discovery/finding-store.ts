@@ -36,7 +36,7 @@ export const nextUploadStatement = statement<{ id: string; lease: string; sequen
 )
 const everything = '00000000-0000-0000-0000-000000000000'
 
-/** Returns the next upload to ingest: the first one after a given upload, or the first one of all. */
+/** Returns the next upload to ingest: the first upload after the upload `after`, or the first upload of the run. */
 export async function nextUpload(
   handle: Handle,
   runId: string,
@@ -74,7 +74,9 @@ const putFindingsStatement = statement<{ outcome: Outcome }>(
    returning outcome`,
 )
 
-/** Stores findings. Each asset counts once in a run. Returns the number of new findings by outcome. */
+/**
+ * Stores findings. An asset that this run already found is not stored again. Returns the number of new rows by outcome.
+ */
 export async function putFindings(tx: Transaction, runId: string, findings: readonly Finding[]) {
   const distinctFindings = onceEach(findings).map((finding) => ({ ...finding, runId }))
   const rows =
@@ -126,8 +128,8 @@ export const previousRunStatement = statement<{ id: string }>(
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
 /**
- * Stores assets as gone that the last complete run found and this run did not find. `answered` contains assets whose
- * devices responded but were refused. They are not gone.
+ * Records the assets as gone that the last complete run found and this run did not find. Does not record the assets in
+ * `answered`: their devices responded, but the inventory refused them. Returns the number of gone assets.
  */
 export async function putGoneAssets(
   tx: Transaction,
@@ -185,7 +187,7 @@ const countFindingsStatement = statement<{ runId: string; outcome: Outcome; coun
    where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
 )
 
-/** Counts these assets in the findings of each run, by outcome. */
+/** Counts the findings of each run that refer to one of these assets, by outcome. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

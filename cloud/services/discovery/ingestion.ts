@@ -37,7 +37,7 @@ import {
 import { cacheUpload, takeCachedUpload } from './upload-cache.ts'
 
 const ingestKind = 'discovery.ingest'
-/** The gRPC status codes for devices that the inventory refuses. */
+/** The gRPC status codes that a run reports for devices that the inventory refuses. */
 const invalidArgument = 3
 const permissionDenied = 7
 
@@ -53,13 +53,13 @@ export async function storeUpload(
     if (isInserted) await enqueue(context, tx, uploadKey.runId)
     return isInserted
   })
-  // An upload is cached only if it equals its stored form. An upload with replaced characters is later read from the
-  // database.
+  // `jsonText` replaces characters that the database cannot store. An upload with replaced characters is not cached, so
+  // that it is later read in its stored form.
   if (isNew && !printed.includes('\ufffd')) cacheUpload(context, uploadKey, upload)
   return isNew
 }
 
-/** Records that the gateway has ended the run. The run ends when all its uploads are ingested. */
+/** Stores how a run ended. The run gets its final state when all its uploads are ingested. */
 export async function endRun(
   context: Context,
   caller: Caller,
@@ -136,12 +136,12 @@ async function discoveryOf({ database }: Context, caller: Caller, runId: string)
 
 type UploadBatch = { discovery: DiscoveryRow; uploadKey: UploadKey; upload: Upload }
 
-/** An upload with the results of its assets, and the caller that wrote them. */
+/** An upload, the write result of each of its assets, and the caller in whose name the results are recorded. */
 type WrittenUpload = UploadBatch & { actor: Caller; written: WriteResult[] }
 
 /**
- * Writes the assets of an upload. After a crash, each step can be repeated without a second effect. The last step is a
- * transaction that marks the upload as ingested.
+ * Writes the assets of an upload to the inventory. The write can be repeated after a crash without a second effect,
+ * because it has an idempotency key. The upload is marked as ingested later, together with its results.
  */
 async function write(context: Context, caller: Caller, batch: UploadBatch): Promise<WrittenUpload> {
   const { discovery, uploadKey, upload } = batch
@@ -151,7 +151,8 @@ async function write(context: Context, caller: Caller, batch: UploadBatch): Prom
     return { ...batch, actor: caller, written: upload.assets.map(() => refused) }
   }
   const actor = onBehalfOf(gateway, caller)
-  // The inventory creates new assets in the access group of the gateway, and does not move existing ones.
+  // The access groups in the upload are ignored: the inventory creates new assets in the access group of the gateway,
+  // and does not move existing assets.
   const assets = upload.assets.map(({ access_group: _, ...asset }) => asset)
   const written =
     assets.length === 0
@@ -206,8 +207,9 @@ async function recordFoundAssets(
 type DiscoveredAssets = { gateway: string; assetLink: string | undefined; assets: string[] }
 
 /**
- * Records that the gateway found these assets. If some of the assets were deleted in the meantime, nothing is recorded and
- * the remaining assets are returned for the next attempt. If the gateway was deleted, nothing remains to record.
+ * Records that the gateway found these assets. If some of the assets were deleted in the meantime, nothing is recorded,
+ * and the function returns the other assets for the next attempt. Returns `undefined` when nothing remains to record,
+ * for example because the gateway was deleted.
  */
 async function recordFound(
   context: Context,
@@ -237,7 +239,10 @@ function findingsOf(written: readonly WriteResult[], { assets }: Upload): Findin
   })
 }
 
-/** The text for readers of a report. The problem text of the inventory is written for the caller of a write. */
+/**
+ * The text that the report of a run shows. It replaces the error text of the inventory, which is written for the client
+ * that sent the write request.
+ */
 const identityTaken =
   'The identifiers of this device belong to an asset that the gateway cannot change. To allow it, grant the gateway a role that can write assets in the access group of that asset.'
 
@@ -253,7 +258,8 @@ function deviceError({ problem, code, fields }: RefusedAsset, asset: Record<stri
 }
 
 /**
- * Ends the run when the gateway has ended it and no upload waits. An upload that arrives in the meantime has its own task.
+ * Sets the final state of a run if its ending is stored and no upload waits to be ingested. An upload that arrives
+ * later enqueues a new task.
  */
 async function finish(
   context: Context,
@@ -275,7 +281,7 @@ async function finish(
   })
 }
 
-/** Returns assets whose devices responded in this run, but were reported as `identity_taken`. */
+/** Returns the assets whose devices responded in this run, but were refused as `identity_taken`. */
 async function conflictingAssets(
   context: Context,
   caller: Caller,
@@ -288,7 +294,7 @@ async function conflictingAssets(
     const { data } = await context.peers(inventory, caller).listIdentityConflicts({ query })
     const ofRun = data.filter((conflict) => conflict.runId === runId)
     assetIds.push(...ofRun.map(({ asset }) => asset.id))
-    // The list is sorted by time, newest first.
+    // The list is sorted by time, newest first, so the conflicts of this run come first.
     if (ofRun.length < limit) return assetIds
   }
 }

@@ -6,7 +6,10 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 
-/** The reason why the inventory refused an asset: the problem code and the invalid fields of the asset. */
+/**
+ * The reason why the inventory refused an asset: the problem text, the problem code and the invalid fields of the
+ * asset.
+ */
 export type RefusedAsset = { problem: string; code?: string } & Pick<DeviceError, 'fields'>
 
 /** The result of writing one asset. */
@@ -33,7 +36,7 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
     body: { data: { assets: [...assets], meta } },
     headers: { 'idempotency-key': key },
   })
-  // The platform reads the status of the write, because gateways have no permission for it.
+  // The platform reads the status of the write, because gateways have no permission to read it.
   const client = context.peers(inventory, onBehalfOf(caller.principal, caller))
   for (;;) {
     const { data: status } = await client.readStatus({
@@ -41,19 +44,19 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
       query: { wait: statusWaitSeconds },
     })
     if (status.state !== 'queued') return resultsOf(status.detail.result, assets.length)
-    // A server that is stopping responds before the end of the wait.
+    // While the server stops, `readStatus` responds before the end of the wait, although the write is still queued.
     if (context.stopping.aborted)
       throw new Problem('unavailable', 'The platform is stopping. The write continues after the next start.')
     await setTimeout(pauseMs)
   }
 }
 
-/** The limits of `fields` in the report. */
+/** The maximum number of fields in a refused asset, and the maximum length of their texts. */
 const limits = { fields: 100, text: 1_000 } as const
 
 /**
- * Converts a problem of the inventory to a refused asset. In the result, the pointers of the fields start at the asset, not
- * at the batch.
+ * Converts a problem of the inventory to a refused asset. In the result, the pointers of the fields are relative to the
+ * asset, not to the batch.
  */
 function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument>): RefusedAsset {
   const fields = errors

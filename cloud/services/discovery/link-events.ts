@@ -14,7 +14,7 @@ type NumberedEvent = ReportedLinkEvent & { sequence: number }
 
 const typeOf = { alarm: 'discovery.link.alarm', driver: 'discovery.link.event' } as const
 
-/** Returns the link as it is stored, with only its latest events. */
+/** Returns the link in the form that is stored: with only its latest events. */
 export function withStoredEvents<L extends PutLink>(link: L): L {
   const { events } = link.report
   if (events === undefined) return link
@@ -22,8 +22,8 @@ export function withStoredEvents<L extends PutLink>(link: L): L {
 }
 
 /**
- * Publishes new events of links. Call it after the links were stored in the same transaction. The locks on the links then
- * serialise concurrent reports of a gateway.
+ * Publishes new events of links. Call this function after `putLinks` in the same transaction: the row locks of the
+ * links then serialise concurrent reports of a gateway.
  */
 export async function publishLinkEvents(tx: Transaction, gatewayId: string, links: readonly Link[]): Promise<void> {
   const talking = links.filter(({ report }) => report.eventStream !== undefined && report.events !== undefined)

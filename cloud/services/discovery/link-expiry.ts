@@ -11,8 +11,8 @@ import { systemOf } from './run-start.ts'
 const everyMs = 15_000
 
 /**
- * Ends `is_running_on` of links whose registration expired and whose gateway did not report. Such a gateway is down,
- * disconnected, revoked or deleted. The next report of the gateway sets the state of the links again.
+ * Ends the `is_running_on` relations of links whose registration expired because their gateway did not report. Such a
+ * gateway is down, disconnected, revoked or deleted. The next report of the gateway sets the state of the links again.
  */
 export function linkExpiryTasks(context: Context): TaskKinds {
   const { database } = context

@@ -31,7 +31,7 @@ const linkAssetsStatement = statement<{ assetId: string }>(
   `select distinct asset_id as "assetId" from asset_links where tenant_id = $1 and gateway_id = any($2::uuid[])`,
 )
 
-/** Returns the assets of all links of these gateways. */
+/** Returns the ids of the assets that represent the links of these gateways. */
 export async function linkAssetsOf(handle: Handle, gatewayIds: readonly string[]): Promise<string[]> {
   return (await handle.rows(linkAssetsStatement, gatewayIds)).map(({ assetId }) => assetId)
 }
@@ -81,7 +81,7 @@ export async function putLinks(tx: Transaction, gatewayId: string, links: readon
   await tx.run(putStatement, gatewayId, jsonText(rows))
 }
 
-/** The last published event of a link. */
+/** The position of the last published event of a link. */
 export type EventCursor = { appInstanceId: string; stream: string | null; sequence: number }
 
 const lockCursorsStatement = statement<EventCursor>(

@@ -50,8 +50,8 @@ export function incompatibility(interfaces: readonly string[], gatewayVersion: s
 }
 
 /**
- * Returns the software asset of a link. Each gateway has its own asset for each link. An upgrade of the link updates the
- * asset.
+ * Returns the asset that represents a link: a software artifact. If several gateways have the same link, each gateway
+ * has its own asset for the link. An upgrade of the link updates the asset.
  */
 export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocument {
   const { product, deviceClass } = report
@@ -81,7 +81,7 @@ export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocumen
   }
 }
 
-/** Returns `product_id` and `product_version` of a link's asset, which identify its credentials. */
+/** Returns the product id and the product version of a link. They decide which credentials the link gets. */
 export function productNumberOf({ deviceClass, product }: LinkReport) {
   if (deviceClass === undefined || product === undefined) return undefined
   return { identifier: deviceClass, version: product.version }

@@ -98,8 +98,8 @@ async function hasFound(context: Context, caller: Caller, { link, assetId }: Lin
 }
 
 /**
- * Adds links that the gateway no longer has. A report contains all links of a gateway, so a link that is missing in it no
- * longer exists.
+ * Adds the stored links that are missing in a report, with the state `gone`. A report contains all links of a gateway,
+ * so a missing link no longer exists.
  */
 function withRemovedLinks(reported: readonly LinkReport[], stored: ReadonlyMap<string, LinkRow>): LinkReport[] {
   const named = new Set(reported.map(({ appInstanceId }) => appInstanceId))
@@ -109,7 +109,7 @@ function withRemovedLinks(reported: readonly LinkReport[], stored: ReadonlyMap<s
 
 type Links = { gateway: Gateway; reported: readonly LinkReport[]; stored: ReadonlyMap<string, LinkRow> }
 
-/** Returns every link with its asset. It writes the asset when the link is new or has changed. */
+/** Returns every link with the id of its asset. Writes the asset when the link is new or has changed. */
 async function withAssets(
   context: Context,
   actor: Caller,
@@ -142,7 +142,10 @@ async function withAssets(
   })
 }
 
-/** Returns the time when a link was last seen: when it responded to the gateway or registered at the gateway. */
+/**
+ * Returns when a link was last seen and when its registration expires. A link is seen when it responds to the gateway
+ * or registers at the gateway.
+ */
 function timesOf(report: LinkReport, before: LinkRow | undefined) {
   const now = Date.now()
   const isSeen = report.state === 'running' || (report.registration !== undefined && hasRegistered(report, before))
@@ -163,8 +166,9 @@ function hasRegistered({ state, registration }: LinkReport, before: LinkRow | un
 }
 
 /**
- * Creates and ends the relations of links that changed or registered since the last report. A relation that a user deleted
- * is created again. One query finds the existing relations of all links; these are not written again.
+ * Creates and ends the relations of links that changed or registered since the last report. A relation that a user
+ * deleted is created again. The existing relations of all these links are read first, so that they are not written
+ * again.
  */
 async function updateRelations(
   context: Context,
@@ -187,7 +191,7 @@ async function updateRelations(
         if (lacks('is_running_on')) await client.recordLinkRunning({ body })
       } else if (before?.state === 'running') await client.recordLinkStopped({ body })
     } catch (error) {
-      // The asset of the link was deleted. The next report of the gateway creates a new asset.
+      // The asset of the link was deleted. Without a digest, the next report of the gateway creates a new asset.
       if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
       link.digest = ''
     }

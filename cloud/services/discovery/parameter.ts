@@ -5,7 +5,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 
 type ParameterInput = NonNullable<NewDiscovery['discoveryFilters']>[number]
 
-/** A parameter for the link. Its value has the type that the link declares. */
+/** A filter or an option of a discovery. The value has the type that the link declares. */
 export type Parameter = { key: string; comparisonOperator: string; value: string | number | boolean; dataType: string }
 
 type ParameterCheck = {

@@ -18,7 +18,7 @@ type PropertyResult =
   | { key: string; value: unknown }
   | { key: string; error: { code: number; name: string; description: string } }
 type SupportedProperty = { key: string; dataType?: string; schemaUri?: string; contentType?: string }
-/** The result of the gateway's job. */
+/** The result that the gateway reports for a device-info job. */
 type Outcome = {
   unreachable?: boolean
   description?: string
@@ -26,7 +26,10 @@ type Outcome = {
   properties?: SupportedProperty[]
 }
 
-/** Handlers that read properties of a device through a link that found it. The request runs on the gateway of the link. */
+/**
+ * Handlers that read properties of a device through a link that found the device. The gateway of the link runs the
+ * request.
+ */
 export function propertyHandlers(
   context: Context,
 ): Pick<Handlers<typeof discovery>, 'readProperties' | 'listSupportedProperties'> {

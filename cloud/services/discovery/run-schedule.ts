@@ -10,7 +10,7 @@ import { settleRun } from './run-settlement.ts'
 import { beginRun, systemOf } from './run-start.ts'
 import { countMissed, type DiscoveryRow, findDiscovery, findRun, lockDiscovery } from './store.ts'
 
-/** The kind of platform schedules that start discoveries. */
+/** The kind of the scheduled tasks that start discovery runs. */
 export const scheduleKind = 'discovery.scheduled'
 
 export function runScheduleTasks(context: Context): TaskKinds {
@@ -42,7 +42,9 @@ export function runScheduleTasks(context: Context): TaskKinds {
   }
 }
 
-/** Returns whether the gateway can never execute the job, because it is revoked, deleted or too old for its links. */
+/**
+ * Returns whether the gateway can never execute the run: the gateway is revoked or deleted, or it cannot use the link.
+ */
 async function cannotRun(context: Context, caller: Caller, { gatewayId, assetLinkId }: DiscoveryRow): Promise<boolean> {
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })

@@ -6,9 +6,9 @@ import type { RunRow } from './store.ts'
 import { endOfJob } from './workflow-job.ts'
 
 /**
- * Ends a run whose job has ended without a notification. This happens when the job was ended or deleted by another caller, or
- * when a process crashed in between. Returns true if it ended the run. Without this function, the discovery could neither
- * be canceled nor run again.
+ * Ends a run whose job has ended, although the discovery service was not notified. This happens when another caller
+ * ended or deleted the job, or when a process crashed before the notification. Returns true if it ended the run.
+ * Without this function, the discovery could neither be canceled nor run again.
  */
 export async function settleRun(context: Context, system: Caller, run: RunRow | undefined): Promise<boolean> {
   if (run === undefined || !isActive(run) || run.ending !== null || run.workflowJobId === null) return false

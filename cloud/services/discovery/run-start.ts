@@ -22,7 +22,9 @@ import { moveJob } from './workflow-job.ts'
 export const discoveryWorkflow = 'discovery'
 const startKind = 'discovery.start'
 
-/** Creates a run in the transaction that causes it. The job for the gateway is created after the commit. */
+/**
+ * Creates a run in the transaction of the caller. A background task creates the job for the gateway after the commit.
+ */
 export async function beginRun(
   context: Context,
   tx: Transaction,

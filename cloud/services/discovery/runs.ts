@@ -55,8 +55,8 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
 }
 
 /**
- * Returns whether the run belongs to the gateway. Managers can change the definition of a job, so the run in the definition
- * is not trusted.
+ * Returns whether the run belongs to the gateway. Users can change the definition of a job, so the run id in the
+ * definition is not trusted.
  */
 async function isOwn(
   { database }: Context,

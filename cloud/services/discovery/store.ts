@@ -92,7 +92,9 @@ const actorsStatement = statement<{ gatewayId: string; linkAssetId: string | nul
    where d.tenant_id = $1 and d.id = $2`,
 )
 
-/** Returns the assets of a discovery: the gateway, and the link if the gateway has reported it. */
+/**
+ * Returns the ids of the assets that run a discovery: the gateway, and the link if the gateway has reported the link.
+ */
 export async function findActors(handle: Handle, id: string): Promise<{ gatewayId?: string; linkAssetId?: string }> {
   const { gatewayId, linkAssetId = null } = (await handle.row(actorsStatement, id)) ?? {}
   return { ...(gatewayId === undefined ? {} : { gatewayId }), ...(linkAssetId === null ? {} : { linkAssetId }) }
@@ -118,8 +120,8 @@ type Listing = { gatewayId?: string | undefined; assetLinkId?: string | undefine
 export type Scope = { gateways: readonly string[]; hiddenLinks: readonly string[] }
 
 /**
- * Returns the conditions of a list. It adds only the conditions that are needed, so that the planner uses the matching
- * index.
+ * Returns the conditions of a list. The result contains only the conditions that the request needs, so that the planner
+ * uses the matching index.
  */
 function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | undefined) {
   const values: unknown[] = []
@@ -220,7 +222,7 @@ const activeRunsStatement = statement<RunRow>(
    where d.tenant_id = $1 and d.gateway_id = $2 and r.state in ('created', 'running') and r.ending is null`,
 )
 
-/** Returns the open runs of a gateway. Only the latest run of a discovery can be open. */
+/** Returns the runs of a gateway that have not ended. Only the latest run of each discovery can be among them. */
 export function listActiveRuns(handle: Handle, gatewayId: string): Promise<RunRow[]> {
   return handle.rows(activeRunsStatement, gatewayId)
 }
@@ -261,7 +263,9 @@ const leasedStatement = statement<{ isLeased: boolean }>(
    where tenant_id = $1 and id = $2 and workflow_job_id = $4`,
 )
 
-/** Returns whether this lease held the job of the run. The lease may have expired and the run may have ended. */
+/**
+ * Returns whether this lease was issued for the job of the run. The lease may have expired and the run may have ended.
+ */
 export async function wasLeased(
   handle: Handle,
   id: string,
@@ -293,7 +297,7 @@ const endingStatement = statement(
    where tenant_id = $1 and id = $2 and ending is null and state in ('created', 'running')`,
 )
 
-/** Stores how the gateway ended the run. Only the first report is stored. */
+/** Stores how the run ended. Only the first ending is stored. */
 export async function setEnding(
   tx: Transaction,
   id: string,

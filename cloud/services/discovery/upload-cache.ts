@@ -2,7 +2,7 @@ import { PayloadCache } from '../../platform/payload-cache.ts'
 import type { Context } from '../../platform/service.ts'
 import type { Upload, UploadKey } from './finding-store.ts'
 
-/** The maximum number of cached devices. */
+/** The maximum number of devices and device errors in the cache. */
 const capacity = 5_000
 
 const caches = new WeakMap<Context, PayloadCache<Upload>>()

@@ -15,7 +15,7 @@ import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 /**
  * Returns whether a caller can read a discovery: its gateway must be readable and its link must not be hidden. Write
  * operations also need the permission to run discoveries. Discovered assets are written with the permissions of the
- * gateway.
+ * gateway, not of the caller.
  */
 export async function isReadable(
   context: Context,
@@ -42,8 +42,9 @@ export async function requireReadableGateway(context: Context, caller: Caller, g
 }
 
 /**
- * Returns runs without the assets that the caller cannot read. `among` limits the assets of the runs; `undefined` means all
- * assets. One request checks the assets of all runs, because the runs of one discovery find mostly the same assets.
+ * Returns the runs with counts of only those assets that the caller can read. `among` contains the ids of these assets;
+ * `undefined` means all assets. One request checks the assets of all runs, because the runs of one discovery find
+ * mostly the same assets.
  */
 export async function readableRuns(
   context: Context,

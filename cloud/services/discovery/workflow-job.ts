@@ -7,7 +7,8 @@ import type { RunEnding } from './store.ts'
 /** Functions for the job of a run in the workflow engine. */
 
 /**
- * Moves the gateway's job to another state, as the platform (`WFX`). Returns false when the transition is not allowed.
+ * Moves the gateway's job to another state, as the platform (`WFX`). Returns false when the transition is not allowed
+ * or the job does not exist.
  */
 export async function moveJob(
   context: Context,
@@ -23,7 +24,7 @@ export async function moveJob(
   }
 }
 
-/** Ends a job that no gateway works on. */
+/** Cancels a job without waiting for the confirmation of its gateway. */
 export async function stopJob(context: Context, caller: Caller, jobId: string): Promise<void> {
   if (await moveJob(context, caller, { jobId, state: 'CANCELED' })) return
   await moveJob(context, caller, { jobId, state: 'CANCELING' })

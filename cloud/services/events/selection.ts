@@ -1,11 +1,11 @@
 import { eventTypePrefix } from '@millwright/api/events.ts'
 
-/** Returns whether a reader has requested an event. */
+/** A function that returns whether a request selects an event. */
 export type Selection = (event: { type: string; subject: string }) => boolean
 
 /**
- * Returns the selection for the parameters of a request. A prefix of types matches whole words, with or without the common
- * prefix of all types.
+ * Returns the selection for the parameters of a request. `types` contains prefixes of event types. A prefix matches
+ * only whole words between dots, with or without the common prefix of all types.
  */
 export function selectionOf({ types, subject }: { types?: string; subject?: string }): Selection {
   const beginnings = types?.split(',').map(beginningOf)

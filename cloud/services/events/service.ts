@@ -8,7 +8,10 @@ import { cloudEvent, eventMessage } from './message.ts'
 import { selectionOf } from './selection.ts'
 import { maySee, readableEvents } from './visibility.ts'
 
-/** The service for the events of a tenant. It lists and streams all changes of the tenant in one order. */
+/**
+ * The service for the events of a tenant. It lists and streams all changes of the tenant in the order of their
+ * positions.
+ */
 export const eventsService = service({
   contract: events,
   handlers: (context) => {
@@ -16,8 +19,8 @@ export const eventsService = service({
     return {
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
         const { rows, oldest, newest } = await database.read(caller, async (handle) => {
-          // The last position is read before the page. Events that are committed in between may be in the page, but the
-          // page never ends before that position.
+          // The position of the newest event is read before the page. Events that are committed in between can only be
+          // added to the page, so the page never misses an event up to this position.
           const kept = await extent(handle)
           return { ...kept, rows: await list(handle, { after, limit }) }
         })

@@ -13,7 +13,7 @@ type Rule = (holder: Holder, event: TypedEvent) => boolean
 
 /**
  * The permission that each type of event requires: the permission to read the object of the event. Keys are prefixes of
- * types and match whole words. The longest match applies.
+ * event types and match whole words. The longest match applies.
  */
 const rules: Readonly<Record<string, Rule>> = {
   'inventory.asset': inGroupOfAsset('inventory_read_asset_data'),
@@ -38,14 +38,14 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 }
 
 /**
- * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the reader
- * cannot read that object. An event about a job is removed when its gateway is not readable. For events about assets and
- * relations, the rule of their type is enough: events about assets contain the access group of the asset, and relations are
- * readable in the whole tenant by specification.
+ * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the
+ * reader cannot read that object. An event about a job is removed when the reader cannot read the gateway of the job.
+ * For events about assets and relations, the rule of the event type is enough: events about assets contain the access
+ * group of the asset, and relations are readable in the whole tenant by specification.
  *
  * The source of a change is removed when it is a hidden asset, for example the gateway that reported the change. Asset
- * counts are removed from events of discovery runs and hierarchies, because they include assets that the reader may not be
- * able to read.
+ * counts are removed from events of discovery runs and hierarchies, because they include assets that the reader may not
+ * be able to read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -76,7 +76,7 @@ function sourceOf({ type, data }: TypedEvent): unknown {
   return type.startsWith('inventory.asset.') ? data.source : undefined
 }
 
-/** Returns an event about an asset. Of its source, the event contains only the type. */
+/** Removes everything except the type from the source of an asset event. */
 function withoutSource<E extends Event>(event: E): E {
   const { type } = event.data.source as { type: string }
   return { ...event, data: { ...event.data, source: { type } } }

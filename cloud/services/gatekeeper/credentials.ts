@@ -53,14 +53,15 @@ function addressesOf({ address, addresses }: { address?: string; addresses?: str
 
 type Product = { identifier: string; version: string }
 /**
- * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null if the gateway does not report the
- * link.
+ * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null if the gateway has not reported
+ * the link or its product.
  */
 type PermittedDelivery = { assetId?: string; product: Product | null }
 
 /**
- * Checks the job, its lease and the stored data. For a discovery, the run must belong to the stored discovery. For a
- * device-info job, the link must have found the asset. Throws when the gateway may not get the credentials.
+ * Checks the job and its lease, and compares the job with the stored data. For a discovery job, the run must belong to
+ * a discovery of this gateway and link. For a device-info job, the link must have found the asset. Throws when the
+ * gateway may not get the credentials.
  */
 async function allow(context: Context, caller: Caller, request: CredentialsRequest): Promise<PermittedDelivery> {
   requireGateway(caller)
@@ -147,8 +148,8 @@ async function choose(
 type Places = { assetId: string | undefined; addresses: string[] }
 
 /**
- * Returns the known assets at each address with one request. These are assets that this gateway found, or the asset of the
- * job.
+ * Returns the ids of the assets at each address. For a device-info job, this is the asset of the job. Otherwise, one
+ * request returns the assets that this gateway found at the addresses.
  */
 async function assetsAt(
   context: Context,
@@ -163,8 +164,8 @@ async function assetsAt(
 }
 
 /**
- * The maximum number of assets at one address. Further assets are ignored, because a wrong inventory must not block the
- * delivery.
+ * The maximum number of assets at one address. Further assets are ignored, because wrong data in the inventory must not
+ * block the delivery.
  */
 const assetsPerAddress = credentialLimits.assetsPerSelection
 

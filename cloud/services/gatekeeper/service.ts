@@ -18,8 +18,9 @@ export const gatekeeperService = service({
 const endings = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
 
 /**
- * The API for gateways. It authorizes each request. The principal of a gateway is the client of its jobs, and the token
- * contains the tenant. A gateway therefore cannot access jobs of another gateway or tenant.
+ * The API for gateways. Each handler requires that the caller is a gateway. The principal id of a gateway is the client
+ * id of its jobs, and the token contains the tenant. A gateway therefore cannot access jobs of another gateway or
+ * tenant.
  */
 function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
   const presence = new GatewayPresence((caller, version) =>
@@ -80,8 +81,8 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     },
 
     /**
-     * Ends a job if the gateway holds its lease. If the notification of the discovery fails, the gateway repeats the
-     * request.
+     * Ends a job if the gateway holds its lease. If the discovery service cannot be notified, the request fails and the
+     * gateway repeats it.
      */
     async endJob({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
@@ -140,7 +141,7 @@ function isCanceled(state: string): boolean {
   return state === 'CANCELING' || state === 'CANCELED'
 }
 
-/** Returns the id of the discovery run of a job. */
+/** Returns the id of the discovery run of a job. Returns `undefined` if the job is not a discovery job. */
 function runOf({ workflow, definition }: WorkflowJob): string | undefined {
   const { runId } = definition
   return workflow.name === 'discovery' && typeof runId === 'string' ? runId : undefined

@@ -190,13 +190,13 @@ export function findSession(handle: Handle, hash: Buffer): Promise<SessionRow | 
   return handle.row(sessionByHash, hash)
 }
 
-/** Deletes the session and all refresh tokens that it issued. */
+/** Deletes a session and all its refresh tokens. */
 export async function endSession(tx: Transaction, id: string): Promise<void> {
   await tx.run(deleteSessionById, id)
   await tx.run(deleteTokensOfSession, id)
 }
 
-/** Ends all sessions of a person, except the session `except`. Returns the ids of the ended sessions. */
+/** Ends all sessions of a user, except the session `except`. Returns the ids of the ended sessions. */
 export async function endSessionsOf(
   tx: Transaction,
   principalId: string,
@@ -211,7 +211,7 @@ export async function endSessionsOf(
 export type GrantedAccess = {
   principalId: string
   sessionId: string
-  /** The family of refresh tokens. All tokens of a family are revoked together. */
+  /** The id of the token family. All tokens of a family are revoked together. */
   familyId: string
   clientId: string
   scope: string | null
@@ -281,7 +281,7 @@ export async function insertRefreshToken(tx: Transaction, token: NewRefreshToken
   await tx.run(newToken, token.token.hash, principalId, sessionId, familyId, clientId, scope, ...times)
 }
 
-/** Returns a refresh token that has been neither used nor expired. */
+/** Returns a refresh token that is neither used nor expired. */
 export function findRefreshToken(handle: Handle, hash: Buffer): Promise<GrantedAccess | undefined> {
   return handle.row(unusedToken, hash)
 }
@@ -300,7 +300,7 @@ export async function endFamily(tx: Transaction, familyId: string): Promise<void
 
 const expired = 'where tenant_id = $1 and expires_at <= now()'
 
-/** Returns a row when an expired row exists in any table. */
+/** Returns a row when one of the tables of this service contains an expired row. */
 export const somethingExpired = statement(
   `select 1 as expired where exists (select from sessions ${expired})
      or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})

@@ -20,7 +20,7 @@ import { type Identifier, identifierFromV1, identifierToV1, unitedIdentifiers } 
 type Placement = { gatewayId?: string; parentId?: string }
 
 type ConversionInput = {
-  /** The asset in the read shape, with id and access group. */
+  /** The asset as version 2 returns it, with id and access group. */
   asset: PlainObject
   identifiers: readonly Identifier[]
   /** The names of custom properties by their keys. */
@@ -29,7 +29,7 @@ type ConversionInput = {
 
 /** A document of version 1, converted to version 2. */
 export type ParsedDocument = {
-  /** The sent fields of the asset, in the read shape. */
+  /** The sent fields of the asset, in the form in which version 2 returns assets. */
   asset: Document
   identifiers: Identifier[]
 } & Placement
@@ -38,8 +38,8 @@ export type ParsedDocument = {
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
 
 /**
- * Converts a JSON pointer into an asset of version 2 to a pointer into the document of version 1 from which the asset was
- * converted.
+ * Converts a JSON pointer that refers to an asset of version 2. The result refers to the document of version 1 from
+ * which the asset was converted.
  */
 export function pointerToV1(pointer: string, document: PlainObject): string {
   const [, field = '', ...inside] = pointer.split('/')
@@ -171,7 +171,7 @@ function fieldFromV1(value: unknown, name: string): unknown {
   return value
 }
 
-/** Returns the type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
+/** Returns the asset type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
 function typeFromV1({ '@type': type, functional_object_type: own }: PlainObject): string {
   const named = textOf(own) ?? textOf(type) ?? ''
   const assetType = assetTypeOf(named)
@@ -186,7 +186,10 @@ function renameAll(document: PlainObject, names: Readonly<Record<string, string>
   )
 }
 
-/** Returns the distinct identifiers of the list and of the separate fields. */
+/**
+ * Returns the identifiers of a document without duplicates: the entries of the list, and the identifiers in separate
+ * fields.
+ */
 function identifiersFromV1(document: PlainObject): Identifier[] {
   const identifiers = [
     ...objectsOf(document.asset_identifiers),
@@ -253,7 +256,7 @@ function pointToV1(value: unknown, name: string): unknown {
   return objectsOf(value).map((related) => renameAll(related, { connection_point_id: 'connection_point' }))
 }
 
-/** Converts a connection point. Links that use version 1 send its name as an annotation. */
+/** Converts a connection point. Links that use version 1 send the name of the connection point as an annotation. */
 function pointFromV1(point: PlainObject): Document {
   const { instance_annotations: annotations, ...own } = point
   const named = objectsOf(annotations).find(({ key }) => key === 'name')

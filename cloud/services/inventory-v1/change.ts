@@ -27,7 +27,7 @@ const states = {
 export type StateName = keyof typeof states
 const stateNames = Object.keys(states) as StateName[]
 
-/** The fields that are written separately or not at all. */
+/** The fields that are not part of the asset write: they are written separately, or the service sets them. */
 const separateFields: readonly string[] = [
   ...stateNames,
   'id',
@@ -40,14 +40,14 @@ const separateFields: readonly string[] = [
 /** The fields that every write must contain. */
 const requiredFields: readonly string[] = ['functional_object_type', 'functional_object_schema_url']
 
-/** Returns the asset of a sent document in the write shape of version 2. */
+/** Returns the asset of a sent document in the form in which version 2 accepts assets. */
 export function writtenAsset({ asset, identifiers }: ParsedDocument): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
 /**
- * Returns the write that changes an asset from one document to another. It contains the changed fields, the required fields
- * and all identifiers.
+ * Returns the asset write that changes one document to another. It contains the changed fields, null for each removed
+ * field, the required fields and the identifiers of both documents.
  */
 export function changedAsset(before: ParsedDocument, after: ParsedDocument): Document {
   const [oldFields, newFields] = [ownFields(before.asset), ownFields(after.asset)]
@@ -74,7 +74,9 @@ export function requireBounded(document: PlainObject): void {
   throw new Problem('invalid_asset', `${pointer} ${detail}`, { errors: [{ pointer, code: 'too_large', detail }] })
 }
 
-/** Requires that the values of the states are known. The field error has the pointer of version 1. */
+/**
+ * Requires that each state has an allowed value. The pointer of the field error refers to the document of version 1.
+ */
 export function requireKnownStates(asset: PlainObject): void {
   for (const name of stateNames) {
     const value = stateIn(asset[name])

@@ -16,7 +16,10 @@ const namesFromV1: Readonly<Record<string, string>> = {
   GatewayIdentifier: 'CertificateIdentifier',
 }
 
-/** The types of version 1 that have no type in version 2. Each becomes a custom identifier with this name. */
+/**
+ * The identifier types of version 1 that do not exist in version 2, each with the name of the custom identifier that
+ * replaces it.
+ */
 const valuesFromV1: Readonly<Record<string, string>> = {
   Ipv4Identifier: 'ipv4_address',
   Ipv6Identifier: 'ipv6_address',
@@ -38,7 +41,9 @@ function customToV1(identifier: PlainObject): Document {
   return type === undefined ? { ...identifier } : { ...rest, asset_identifier_type: type, [String(name)]: value }
 }
 
-/** Removes identifiers with equal members. The inventory normalises them and finds further duplicates. */
+/**
+ * Removes identifiers with equal members. The inventory later normalises all identifiers and finds further duplicates.
+ */
 export function unitedIdentifiers(identifiers: readonly Identifier[]): Identifier[] {
   const byText = new Map(identifiers.map((one) => [textOfMembers(one), one]))
   return [...byText.values()]

@@ -17,7 +17,7 @@ type DocumentWrite = { asset: Document; assetId?: string } & ReturnType<typeof o
 /** The document that was sent, and the `If-Match` header of the request. */
 type SentDocument = { document: PlainObject; ifMatch: string | undefined }
 
-/** Writes a complete document or nothing. Field errors have pointers into the sent document. */
+/** Writes a document completely or not at all. Field errors have pointers into the sent document. */
 export async function putAsset(
   peer: Inventory,
   write: DocumentWrite,

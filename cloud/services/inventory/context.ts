@@ -27,7 +27,10 @@ export type InventoryContext = {
   defaultGroups: LruMap<string>
 }
 
-/** The context of each process. Handlers and applier of a process share the waiting requests and the cached payloads. */
+/**
+ * The inventory context for each platform context. The handlers and the applier of a process use the same inventory
+ * context, so they share the waiting requests and the cached payloads.
+ */
 const contexts = new WeakMap<Context, InventoryContext>()
 
 export function inventoryContext(context: Context): InventoryContext {

@@ -12,7 +12,8 @@ import { endRelations, endRelationsOf, type PutRelation, putRelations } from './
 import { facetColumns, recountFacets } from './search/facet-store.ts'
 import { putTokens } from './search/search-index-store.ts'
 
-export type TestAsset = { name: string; accessGroupId?: string /** The time of creation. */; at?: string }
+/** An asset to create. `at` is the time of its creation. */
+export type TestAsset = { name: string; accessGroupId?: string; at?: string }
 
 /** Inserts assets with the first entry of their history directly into the database. Returns their ids. */
 export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): Promise<string[]> {

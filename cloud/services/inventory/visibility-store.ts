@@ -9,7 +9,7 @@ const gatewaysInStatement = statement<{ id: string }>(
   `select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway' and a.access_group_id = any($2::uuid[])`,
 )
 
-/** Returns all readable gateways without pages, because a tenant has a few thousand gateways at most. */
+/** Returns all readable gateways at once, not in pages, because a tenant has a few thousand gateways at most. */
 export async function listReadableGateways(handle: Handle, groups: Groups): Promise<string[]> {
   const isAll = groups === null || containsGateways(groups)
   const rows = isAll ? await handle.rows(allGatewaysStatement) : await handle.rows(gatewaysInStatement, groups)
@@ -44,7 +44,7 @@ type ChangeAuthor = { principal: string | null; principalName: string | null; so
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-/** Removes the name of the author of a change if the author is a gateway that the caller cannot read. */
+/** Removes the author and the source of a change if they are a gateway that the caller cannot read. */
 export async function withoutHiddenAuthors<Row extends ChangeAuthor>(
   handle: Handle,
   rows: readonly Row[],

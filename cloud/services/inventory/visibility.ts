@@ -2,11 +2,11 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 
 /**
- * SQL conditions for the assets that a caller can read. An asset is readable when its access group is readable. A gateway
- * or an asset link is also readable when the caller can read gateways and links in every group. The history of an asset is
- * readable for the times at which the asset was in a readable group. In addition, the asset must be readable now, or must
- * have been readable when it was deleted. The conditions use the aliases `v`, `l` and `past`: a query must not pass an id
- * with one of these aliases.
+ * SQL conditions for the assets that a caller can read. An asset is readable when its access group is readable. A
+ * gateway or an asset link is also readable when the caller can read gateways and links in every group. The history of
+ * an asset is readable for the times at which the asset was in a readable group. In addition, the asset must be
+ * readable now, or must have been readable when it was deleted. The conditions use the table aliases `v`, `l` and
+ * `past`. The ids that a query passes must not refer to tables with these aliases.
  */
 
 /** The access groups whose assets the caller can read. Null means all groups. The list may contain `gatewayMark`. */
@@ -25,7 +25,7 @@ export function containsGateways(groups: Groups): boolean {
   return groups?.includes(gatewayMark) === true
 }
 
-/** Returns the condition that a row of `assets` is readable. `groups` is the parameter that holds the groups. */
+/** Returns the condition that a row of `assets` is readable. `groups` is the SQL parameter that contains the groups. */
 export function isReadableRow(asset: string, groups: string): string {
   return `(${groups}::uuid[] is null or ${asset}.access_group_id = any(${groups}) or ${isReadableGateway(asset, groups)})`
 }

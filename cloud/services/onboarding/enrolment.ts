@@ -76,8 +76,8 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
 }
 
 /**
- * Requires that the sender has the private key, because the configuration file alone is not enough. Returns the thumbprint
- * of the key.
+ * Requires that the sender has the private key of the sent public key. The configuration file alone is not enough to
+ * enrol. Returns the thumbprint of the key.
  */
 async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enrolment): Promise<string> {
   const jwk = publicKey as JWK
@@ -87,7 +87,7 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
     if (content.gatewayId === gatewayId && content.enrolmentToken === enrolmentToken)
       return await calculateJwkThumbprint(jwk, 'sha256')
   } catch {
-    // The error is thrown after this block.
+    // An invalid proof is refused after this block.
   }
   throw enrolmentRefused('The proof is not signed with the key in the request')
 }
@@ -96,8 +96,8 @@ type EnrolmentSender = { system: Caller; visitor: AnonymousCaller }
 type EnrolmentFile = { data: Enrolment; thumbprint: string }
 
 /**
- * Refuses an invalid file. The audit trail records one entry for each gateway and interval, independent of the number of
- * attempts.
+ * Refuses an enrolment with an invalid configuration file. The audit trail records at most one entry for each gateway
+ * and interval, independent of the number of attempts.
  */
 async function requireWaiting(
   { database }: Context,
@@ -151,7 +151,7 @@ function actorOf(gatewayId: string, { request }: AnonymousCaller) {
   return { principal: { id: gatewayId, kind: 'gateway' as const, name: `gateway ${gatewayId}` }, request }
 }
 
-/** Sets the trust state of the gateway's asset. A deleted asset does not prevent the enrolment. */
+/** Sets the trust state of the gateway's asset. Does nothing if the asset is deleted. */
 export async function trust(
   context: Context,
   caller: Caller,

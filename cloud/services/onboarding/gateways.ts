@@ -167,7 +167,7 @@ async function requireWritable(context: Context, caller: Caller, id: string): Pr
   throw permissionDenied({ permission: writeAssets, accessGroup: isVisible ? name : undefined })
 }
 
-/** Creates the asset of the gateway, with the id of the gateway. */
+/** Creates the asset of the gateway. The gateway gets the id of this asset. */
 async function createAsset(
   context: Context,
   caller: Caller,

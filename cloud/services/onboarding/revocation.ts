@@ -38,8 +38,8 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
 }
 
 /**
- * Revokes a gateway. It first disables the principal, so that its token is refused. Then it ends open runs and sets the
- * state of the asset. Returns `undefined` when the gateway does not exist.
+ * Revokes a gateway. First disables the principal, so that the token of the gateway is refused. Then ends open runs and
+ * sets the trust state of the asset. Returns `undefined` when the gateway does not exist.
  */
 export async function revoke(
   context: Context,

@@ -62,7 +62,7 @@ const countSomeStatement = statement<{ total: number }>(
   `select count(*) as total from gateways where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** Returns all gateways, or the gateways with these ids. */
+/** Returns a page of the gateways with these ids, or of all gateways if `ids` is null. */
 export async function listGateways(
   handle: Handle,
   { limit, offset, ids }: { limit: number; offset: number; ids: readonly string[] | null },

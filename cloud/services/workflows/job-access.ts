@@ -11,7 +11,8 @@ import type { Side } from './transition.ts'
  * caller acts as the platform (`WFX`): it manages the jobs of the gateways that it can read.
  */
 export type JobAccess = {
-  as: Side /** The clients whose jobs the caller can access; absent for all clients. */
+  as: Side
+  /** The clients whose jobs the caller can access. It is absent if the caller can access the jobs of all clients. */
   clientIds?: string[]
 }
 

@@ -23,8 +23,8 @@ export type JobEventData = {
 }
 
 /**
- * The prefixes of topics. `offeredTopic` is signalled when a client can take a job. The other topic is signalled when a job
- * changes its state or is deleted.
+ * Prefixes of topics. A topic with `offeredTopic` is signalled when a client can take a job. A topic with `movedTopic`
+ * is signalled when a job changes its state or is deleted.
  */
 const offeredTopic = 'workflows.offered:'
 const movedTopic = 'workflows.moved:'
@@ -52,7 +52,7 @@ export async function createJob(tx: Transaction, workflow: Workflow, job: NewJob
 
 export type Move = { row: JobRow; workflow: Workflow; state: string; report: Report }
 
-/** Sets a new status of a job. The status is another state or a progress report. */
+/** Sets a new status of a job: another state, or new progress in the same state. */
 export async function changeStatus(tx: Transaction, { row, workflow, state, report }: Move): Promise<JobRow> {
   const hasHistoryEntry = needsHistoryEntry(row, state, report)
   if (hasHistoryEntry) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })

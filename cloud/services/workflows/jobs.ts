@@ -128,7 +128,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         const workflow = await workflowOf(tx, row)
         const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body
-        // If the platform moved the job to a further state, the report does not belong to that state.
+        // An IMMEDIATE transition may have moved the job to a further state. The report does not belong to that state.
         const report = state === body.state ? { clientId, progress, message, context } : {}
         // A final job does not change.
         if (row.isFinal || !changesJob(row, state, report)) return row

@@ -18,7 +18,7 @@ type Hop = { from: string; to: string }
 const box = { height: 48, least: 96, perCharacter: 8.4, padding: 28 } as const
 const gaps = { column: 72, row: 22, passing: 10, edge: 28 } as const
 const passingHeight = 14
-/** The number of sweeps that order the columns. */
+/** The number of sweeps that order the places within the columns. */
 const sweeps = 8
 /** The maximum number of transitions for which lines are routed. With more transitions, lines may cross boxes. */
 const mostRouted = 100
@@ -180,8 +180,8 @@ function portsOf(routes: readonly Route[]): Ports {
 type Drawing = { boxOf: ReadonlyMap<string, Box>; centres: ReadonlyMap<string, Point>; ports: Ports }
 
 /**
- * Returns the points of a line from the right side of a box to the left side of another box. Lines at the same side have a
- * distance, and are in the order of their ends.
+ * Returns the points of a line from the right side of a box to the left side of another box. Lines at the same side of
+ * a box have a gap between them, and are sorted by the heights of their other ends.
  */
 function pointsOf(route: Route, { boxOf, centres, ports }: Drawing): Point[] {
   const [from, to] = [boxOf.get(route.from), boxOf.get(route.to)]

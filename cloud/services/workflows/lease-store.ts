@@ -39,7 +39,7 @@ const renewStatement = statement<{ leaseUntil: string }>(
 
 export type LeaseKey = { jobId: string; clientId: string; leaseId: string }
 
-/** Renews a lease and returns the time when it expires. Returns `undefined` when another lease holds the job. */
+/** Renews a lease and returns the time when it expires. Returns `undefined` when the lease no longer holds the job. */
 export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: LeaseKey): Promise<string | undefined> {
   return (await tx.row(renewStatement, jobId, clientId, leaseId))?.leaseUntil
 }
@@ -60,7 +60,7 @@ const offeredStatement = statement<{ clientId: string; workflow: string }>(
      and (lease_until is null or lease_until <= now())`,
 )
 
-/** Returns the clients that can take a job. */
+/** Returns the clients that can take a job, with the workflows of these jobs. */
 export function findOffered(handle: Handle, clientIds: readonly string[]) {
   return handle.rows(offeredStatement, clientIds)
 }

@@ -49,7 +49,7 @@ export async function namesHidden(context: Pick<Context, 'peers'>, caller: Calle
   return hidden.length > 0
 }
 
-/** Returns, for each value, the assets in it that the caller cannot read. */
+/** Returns, for each value, the ids of the assets that the value names and that the caller cannot read. */
 export async function hiddenIn(
   context: Pick<Context, 'peers'>,
   caller: Caller,

@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { initialState, isFinal } from './workflow.ts'
 
-/** The side that moves a job: the client that works on the job, or the platform with its managers. */
+/** The side that moves a job: the client that works on the job (`CLIENT`), or the platform and its users (`WFX`). */
 export type Side = Transition['eligible']
 
 export type Step = { from: string; to: string; as: Side }

@@ -8,7 +8,7 @@ const tickMs = 250
 /** The number of ticks between two polls. A poll finds changes of other processes and expired leases. */
 const ticksPerPoll = 4
 
-/** The condition that ends a wait: a job that the client can take, or the end of a job or a change of its state. */
+/** The condition that ends a wait: the client can take a job, or a job ends or is no longer in the state `unlike`. */
 type WaitCondition = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
 
 type Waiter = { condition: WaitCondition; until: number; wake: () => void; offer?: Wake }
@@ -127,8 +127,9 @@ export class Waiters {
 }
 
 /**
- * Wakes the newest waiting request for a job of the client. A gateway with a broken connection sends a new request, and the
- * old request must not get the job.
+ * Wakes waiting requests. A moved job wakes all requests that wait for the job. An offered job wakes only the newest
+ * request of the client: after a broken connection, a gateway sends a new request, and the old request must not get the
+ * job.
  */
 function notify(waits: TenantWaits, wake: Wake): void {
   if (wake.kind === 'moved') {

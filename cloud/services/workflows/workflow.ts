@@ -13,7 +13,7 @@ function withAction(transition: Transition): Transition {
 /** Throws a problem that lists all faults if the state machine is invalid. */
 export function requireValid(workflow: Workflow): void {
   const names = namingFaults(workflow)
-  // If states are missing, the transitions and paths are not checked.
+  // If a name is repeated or unknown, the transitions and paths are not checked.
   const faults = names.length > 0 ? names : [...transitionFaults(workflow), ...shapeFaults(workflow)]
   if (faults.length === 0) return
   throw new Problem('invalid_workflow', faults.map(({ detail }) => detail).join('; '), { errors: faults })

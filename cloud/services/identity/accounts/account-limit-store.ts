@@ -25,7 +25,10 @@ const newNetwork = statement(
    on conflict (tenant_id, account, network) do update set expires_at = excluded.expires_at`,
 )
 
-/** Returns the failures of an account and locks its counter. Other processes cannot count until the transaction ends. */
+/**
+ * Returns the failures of an account and locks the counter. Other processes cannot change it until the transaction
+ * ends.
+ */
 export async function lockFailures(
   tx: Transaction,
   { account, now, expiresAt }: { account: Buffer; now: string; expiresAt: string },

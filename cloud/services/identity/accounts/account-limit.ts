@@ -27,8 +27,8 @@ export class AccountLimit {
   }
 
   /**
-   * Counts an attempt as failed before its outcome is known. If the limit is reached, it does not count and returns the
-   * seconds to wait.
+   * Counts an attempt as failed before its outcome is known, and returns 0. If the limit is reached, does not count the
+   * attempt and returns the seconds to wait.
    */
   async begin(signIn: AccountAttempt): Promise<number> {
     if (signIn.tenantId === undefined) return 0
@@ -47,7 +47,7 @@ export class AccountLimit {
     })
   }
 
-  /** Removes the counted failure and stores the network as known. */
+  /** Removes the counted failure after a correct password, and stores the network as known for the account. */
   async succeed(signIn: AccountAttempt): Promise<void> {
     if (signIn.tenantId === undefined) return
     const { account, counter, network } = this.#keysOf(signIn.attempt)
@@ -66,8 +66,8 @@ export class AccountLimit {
   }
 
   /**
-   * Returns the keys of an attempt. Names that do not exist are counted too. A tenant has at most 65,536 counters, which
-   * several names can share, so the number of rows is limited.
+   * Returns the keys under which an attempt is counted. Names that do not exist are counted too. A tenant has at most
+   * 65,536 counters, so the number of rows is limited. Several names can share a counter.
    */
   #keysOf({ subject, address }: Attempt): { account: Buffer; counter: Buffer; network: string } {
     const account = this.#context.secrets.mac('sign-in account', subject)

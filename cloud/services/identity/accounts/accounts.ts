@@ -89,8 +89,8 @@ async function grant(tx: Transaction, { id, role, action, target }: RoleGrant): 
 }
 
 /**
- * Sets a new password and ends all sessions of the user. The command line uses it when the last administrator has lost the
- * password.
+ * Sets a new password and ends all sessions of the user. The command line uses this function when the last
+ * administrator has lost the password.
  */
 export async function resetPassword(
   { database }: DatabaseContext,

@@ -19,7 +19,10 @@ import { putGatewayKey } from './gateway-store.ts'
 
 type Operations = 'putGateway' | 'updateGateway' | 'deleteGateway'
 
-/** Handlers for the principals of gateways, which the onboarding service calls. A gateway has the id of its asset. */
+/**
+ * Handlers for the principals of gateways, which the onboarding service calls. The principal of a gateway has the same
+ * id as the asset of the gateway.
+ */
 export function gatewayHandlers({
   context: { database },
 }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {

@@ -23,8 +23,8 @@ export type AttemptOutcome = {
 }
 
 /**
- * The number of failed attempts of a tenant that each process records in the audit trail in one minute. The log records all
- * attempts.
+ * The maximum number of failed attempts of a tenant that each process records in the audit trail in one minute. The log
+ * records all attempts.
  */
 const auditedPerMinute = 600
 
@@ -40,14 +40,14 @@ export class Guard {
     this.#accounts = new AccountLimit(context)
   }
 
-  /** Returns the seconds until the next attempt is allowed, or 0. */
+  /** Returns the seconds until the next attempt is allowed. Returns 0 if an attempt is allowed now. */
   waitFor(attempt: Attempt): number {
     return this.#attempts.waitFor(attempt)
   }
 
   /**
-   * Checks a password, or returns the seconds to wait before the next attempt. The attempt is counted before its outcome is
-   * known. Otherwise a hundred concurrent guesses could all pass before the first one has failed.
+   * Checks a password, or returns the seconds to wait before the next attempt. The attempt is counted before its
+   * outcome is known. Otherwise a hundred concurrent guesses could all be checked before the first failure is counted.
    */
   async checkPassword<Outcome extends AttemptOutcome>(
     signIn: SignInAttempt & { tenantId: string | undefined },
@@ -89,8 +89,8 @@ export class Guard {
   }
 
   /**
-   * Records a check of a client secret. Only failed checks are counted, because a random secret cannot be guessed and
-   * programs request many tokens at once.
+   * Records a check of a client secret. An attempt is counted only after it has failed, because a random secret cannot
+   * be guessed and programs request many tokens at once.
    */
   async recordSecretCheck(signIn: SignInAttempt, outcome: AttemptOutcome): Promise<void> {
     if (outcome.isCorrect) this.#attempts.succeeded(signIn.attempt, { counted: false })

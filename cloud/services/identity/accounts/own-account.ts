@@ -69,7 +69,9 @@ export function ownAccountHandlers(
   }
 }
 
-/** Returns the session that issued the caller's token. The HTTP front has already verified the token. */
+/**
+ * Returns the id of the session for which the caller's token was issued. The HTTP front has already verified the token.
+ */
 function sessionOf(authorization: string | undefined): string | undefined {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   return token === undefined ? undefined : (decodeJwt(token) as Partial<TokenClaims>).sid

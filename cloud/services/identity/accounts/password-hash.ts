@@ -13,8 +13,8 @@ const hashBytes = 32
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
 
 /**
- * Limits concurrent hashing in the whole process, because hashing uses much memory and processor time. The limit is the
- * same for all tenants, because the tenant of an unknown name is not known.
+ * Limits concurrent hashing in the whole process, because hashing uses much memory and processor time. All tenants
+ * share the limit, because the tenant of an unknown user name is not known.
  */
 const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many concurrent sign-ins. Retry later' })
 const everyTenant = ''
@@ -47,7 +47,7 @@ export async function isPassword(password: string, stored: string | undefined): 
 type Run = { cost: Cost; salt: Buffer; bytes: number }
 
 function run(password: string, { cost, salt, bytes }: Run): Promise<Buffer> {
-  // The text is normalised, because keyboards compose the same characters differently.
+  // The text is normalised, because different devices encode the same character in different ways.
   const message = Buffer.from(password.normalize('NFC'))
   return hashing.run(everyTenant, () => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
 }

@@ -17,7 +17,9 @@ const purpose = 'sign-in form'
 const validSeconds = 3_600
 const browserValue = /^[A-Za-z0-9_-]{43}$/
 
-/** Creates a proof. A browser that already has a value reuses it, so that forms in several tabs are valid. */
+/**
+ * Creates a proof. If the browser already has a cookie value, it is reused, so that forms in several tabs stay valid.
+ */
 export function createFormProof(secrets: Secrets, query: string, browserId: string | undefined): FormProof {
   const browser = browserValue.test(browserId ?? '') ? String(browserId) : randomBytes(32).toString('base64url')
   const time = Math.floor(Date.now() / 1000)

@@ -25,8 +25,8 @@ export function hasAssertion(form: Parameters): boolean {
 }
 
 /**
- * Returns the gateway that signed the assertion, or refuses the request. Each assertion is accepted only once over all
- * processes.
+ * Returns the gateway that signed the assertion. Throws `Refusal` when the assertion is not valid. Each assertion is
+ * accepted only once over all processes.
  */
 export async function authenticatedGateway(
   shared: IdentityContext,
@@ -62,7 +62,7 @@ function clientOf(assertion: string): string {
     const payload = JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString())
     if (typeof payload.sub === 'string' && clientIds.test(payload.sub)) return payload.sub
   } catch {
-    // The error is thrown after this block.
+    // Invalid JSON is refused after this block.
   }
   throw new Refusal('invalid_client', 'client_assertion is not an assertion of a gateway')
 }

@@ -4,8 +4,8 @@ import { answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 
 /**
- * The time for which clients cache the key list. It is shorter than the time between the publication of a key and its first
- * signature, so every cached list contains the key by then.
+ * The time for which clients cache the key list. It is shorter than the time between the publication of a key and its
+ * first signature. Every cached list therefore contains a key before the key signs tokens.
  */
 const keysCachedSeconds = 15
 const metadataCachedSeconds = 300

@@ -61,7 +61,10 @@ export function readScope(scope: string | undefined): string[] | undefined {
   throw new Refusal('invalid_scope', 'scope must be a list of role names separated by single spaces')
 }
 
-/** Returns the roles of a token: all roles that the principal holds, or the roles of the scope. */
+/**
+ * Returns the roles of a token: the roles of the scope, or all roles that the principal holds if the request has no
+ * scope.
+ */
 export function narrowed(held: readonly string[], requested: readonly string[] | undefined): string[] {
   if (requested === undefined) return [...held]
   if (requested.every((name) => held.includes(name))) return [...requested]

@@ -67,14 +67,16 @@ export function revocationHandlers(
   }
 }
 
-/** Returns the client that sends the request. A client that has a secret or a key must authenticate. */
+/** Returns the id of the client that sends the request. A client that has a secret or a key must authenticate. */
 async function clientOf(shared: IdentityContext, request: TokenRequest): Promise<string> {
   if (hasAssertion(request.form)) return (await gatewayClient(shared, request)).clientId
   if (findPublicClient(request.client.clientId) !== undefined) return requirePublicClient(request.client).id
   return (await authenticated(shared, request)).clientId
 }
 
-/** Returns the token of a request. A token can be longer than other parameters. */
+/**
+ * Returns the token of a request. The length limit of other parameters does not apply, because tokens can be longer.
+ */
 function tokenIn(form: Parameters): string {
   const token = typeof form.token === 'string' ? form.token : optional(form, 'token')
   if (token === undefined || token === '') throw new Refusal('invalid_request', 'token is missing')
@@ -110,7 +112,7 @@ async function revokeAccessToken(
     const principal = await findPrincipal(tx, claims.sub)
     if (principal === undefined) return
     const revocation = { principalId: principal.id, ids: [claims.jti], expiresAtMs: claims.exp * 1000 }
-    // A repeated revocation is not recorded again, and no process reloads the access of the tenant.
+    // If the token is already revoked, nothing is recorded, and no process has to reload the access data of the tenant.
     if ((await revokeTokens(tx, revocation)) === 0) return
     await changeAccess(tx)
     const detail = { clientId, token: 'access_token' }

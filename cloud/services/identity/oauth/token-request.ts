@@ -27,7 +27,7 @@ function readBasic(authorization: string): { clientId: string; clientSecret: str
   return { clientId: formDecoded(text.slice(0, colon)), clientSecret: formDecoded(text.slice(colon + 1)) || undefined }
 }
 
-/** Decodes a client id or secret. Clients form-encode each of them before they join both. */
+/** Decodes a client id or a secret. Clients form-encode the id and the secret before they join them with a colon. */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

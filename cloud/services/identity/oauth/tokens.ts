@@ -222,7 +222,7 @@ const unusable = new Refusal(
   'The code or token is invalid, expired, already used or issued to another client',
 )
 
-/** The access that a code or a refresh token grants. */
+/** The access that a redeemed code or refresh token grants, and the next refresh token. */
 type RedeemedGrant = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
 
 async function authorizationCode(
@@ -240,8 +240,8 @@ async function authorizationCode(
     const access = await store.lockCode(tx, code.hash)
     if (access === undefined) return undefined
     if (access.used) {
-      // The code is deleted, because `revokeStolen` revokes all its tokens. A further replay therefore has nothing to
-      // revoke.
+      // `revokeStolen` revokes all tokens of the code. The code is deleted, so that a further replay is not revoked and
+      // recorded again.
       await store.deleteCode(tx, code.hash)
       return revokeStolen(tx, { access, visitor, grant: 'authorization_code', reason: 'used_twice' })
     }
@@ -311,8 +311,8 @@ type StolenToken = {
 }
 
 /**
- * Revokes all tokens of a code or refresh token that was used twice or with a wrong verifier, because such a token may be
- * stolen.
+ * Revokes the token family of a code or a refresh token that was used twice, or of a code that was used with a wrong
+ * verifier. Such a code or token may be stolen.
  */
 async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefined> {
   const { principalId, familyId, clientId } = theft.access
@@ -336,7 +336,7 @@ async function revokeStolen(tx: Transaction, theft: StolenToken): Promise<undefi
 
 type Renewable = store.GrantedAccess & { familyExpiresAt: string }
 
-/** Returns the next refresh token of the family, or undefined when its owner may no longer sign in. */
+/** Creates the next refresh token of the family. Returns `undefined` when the user may no longer sign in. */
 async function renew(tx: Transaction, granted: Renewable): Promise<RedeemedGrant | undefined> {
   const access = await findAccess(tx, granted.principalId)
   if (access === undefined || access.principal.disabled) return undefined

@@ -22,7 +22,9 @@ export function sessionTokenOf(cookies: string | undefined): OpaqueToken | undef
 
 export type Session = { id: string; tenant: Tenant; access: PrincipalAccess }
 
-/** Returns the session of this browser, if its user may still sign in. */
+/**
+ * Returns the session of the browser that sent the cookies. Returns `undefined` when its user may no longer sign in.
+ */
 export async function findSession(context: Context, cookies: string | undefined): Promise<Session | undefined> {
   const token = sessionTokenOf(cookies)
   if (token === undefined) return undefined
@@ -48,7 +50,7 @@ export async function beginSession(tx: Transaction, principalId: string): Promis
   return { id, token: token.text }
 }
 
-/** Ends the previous session of the browser. */
+/** Ends the session that the browser had before the sign-in. */
 export async function endSessionBefore(context: Context, cookies: string | undefined): Promise<void> {
   const token = sessionTokenOf(cookies)
   if (token === undefined) return

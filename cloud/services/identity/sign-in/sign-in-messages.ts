@@ -58,7 +58,7 @@ const german: SignInMessages = {
 
 export const signInMessages: Readonly<Record<Language, SignInMessages>> = { en: english, de: german }
 
-/** The maximum length of the `Accept-Language` header. It is longer than the header of any browser. */
+/** The number of characters of the `Accept-Language` header that are read. The headers of browsers are shorter. */
 const longestHeader = 256
 
 /** Returns the supported language with the highest weight in `Accept-Language` (RFC 9110 §12.5.4), or English. */

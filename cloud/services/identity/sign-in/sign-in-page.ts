@@ -44,7 +44,8 @@ export function signInPage(form: SignInForm, options: PageOptions): Answer<strin
 }
 
 /**
- * Returns a page that shows an invalid request. The detail is in English, because it is for the developer of the program.
+ * Returns the error page for an invalid request. The detail is in English, because it is for the developer of the
+ * client that sent the request.
  */
 export function errorPage(detail: string, options: PageOptions): Answer<string> {
   const messages = signInMessages[options.language]

@@ -77,8 +77,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Returns the session if the user may continue without the form. Programs on the user's machine always show the form,
- * because other programs can impersonate them (RFC 8252 §8.6).
+ * Returns the session if the user may continue without the form. For programs on the user's machine, the form is always
+ * shown, because other programs can impersonate them (RFC 8252 §8.6).
  */
 async function reusableSession(
   { context }: IdentityContext,
@@ -152,7 +152,10 @@ function isOwnForm(
 type Refused = { refused: (messages: SignInMessages) => string; status: number; more?: Record<string, string> }
 type Person = { tenant: Tenant; principalId: string; name: string }
 
-/** Checks the name and the password. Other reasons for a refusal are shown only after a correct password. */
+/**
+ * Checks the name and the password. Other reasons for a refusal, such as a suspended tenant, are shown only after a
+ * correct password.
+ */
 async function checkPerson(
   shared: IdentityContext,
   { name, password, visitor }: { name: string; password: string; visitor: AnonymousCaller },

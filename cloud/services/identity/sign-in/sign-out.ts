@@ -33,7 +33,8 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
-      // The service redirects only to its own address. Any other address would make it an open redirect.
+      // The service redirects only to its own address. A redirect to any other address would make it an open
+      // redirector.
       if (body.post_logout_redirect_uri !== `${baseUrl}/`) return answer(204, undefined, forget)
       return answer(303, undefined, { ...forget, location: `${baseUrl}/` })
     },

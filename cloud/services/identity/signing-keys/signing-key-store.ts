@@ -20,8 +20,8 @@ export function listKeys(handle: ReferenceHandle): Promise<StoredKey[]> {
 const keyLock = 0x6d696b79
 
 /**
- * Runs work under the lock of the signing keys. This function and the functions below need the database owner, because the
- * application may read keys but not write them.
+ * Runs work under the lock of the signing keys. This function and the functions below need a connection of the database
+ * owner, because the application may read keys but not write them.
  */
 export async function locked(owner: Owner, work: () => Promise<void>): Promise<void> {
   await inTransaction(owner, async () => {

@@ -26,8 +26,8 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
 }
 
 /**
- * Creates a new signing key as the database owner and returns its id. The key is published immediately and starts to sign
- * later. Tokens that were signed with previous keys stay valid until they expire.
+ * Creates a new signing key as the database owner and returns its id. The key is published immediately, and signs
+ * tokens only after `activeInSeconds`. Tokens that were signed with previous keys stay valid until they expire.
  */
 export async function rotateSigningKey(
   owner: Owner,
@@ -86,8 +86,8 @@ export class KeyRing {
   }
 
   /**
-   * Returns the key that signs now: the newest key whose publication time is over by the clock of this process. If no such
-   * key exists because the clock is slow, it returns the oldest key.
+   * Returns the key that signs now: the newest key whose `activeFrom` time has passed by the clock of this process. If
+   * no such key exists because the clock is slow, returns the oldest key.
    */
   async signing(): Promise<SigningKey> {
     const { keys } = await this.#fresh()

@@ -3,7 +3,7 @@ import { jsonText } from '../../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** A stored asset. `document` is the JSON text of the read shape without id and access group. */
+/** A stored asset. `document` is the JSON text of the asset as the API returns it, without id and access group. */
 export type StoredAsset = {
   id: string
   accessGroupId: string
@@ -31,9 +31,9 @@ const assetsForChange = statement<StoredAsset>(
 )
 
 /**
- * Locks assets against changes until the end of the transaction. It locks them in the order of their ids to avoid
- * deadlocks. Other transactions may still write relations of these assets, because waiting for all writers of relations
- * might never end.
+ * Locks assets against changes until the end of the transaction, in the order of their ids to avoid deadlocks. Other
+ * transactions may still write relations of these assets. A stronger lock would have to wait until no transaction
+ * writes such relations, which may never happen.
  */
 export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)
@@ -47,8 +47,8 @@ const freeExclusiveAssets = statement<{ id: string }>(
 )
 
 /**
- * Locks assets against changes and against new relations. Returns the number of locked assets. With `onlyFree`, it skips
- * assets that another transaction has locked; otherwise it locks all of them.
+ * Locks assets against changes and against new relations. Returns the number of locked assets. With `onlyFree`, skips
+ * assets that another transaction has locked. Otherwise waits until all assets are locked.
  */
 export async function lockAssetsExclusively(
   tx: Transaction,
@@ -76,7 +76,7 @@ export async function areGateways(handle: Handle, ids: readonly string[]): Promi
   return (await handle.rows(gatewaysStatement, ids)).length === new Set(ids).size
 }
 
-/** The columns, in addition to the document, by which lists are filtered and sorted. */
+/** The columns that lists use to filter and sort assets, in addition to the document. */
 export type AssetColumns = {
   type: string
   schema_url: string
@@ -276,7 +276,7 @@ export type HistoryRow = {
   sourceType: string
   sourceValue: string | null
   document: string | null
-  /** The identifiers that matched the asset, as JSON text. */
+  /** The identifiers by which the write found the asset, as JSON text. */
   matchedBy: string | null
 }
 

@@ -68,8 +68,8 @@ const lastFields = [
 const ownFields = new Set([...firstFields, ...lastFields])
 
 /**
- * Returns the document in canonical form, without fields that are null. Equal documents have equal JSON text. Only the
- * service writes the last fields, so their members are already in order.
+ * Returns the document in canonical form, without fields that are null. Equal documents have equal JSON text. The
+ * members of the last fields are not sorted, because only the service writes these fields, always in the same order.
  */
 export function canonical(document: PlainObject): Document {
   const result: Document = {}
@@ -136,8 +136,8 @@ const locationFields: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 /**
- * Adds the type of a location if it is missing, as in assets from existing links. The fields of the location determine the
- * type.
+ * Adds the type of a location if it is missing, because some links do not send the type. The fields of the location
+ * determine the type.
  */
 function withLocationType(location: unknown): unknown {
   if (!isObject(location) || location.location_type !== undefined) return location
@@ -186,7 +186,7 @@ export function writeShape(stored: PlainObject): Document {
   return mapMembers(stored, (value, name) => (Object.hasOwn(unwritable, name) ? undefined : value))
 }
 
-/** Whether two documents are equal apart from their timestamps. */
+/** Returns whether two documents are equal apart from their timestamps. */
 export function isSame(a: PlainObject, b: PlainObject): boolean {
   return isDeepStrictEqual(withoutTimes(a), withoutTimes(b))
 }
@@ -248,7 +248,7 @@ export function removePropertyValue(document: PlainObject, key: string): Documen
   return canonical({ ...document, custom_properties: properties })
 }
 
-/** Returns the columns of a document by which lists are filtered and sorted. */
+/** Returns the values of the columns by which lists are filtered and sorted. */
 export function columnsOf(document: PlainObject): AssetColumns {
   const instance = objectOf(document.product_instance_information)
   const product = objectOf(instance.manufacturer_product)
@@ -312,8 +312,8 @@ function isSoftwareIdentifier(identifier: PlainObject): boolean {
 type Firmware = { name?: string; version: string }
 
 /**
- * Sets the version of the firmware component with this name. If no component has the name, it sets the version of the first
- * component. If the asset has no component, it adds one.
+ * Sets the version of the firmware component with this name. If no component has the name, sets the version of the
+ * first firmware component. If the asset has no firmware component, adds one.
  */
 export function setFirmware(document: PlainObject, firmware: Firmware): Document {
   const components = objectsOf(document.software_components)

@@ -31,8 +31,8 @@ function isOrdered(value: unknown): boolean {
 }
 
 /**
- * Returns a new object with the members in this order. `make` converts each value; members for which it returns `undefined`
- * are left out. Characters in names that the database cannot store are replaced.
+ * Returns a new object with the members sorted by `order`. `make` converts each value; members for which it returns
+ * `undefined` are left out. Characters in names that the database cannot store are replaced.
  */
 export function inOrder(
   object: PlainObject,

@@ -18,7 +18,7 @@ import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 const text = (column: string, more: Partial<Scalar> = {}): Scalar => ({ kind: 'text', column, ...more })
 const time = (column: string, nullable = true): Scalar => ({ kind: 'time', column, nullable })
 
-/** Describes the elements of an array in the document. Conditions on these elements do not use an index. */
+/** Returns the property for an array in the document of an asset. Conditions on its elements do not use an index. */
 function inDocument(field: string, properties: Record<string, Scalar>): Property {
   const from = `json_array_elements(case when json_typeof(a.document->'${field}') = 'array' then a.document->'${field}' else '[]'::json end) as e (value)`
   return { kind: 'array', elements: { from, properties: propertyTable(properties) } }
@@ -30,7 +30,10 @@ const numberElement = (name: string): Scalar => ({
   column: `(case when json_typeof(e.value -> '${name}') = 'number' then (e.value ->> '${name}')::numeric end)`,
 })
 
-/** Describes an address. Addresses are also stored in normalised form in `asset_addresses`, which has an index. */
+/**
+ * Returns the property for an address in a connection point. A filter for one address can use an index, because the
+ * addresses are also stored in normalised form in `asset_addresses`.
+ */
 const addressElement = (name: string, like: (address: string) => string): Scalar => ({
   ...element(name),
   narrowing: {

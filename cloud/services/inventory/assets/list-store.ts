@@ -7,10 +7,10 @@ import type { Selection } from './selection.ts'
 /**
  * Lists of assets, one page at a time.
  *
- * A list selects assets by conditions on their rows and by membership in sets that other tables define (relations, search
- * tokens). If there is no set, an index gives the page. A small set is collected first, which also gives the total. For a
- * large set, the next assets in the order of the list are probed for membership until the page is full. If too few of the
- * probed assets are members, the whole set is collected.
+ * A list selects assets by conditions on their rows and by membership in sets that other tables define (relations,
+ * search tokens). Without a set, an index returns the page directly. A small set is first read completely (collected),
+ * which also gives the total. For a large set, the next assets in the order of the list are checked for membership
+ * (probed) until the page is full. If too few of the probed assets are members, the database evaluates the whole set.
  */
 
 /** An asset for a response. `document` is JSON text; the id and the access group are added in front of its members. */
@@ -37,13 +37,15 @@ export type Page = {
   bounds?: Bounds
 }
 
-/** `collected` is the largest set that is collected. `probed` is the number of assets that are probed for membership. */
+/**
+ * `collected` is the maximum size of a set that is collected. `probed` is the maximum number of assets that are probed.
+ */
 type Bounds = { collected: number; probed: number }
 
 const usual: Bounds = { collected: 20_000, probed: 5_000 }
 const withoutTotal: Bounds = { collected: 2_000, probed: 5_000 }
 
-/** A page of assets. It contains the total if the query computed it, and whether the set is large. */
+/** A page of assets. It contains the total if the query computed the total, and whether the query found a large set. */
 export type Listed = { rows: ListedAsset[]; total?: number; isLargeSet?: boolean }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
@@ -125,7 +127,10 @@ function fewGroups({ totalSource, groups }: Selection): string[] | undefined {
 
 type SmallSetRow = { collected: number; total: number } & (ListedAsset | { id: null })
 
-/** Reads the page and the total with one SQL statement. Returns `undefined` when the set is larger than its bound. */
+/**
+ * Reads the page and the total with one SQL statement. Returns `undefined` when the set has more than
+ * `bounds.collected` assets.
+ */
 async function listSmallSet(
   handle: Handle,
   { where, sets, values }: Selection,
@@ -204,7 +209,10 @@ function inOrder(rows: ListedAsset[], sort: readonly SortKey[]): ListedAsset[] {
   return sort.length === 0 ? rows.sort((one, other) => (one.id < other.id ? -1 : 1)) : rows
 }
 
-/** Counts the selected assets. A set without other conditions is counted without reading the assets. */
+/**
+ * Counts the selected assets. If membership in one set is the only condition, counts the set without reading the
+ * assets.
+ */
 export async function countAssets(handle: Handle, { where, sets, values }: Selection): Promise<number> {
   const [only] = sets
   const counting =
@@ -215,8 +223,8 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
 }
 
 /**
- * Returns the first ids of the selected assets. With a time, only assets that existed and were readable at that time are
- * returned.
+ * Returns the first ids of the selected assets. With `since`, returns only assets that existed and were readable at
+ * that time.
  */
 export async function listIds(
   handle: Handle,

@@ -71,7 +71,8 @@ export function after(order: readonly SortKey[], last: readonly (string | null)[
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
   const conditions = order.flatMap((key, index) => {
     const further = beyond(key, last[index] ?? null, parameter)
-    // PostgreSQL refuses a parameter that no condition uses, because it cannot infer the type of the parameter.
+    // `equal` must not add parameters here: PostgreSQL refuses a parameter that no condition uses, because it cannot
+    // infer the type of the parameter.
     if (further.length === 0) return []
     const same = order.slice(0, index).map((before, position) => equal(before, last[position] ?? null, parameter))
     return further.map((next) => [...same, next].join(' and '))

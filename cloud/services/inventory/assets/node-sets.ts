@@ -4,7 +4,10 @@ import type { Caller } from '../../../platform/access/caller.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import type { Context } from '../../../platform/service.ts'
 
-/** The nodes of a query, as a parameter of type `uuid[]`. `identity` names the query and the version of the nodes. */
+/**
+ * The nodes that a query selects: their number, and their ids encoded as a parameter of type `uuid[]`. `identity`
+ * identifies the query and the version of the nodes.
+ */
 export type NodeSet = { readonly nodes: number; readonly ids: Buffer; readonly identity: string }
 
 export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
@@ -18,12 +21,13 @@ const cacheBytes = 32 * 1024 * 1024
 const smallest = 1_000
 
 /**
- * `NodeSets` returns the ids of the nodes that a query names. The hierarchy service resolves them. Large sets are cached with
- * the version of their hierarchy. The hierarchy service then sends the ids again only after the hierarchy has changed.
+ * `NodeSets` asks the hierarchy service for the nodes that a query names, and returns the ids of these nodes. Large
+ * sets are cached with the version of their hierarchy. The hierarchy service then sends the ids again only after the
+ * hierarchy has changed.
  */
 export class NodeSets {
   readonly #context: Context
-  /** The set that was used least recently is first. */
+  /** The cached sets in the order of their last use. The set that was used least recently is first. */
   readonly #sets = new Map<string, CachedSet>()
   #bytes = 0
 
@@ -56,7 +60,10 @@ export class NodeSets {
     }
   }
 
-  /** Each request asks the hierarchy service, which checks the permission of the caller. */
+  /**
+   * Returns a set of nodes. Each call asks the hierarchy service, even if the set is cached, because the hierarchy
+   * service checks the permission of the caller.
+   */
   async #set(key: string, resolve: (known: { knownVersion?: number }) => Promise<ResolvedNodes>): Promise<NodeSet> {
     const cached = this.#sets.get(key)
     const { version, nodeIds } = await resolve(cached === undefined ? {} : { knownVersion: cached.version })

@@ -21,9 +21,9 @@ export type Query = {
   depth?: number
   caseInsensitive?: boolean
   q?: string
-  /** The nodes of which the asset must have one. */
+  /** The asset must be assigned to one of these nodes. */
   nodes?: NodeSet
-  /** The nodes of which the asset must have none. */
+  /** The asset must be assigned to none of these nodes. */
   otherThanNodes?: NodeSet
 }
 
@@ -38,8 +38,9 @@ export type Selection = {
   /** The access groups that the caller can read; null means all groups. */
   groups: Groups
   /**
-   * The source of the total for selections that need not be counted. The totals of all assets of the groups and of assets
+   * The source of the total, if the assets need not be counted. The totals of all assets of the groups and of assets
    * with one of these facet values are stored. The total of assets with relations of these predicates is cached.
+   * `undefined` means that the assets must be counted.
    */
   totalSource: 'everything' | { facet: FacetColumn; values: string[] } | RelatedAssets | undefined
 }

@@ -32,7 +32,10 @@ const preReleases = new Set(['alpha', 'beta', 'dev', 'nightly', 'pre', 'preview'
 
 const lead = { preRelease: '!', end: '#', word: '$' } as const
 
-/** The largest number of digits that is encoded directly. In longer numbers, the decimal number of digits comes first. */
+/**
+ * The largest number of digits that one character encodes. The key of a longer number contains the number of digits as
+ * text.
+ */
 const shortDigits = 30
 const longLead = String.fromCharCode(48 + shortDigits + 1)
 

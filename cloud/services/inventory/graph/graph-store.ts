@@ -11,8 +11,8 @@ type HopDirection = Exclude<Direction, 'both'>
 type Shape = { direction: Direction; someTime: boolean; somePredicates: boolean }
 
 /**
- * Returns the SQL that selects the relations of one table from the frontier in one direction. Each such sub-query has its
- * own limit, so that the caller notices when the limit cut its result.
+ * Returns a sub-query that selects the relations of the frontier, from one table and in one direction. Each sub-query
+ * has its own limit, so that the caller notices when the limit cut a result.
  */
 function hop(
   table: 'relations' | 'ended_relations',
@@ -66,7 +66,7 @@ export type View = {
 /** The relations of one step. `cut` is true if the limit left some relations out. */
 export type Hops = { rows: RelationRow[]; cut: boolean }
 
-/** Reads the relations of all nodes of the frontier, at most `limit` in each direction. */
+/** Reads the relations of all nodes of the frontier. If a direction has more than `limit` relations, `cut` is true. */
 export async function findHops(
   handle: Handle,
   frontier: readonly Entity[],
@@ -197,7 +197,7 @@ const versionsStatement = statement<AssetVersion>(
    order by h.asset_id, h.version`,
 )
 
-/** Reads the complete documents of versions of assets. */
+/** Reads the complete documents of these versions of assets. */
 export async function readVersions(
   handle: Handle,
   versions: readonly { id: string; version: number }[],

@@ -37,9 +37,9 @@ export function startTraversal(...starts: readonly Entity[]): Traversal {
 }
 
 /**
- * Adds the relations that were found at the frontier. Ends that were not reached before become the next frontier. Each node
- * is reached only once, so cycles end. Relations are added in the order of their ids, so that the result does not depend on
- * the order of the rows.
+ * Adds the relations that were found at the frontier. Ends of these relations that were not reached before become the
+ * next frontier. Each node is reached only once, so cycles end. Relations are added in the order of their ids, so that
+ * the result does not depend on the order of the rows.
  */
 export function extend(
   traversal: Traversal,

@@ -43,8 +43,8 @@ type Selected = Pick<Selection, 'filter' | 'caseInsensitive' | 'q'>
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
 /**
- * The number of graph queries that may wait. Graph queries run many statements and build large answers, so a tenant runs
- * only a few of them at once.
+ * The maximum number of graph queries of a tenant that may wait. Graph queries run many statements and build large
+ * answers, so a tenant runs only a few of them at once.
  */
 const waitingQueries = 64
 const queries = new Semaphore({

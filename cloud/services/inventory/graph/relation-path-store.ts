@@ -8,7 +8,7 @@ import { type Groups, isReadable } from '../visibility.ts'
 export type ConditionBuilder = (firstParameter: number) => { sql: string; values: readonly unknown[] }
 
 type Step = {
-  /** The end of the relations to which the step leads. */
+  /** The end of a relation at which the step arrives. */
   side: Side
   condition: ConditionBuilder
   groups: Groups

@@ -18,8 +18,9 @@ import { type ConditionBuilder, findEnds, findNextEnds } from './relation-path-s
 type PathOptions = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
 
 /**
- * One alternative of a filter as a path. The first step follows the relations that match `start` to their `side` end. Each
- * further step follows the relations that match `next`, which is the filter without the entity that it names.
+ * One alternative of a filter as a path. The first step follows the relations that match `start` to their `side` end.
+ * Each further step follows the relations that match `next`, which is the filter without the comparison that names the
+ * first entity.
  */
 type RelationPath = { side: Side; start: Expression; next: Expression | undefined }
 

@@ -1,6 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
 
-/** The range of times that queries accept. The product has no data from before `first`. */
+/**
+ * The range of times that queries use. A time outside this range is replaced by the nearest end of the range. No data
+ * exists from before `first`.
+ */
 const first = Date.parse('1970-01-01T00:00:00.000Z')
 const last = Date.parse('9999-12-31T23:59:59.999Z')
 

@@ -35,7 +35,10 @@ const prunedStatement = statement<{ prunedTo: string | null }>(
   `select pruned_to as "prunedTo" from inventory_settings where tenant_id = $1 for update`,
 )
 
-/** Returns the time up to which history is deleted. Locks its row, so that two processes do not delete the same range. */
+/**
+ * Returns the time up to which history is deleted. Locks the settings row, so that two processes do not delete the same
+ * range.
+ */
 export async function lockPrunedTo(tx: Transaction): Promise<string | null> {
   return (await tx.row(prunedStatement))?.prunedTo ?? null
 }

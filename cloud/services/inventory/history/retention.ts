@@ -7,7 +7,7 @@ import * as store from './retention-store.ts'
 export const retentionTopic = 'inventory.retention'
 
 const everyMs = 3_600_000
-/** The limits of one transaction. Changes of assets are looked up individually; other rows are deleted in ranges. */
+/** The limits of one transaction: the number of changes of assets, and the number of other rows that are deleted. */
 const batch = { changes: 200, rows: 1_000 } as const
 
 /** Refuses times before the start of the retained history, because the answer would be incomplete. */

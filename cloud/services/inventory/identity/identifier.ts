@@ -178,7 +178,7 @@ export function isReservedIdentifier({ asset_identifier_type: type, name }: Iden
 export type Claim = { key: string; uncertainty: number; assetId: string; createdAt: string }
 
 export type Identity = {
-  /** The stored asset that equals the written asset. It is absent when the written asset is new. */
+  /** The stored asset to which the write applies. It is absent when the written asset is new. */
   match?: string
   /** The keys of the identifiers that matched, those with the lowest uncertainty first. */
   matchedBy: string[]
@@ -187,7 +187,7 @@ export type Identity = {
 }
 
 /**
- * Decides which stored asset the written asset is. The identifier with the lowest uncertainty decides. If several assets
+ * Decides to which stored asset a write applies. The identifier with the lowest uncertainty decides. If several assets
  * match with the same uncertainty, the asset with the most matching identifiers is chosen, then the oldest asset.
  */
 export function choose(claims: readonly Claim[]): Identity {

@@ -87,19 +87,25 @@ function includes(entries: readonly unknown[], entry: unknown): boolean {
 
 type MergedPair = { assetId: string; otherId: string }
 
-/** Returns the relations of the other asset, redirected to this asset. Relations between the two assets are dropped. */
+/**
+ * Returns the relations of the asset `otherId`, redirected to the asset `assetId`. Relations between the two are
+ * dropped.
+ */
 export function redirectedRelations(relations: readonly RelationRow[], pair: MergedPair): RelationInput[] {
   return relations.filter((row) => !isBetween(row, pair)).map((row) => redirected(inputOf(row), pair))
 }
 
 export type MergedRelations = MergedPair & {
-  /** The relations of the other asset. */
+  /** The relations of the asset `otherId`. */
   relations: readonly RelationRow[]
-  /** The relations of this asset that equal one of the redirected relations. */
+  /** The relations of the asset `assetId` that equal one of the redirected relations. */
   current: readonly RelationRow[]
 }
 
-/** Returns the relations to create for this asset, and the ids of the relations that both assets had (`united`). */
+/**
+ * Returns the relations to create for the asset that stays, and the ids of the relations that both assets had
+ * (`united`).
+ */
 export function relationsAfterMerge({ assetId, otherId, relations, current }: MergedRelations) {
   const pair = { assetId, otherId }
   const existing = new Set(current.map((row) => keyOfRelation(inputOf(row))))
@@ -112,19 +118,20 @@ export function relationsAfterMerge({ assetId, otherId, relations, current }: Me
 }
 
 export type UndoneRelations = MergedPair & {
-  /** The relations that the other asset had when it was merged. */
+  /** The relations that the asset `otherId` had when it was merged. */
   ended: readonly RelationRow[]
-  /** The ids of the relations in `ended` that this asset also had before the merge. */
+  /** The ids of the relations in `ended` that the asset `assetId` also had before the merge. */
   united: readonly string[]
-  /** The current relations of this asset that equal one of the redirected relations. */
+  /** The current relations of the asset `assetId` that equal one of the redirected relations. */
   current: readonly RelationRow[]
   /** Returns whether the asset at the other end of a relation still exists. */
   exists: (assetId: string) => boolean
 }
 
 /**
- * Returns the relations to end and to create when a merge is undone. A relation that came from the other asset and still
- * exists moves back. A relation that both assets had is created again for the other asset and stays on this asset.
+ * Returns the relations to end and to create when a merge is undone. A relation that came from the asset `otherId` and
+ * still exists moves back to that asset. A relation that both assets had is created again for `otherId` and stays on
+ * `assetId`.
  */
 export function relationsAfterUndo({ assetId, otherId, ended, united, current, exists }: UndoneRelations) {
   const pair = { assetId, otherId }

@@ -19,7 +19,7 @@ export type MergeRow = {
   otherCreatedAt: string
   otherDocument: Record<string, unknown>
   keys: string[]
-  /** The ids of the other asset's relations that this asset also had. */
+  /** The ids of the relations of the asset `otherId` that the asset `assetId` also had. */
   united: string[]
   documentBefore: Record<string, unknown>
   documentAfter: Record<string, unknown>
@@ -59,7 +59,7 @@ const oneStatement = statement<StoredMerge>(
    from asset_merges where tenant_id = $1 and asset_id = $2 and id = $3`,
 )
 
-/** Returns a merge into this asset. */
+/** Returns the merge with this id if it is a merge into this asset. */
 export function findMerge(
   handle: Handle,
   { assetId, mergeId }: { assetId: string; mergeId: string },
@@ -137,7 +137,7 @@ const relationsFromStatement = statement<RelationRow>(
    order by r.id for update`,
 )
 
-/** Locks the relations of some predicates whose subject is the asset. */
+/** Locks the relations that have this asset as subject and one of these predicates. */
 export function lockRelationsFrom(
   tx: Transaction,
   { subjectId, predicates }: { subjectId: string; predicates: readonly string[] },

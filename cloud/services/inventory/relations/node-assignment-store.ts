@@ -33,7 +33,10 @@ const relationsOfStatement = statement<{ assetId: string; nodeId: string; relati
    where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.created_ordinal, r.id`,
 )
 
-/** Returns the states of assets and their nodes, oldest relation first. Assets that do not exist are left out. */
+/**
+ * Returns the states of assets and the nodes to which the assets are assigned, oldest assignment first. Assets that do
+ * not exist are left out.
+ */
 export async function describeAssignedAssets(handle: Handle, assetIds: readonly string[]) {
   const ids = arrayOf('uuid', assetIds)
   const [assets, relations] = await Promise.all([
@@ -84,7 +87,7 @@ const lockStatement = statement<RelationRow>(
    where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.id for update`,
 )
 
-/** Locks the relations of assets to nodes. Lock the assets before the call. */
+/** Locks the relations from these assets to nodes. Lock the assets before the call. */
 export function lockAssignments(tx: Transaction, assetIds: readonly string[]): Promise<RelationRow[]> {
   return tx.rows(lockStatement, arrayOf('uuid', assetIds))
 }
@@ -93,8 +96,9 @@ export function lockAssignments(tx: Transaction, assetIds: readonly string[]): P
 const fewNodes = 100
 
 /**
- * Returns the set of assets that are assigned to one of the nodes in the parameter. With many nodes, the sub-select and `is
- * true` make the server build one hash table per statement. A comparison with the array would check each of its elements.
+ * Returns the set of assets that are assigned to one of the nodes whose ids the SQL parameter contains. With many
+ * nodes, the sub-select and `is true` make the server build one hash table per statement. A comparison with the array
+ * would check each of its elements.
  */
 export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
   const isRelation = `r.tenant_id = $1 and ${isAssignment}`
@@ -111,7 +115,7 @@ export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
   }
 }
 
-/** Returns the condition that asset `a` is assigned to none of the nodes in the parameter. */
+/** Returns the condition that asset `a` is assigned to none of the nodes whose ids the SQL parameter contains. */
 export function isUnassigned(set: NodeSet, parameter: string): Fragment {
   return { sql: `${assetsOfNodes(set, parameter).has} is null`, values: [set.ids] }
 }

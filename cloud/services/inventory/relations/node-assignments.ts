@@ -27,7 +27,9 @@ type Names =
 /** The number of assets that one query of `matchAssets` reads. */
 const matchesRead = 2_000
 
-/** The operations for the hierarchy service. This service stores the relations to nodes and does not resolve nodes. */
+/**
+ * The operations for the hierarchy service. The inventory stores the relations from assets to nodes, but not the nodes.
+ */
 export function nodeAssignmentHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
   return {
     async describeAssignedAssets({ body: { data } }, caller) {
@@ -173,7 +175,7 @@ function likePattern(pattern: string): string {
   return pattern.replace(/[\\%_]/g, '\\$&').replaceAll('*', '%')
 }
 
-/** Returns a check whether one of the addresses is in the subnet. */
+/** Returns a function that checks whether one of the addresses is in the subnet. */
 function addressesIn(subnet: string): (addresses: readonly string[]) => boolean {
   const [address = '', bits] = subnet.split('/')
   const list = new BlockList()

@@ -4,8 +4,8 @@ import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
 /**
- * The number of rows for each count. A transaction locks the row that it changes. With several rows, concurrent writers
- * seldom wait.
+ * The number of rows over which the count of a predicate is distributed. A transaction locks the row that it changes,
+ * so concurrent writers seldom wait for each other.
  */
 const parts = 8
 

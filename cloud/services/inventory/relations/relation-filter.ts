@@ -43,8 +43,8 @@ export function parseRelationFilter(text: string, options: { caseInsensitive: bo
 }
 
 /**
- * Returns the predicates of a filter if the filter has no other condition; otherwise `undefined`. The caller can then use
- * the stored totals of these predicates.
+ * Returns the predicates of a filter if the filter has no other condition. The caller can use the stored totals of
+ * these predicates. Returns `undefined` for other filters.
  */
 export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
   const alone = caseInsensitive ? undefined : valuesAlone(expression)
@@ -87,8 +87,9 @@ type RelatedAssetsOptions = {
 const ends = ['subject.id', 'object.id']
 
 /**
- * Returns the assets at the ends of the relations that match a filter. Each alternative of the filter selects its own ends:
- * the objects if it names the subject, the subjects if it names the object, both ends otherwise. Nodes are not assets.
+ * Returns the assets at the ends of the relations that match a filter. Each alternative of the filter selects its own
+ * ends: the objects if it names the subject, the subjects if it names the object, both ends otherwise. Nodes at these
+ * ends are left out.
  */
 export function assetsRelatedBy(
   text: string,

@@ -59,7 +59,10 @@ const pageStatement = statement<RelationChangeRow>(
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
 
-/** Returns the changes of the relations of an asset, latest first. The other end is a node or was a readable asset. */
+/**
+ * Returns the changes of the relations of an asset, latest first. The other end of each relation is a node, or an asset
+ * that was readable at the time of the change.
+ */
 export async function listRelationChanges(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },

@@ -15,7 +15,7 @@ export type Condition = { sql: string; values: readonly unknown[] }
 
 type Paging = { limit: number; offset: number }
 
-/** The columns of a `RelationRow`. */
+/** Returns the SQL for the columns of a `RelationRow`. */
 export function columnsOf(table: string): string {
   return `${table}.id, ${table}.subject_type as "subjectType", ${table}.subject_id as "subjectId", ${table}.predicate,
     ${table}.object_type as "objectType", ${table}.object_id as "objectId", ${table}.source_type as "sourceType",
@@ -391,8 +391,8 @@ export type Side = 'subject' | 'object'
 export type Ends = { side: Side; sql: string }
 
 /**
- * Returns the set of assets at these ends (see `AssetSet`). With a groups parameter, it ignores relations whose other end
- * is an asset in another access group.
+ * Returns the set of assets at these ends (see `AssetSet`). With a groups parameter, ignores relations whose other end
+ * is an asset that is not readable with these groups.
  */
 export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined): AssetSet {
   const wheres = ends.map(({ side, sql }) => {

@@ -35,7 +35,10 @@ export type AuthoredRelation = RelationInput & { author: Author }
 /** The principal that ends relations, and the time of the end. The default time is now. */
 export type RelationEnd = Author & { at?: string }
 
-/** The predicates that only system events write. Users may write `is_installed_on`, which relates software to its host. */
+/**
+ * The predicates that only system events write. `is_installed_on` is not reserved, because users also write it to
+ * relate software to its host.
+ */
 const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_asset_link', 'is_running_on'])
 
 export function isReserved(predicate: string): boolean {
@@ -62,8 +65,8 @@ export function sameEntity(one: Entity, other: Entity): boolean {
 }
 
 /**
- * Returns the assets that a triple refers to. Nodes refer to entities of another service, so they are never resolved or
- * checked.
+ * Returns the assets that a triple refers to. Nodes belong to another service, so the inventory never resolves or
+ * checks them.
  */
 export function assetsOf({ subject, object }: Triple): string[] {
   return [...new Set([subject, object].filter(({ type }) => type === 'asset').map(({ id }) => id))]

@@ -21,7 +21,7 @@ type Names =
   | 'locateAssets'
   | 'findGone'
 
-/** The source of the relations of an asset link if its event does not name a source. */
+/** The default source of the relations that an event of an asset link creates. */
 export const linkEventSource = 'millwright.cdm.gateway.assetlinkdiscovery'
 
 /** The id of an asset and its JSON pointer in the request body. */
@@ -98,8 +98,8 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     },
 
     /**
-     * Returns the deleted assets, not the existing ones. If the answer is incomplete, the caller therefore removes too
-     * little, never too much.
+     * Returns which of the assets are deleted, not which of them exist. If an answer is incomplete, the caller
+     * therefore removes too little data, never too much.
      */
     async findGone({ body: { data } }, caller) {
       return database.read(caller, async (handle) => {

@@ -7,7 +7,7 @@ const runningStatement = statement<{ id: string }>(
      and subject_type = 'asset' and object_type = 'asset' for update`,
 )
 
-/** Locks the `is_running_on` relations between an asset link and a gateway. */
+/** Locks the `is_running_on` relations from an asset link to a gateway, and returns their ids. */
 export async function findRunning(
   tx: Transaction,
   { assetLink, gateway }: { assetLink: string; gateway: string },
@@ -57,8 +57,8 @@ const mergedStatement = statement<{ assetId: string; mergedInto: string | null }
 )
 
 /**
- * Returns, by the id of the deleted asset, the assets into which deleted assets were merged. Assets that were deleted
- * without a merge are not in the map.
+ * Returns the assets into which deleted assets were merged. The key of the map is the id of the deleted asset. Assets
+ * that were deleted without a merge are not in the map.
  */
 export async function findMergedInto(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = ids.length === 0 ? [] : await handle.rows(mergedStatement, ids)

@@ -19,9 +19,7 @@ import { fieldErrors } from '../../../platform/validation.ts'
 import { writeShape } from '../assets/asset.ts'
 import type { PlainObject } from '../assets/document.ts'
 
-/**
- * Matches the public URLs of the base schema that existing links send: both hosts, every released version and any class.
- */
+/** Matches the public URLs of the base schema that links send: both hosts, every released version and any class. */
 const baseSchemaUrls =
   /^https:\/\/(?:schema\.)?industrial-assets\.io\/(?:schemas\/iah\/base-schema\/released|base)\/v\d+(?:\.\d+){0,2}(?:\/(?:iah-)?[A-Za-z]+(?:\.schema)?(?:\.json)?)?\/?#?$/
 
@@ -38,8 +36,8 @@ export const builtInSchemas: readonly { url: string; title: string; schema: Json
 const maxCached = 64
 
 /**
- * The base schema with additional fields allowed. It has no `$schema`, because its meaning is the same in both supported
- * drafts.
+ * The base schema with additional fields allowed. `$schema` is left out, because the schema has the same meaning in
+ * both supported drafts.
  */
 const openSchema = opened(assetSchema)
 
@@ -47,8 +45,8 @@ const openSchema = opened(assetSchema)
 const base: BaseSchema = { id: baseSchemaId, schema: openSchema, urls: baseSchemaUrls }
 
 /**
- * Returns the compiled base schema. It is compiled on first use, because compiling is slow and not every process validates
- * assets.
+ * Returns the compiled base schema, which refuses additional fields. It is compiled on first use, because compiling is
+ * slow and not every process validates assets.
  */
 const closedBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
 const openBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(openSchema))
@@ -75,8 +73,8 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 
   /**
-   * Returns the faults of a sent asset. It does not check the required fields of a tenant's schema, because an update may
-   * send only some fields of an existing asset. `faultsOf` checks them in the resulting asset.
+   * Returns the faults of a sent asset. It does not check the required fields of a tenant's schema, because an update
+   * may send only some fields of an existing asset. `faultsOf` checks the required fields of the resulting asset.
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
     return (await this.faultsOfWrites(handle, [asset]))[0] ?? []
@@ -141,7 +139,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 }
 
-/** Returns the errors. The pointer of an error about the schema itself becomes the field that names the schema. */
+/** Returns the errors. An error about the schema itself gets a pointer to the field that names the schema. */
 function withSchemaPointer(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.map((error) => (error.keyword === tooLong ? tooLongError : error))
 }

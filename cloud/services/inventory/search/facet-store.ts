@@ -24,7 +24,7 @@ type FacetValues = Pick<AssetColumns, FacetColumn> & { access_group_id: string }
 
 type FacetCount = { facet: string; value: string | null; group: string; assets: number }
 
-/** Returns the number of these assets with each value, by access group. */
+/** Returns, for each access group, facet column and value, the number of these assets that have the value. */
 export function facetsOf(assets: Iterable<FacetValues>): FacetCount[] {
   const facets: FacetCount[] = []
   for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {

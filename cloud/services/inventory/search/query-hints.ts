@@ -26,8 +26,8 @@ export class QueryHints {
   }
 
   /**
-   * Returns the number of assets that have relations of these predicates, to the nodes of the set if there is one. They are
-   * counted again when the relations have changed.
+   * Returns the number of assets that have relations of these predicates. With `nodeSet`, counts only relations to the
+   * nodes of that set. The assets are counted again when the relations have changed.
    */
   async totalRelated(
     handle: Handle,

@@ -27,8 +27,8 @@ const putStatement = statement(
 )
 
 /**
- * Stores the search tokens of assets. It writes a row only if the tokens differ. Most changes of an asset do not change its
- * tokens.
+ * Stores the search tokens of assets. It writes a row only if the tokens differ, because most changes of an asset do
+ * not change its tokens.
  */
 export async function putTokens(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
   const prefix = prefixOf(tx.tenantId)

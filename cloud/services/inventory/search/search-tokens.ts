@@ -70,7 +70,7 @@ const isAscii = /^[\0-\x7f]*$/
 
 /**
  * Returns the tokens of an indexed text. For example, the searches `02:1b`, `1b:00:7f` and `7f` all find `02:1b:00:7f`,
- * each with one index look-up. Names with the same structure share most of their tokens.
+ * each with one index look-up.
  */
 export function tokensIn(text: string): Set<string> {
   const tokens = new Set<string>()
@@ -96,8 +96,8 @@ function tokensOfLine(line: string): readonly string[] {
 }
 
 /**
- * Returns the tokens of a search text. An asset matches if, for each of these tokens, one of its own tokens begins with it.
- * A chunk of more than three words gives a token for every three consecutive words.
+ * Returns the tokens of a search text. An asset matches if each of these tokens is the beginning of one of the asset's
+ * tokens. A chunk of more than three words gives a token for every three consecutive words.
  */
 export function queryTokens(text: string): string[] {
   const unique = new Set<string>()

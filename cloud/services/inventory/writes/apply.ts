@@ -135,7 +135,7 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
   }
 }
 
-/** Waits until a batch has ended that was started on top of a failed batch. Usually this batch is rolled back too. */
+/** Waits for the end of a batch that was started on top of a failed batch. Usually this batch is rolled back too. */
 async function ended({ waiters }: ApplierOptions, run: BatchRun | undefined): Promise<undefined> {
   const result = await run?.result.catch(() => undefined)
   if (result?.type === 'applied') waiters.notify(result.outcomes.map(({ id }) => id))
@@ -191,7 +191,9 @@ async function reject(
 type BatchOptions = {
   limits: BatchLimits
   mode: BatchMode
-  /** The previous batch, which is being saved. This batch is decided on top of its changes. */
+  /**
+   * The previous batch, which is being saved. The writes of this batch are decided on top of the changes of that batch.
+   */
   before?: BatchRun
 }
 
@@ -302,8 +304,8 @@ async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Pr
 }
 
 /**
- * Returns whether the changes of a write may be computed on top of an uncommitted batch. Of the rows that the batch changes, such a write
- * reads only rows that the batch's change set contains.
+ * Returns whether the changes of a write may be computed on top of an uncommitted batch. Such a write reads no row that
+ * the batch changes, except rows that the change set of the batch contains.
  */
 function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
   return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })

@@ -89,7 +89,8 @@ type LoadOptions = {
 
 /**
  * Loads and locks the rows that the writes need. Returns `undefined` if a write needs all relations of an asset while
- * another transaction writes relations of it. The caller then locks the relations of the tenant and loads again.
+ * another transaction writes relations of this asset. The caller then locks the relations of the tenant and loads
+ * again.
  */
 export async function loadBatch(
   tx: Transaction,
@@ -109,7 +110,8 @@ export async function loadBatch(
   const named = needs.flatMap(({ assetIds }) => assetIds)
   const neededIds = [...new Set([...matched, ...named, ...gatewayIds])]
   const isUncommitted = (id: string) => uncommitted?.assets.has(id) ?? false
-  // The previous batch has locked its own assets. It is committed before this batch is saved.
+  // The assets of the previous batch are not locked here. That batch holds their locks and is committed before this
+  // batch is saved.
   const assets = await store.lockAssets(
     tx,
     neededIds.filter((id) => !isUncommitted(id)),

@@ -28,12 +28,12 @@ export type BulkAsset = {
   place: number
   /** The name of the access group. Groups that do not exist are created. */
   accessGroup: string
-  /** The asset in the write shape, without its access group and relations. */
+  /** The asset as a client sends it, without its access group and relations. */
   asset: AssetDocument
   /** The relations that have the asset as subject. Other assets are named by their position. */
   relations: readonly ({ predicate: string } & ({ place: number } | { node: Entity & { type: 'node' } }))[]
   managementState: 'regarded' | 'ignored' | 'unknown'
-  /** The value of the load's custom property. */
+  /** The value of the custom property that the load creates. */
   propertyValue: string
 }
 

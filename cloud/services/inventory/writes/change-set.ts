@@ -22,7 +22,7 @@ export type Cause = {
   actor: Actor
   source: { type: string; value?: string | undefined }
   time: string
-  /** The identifiers that matched the asset. */
+  /** The identifiers by which the write found the asset. */
   matchedBy?: readonly Record<string, unknown>[]
 }
 
@@ -32,7 +32,7 @@ export type IdentifierMove = { key: string; identifier: Record<string, unknown>;
 /** A relation to write. `report` gets the outcome. `time` is the time of creation; the default is now. */
 export type RelationChange = { relation: AuthoredRelation; report?: { outcome: string }; time?: string }
 
-/** One change that a write decides on. */
+/** One change that a write makes. */
 export type Change =
   | { type: 'put asset'; asset: WorkingAsset; cause: Cause }
   | { type: 'delete asset'; asset: WorkingAsset; cause: Cause }
@@ -88,7 +88,7 @@ export function emptyChangeSet(): ChangeSet {
   }
 }
 
-/** Adds a change to the set. `before` is the state of the asset in the batch before this change. */
+/** Adds a change to the change set. `before` is the state of the asset in the batch before this change. */
 export function addChange(set: ChangeSet, change: Change, before: WorkingAsset | undefined): void {
   switch (change.type) {
     case 'put asset':

@@ -3,7 +3,7 @@ import type { Decision } from './change-set.ts'
 import type { DeletePayload } from './write.ts'
 import { applyItem, type KindRules, requireAsset, type Writing } from './writing.ts'
 
-/** Deletion of assets. The applier ends their relations, in portions if there are many. */
+/** Deletion of assets. The applier ends their relations, in several transactions if there are many. */
 export const deletion: KindRules<DeletePayload> = {
   isAlone: false,
 

@@ -19,7 +19,10 @@ export async function reportDeleted(tx: Transaction, tasks: Pick<Tasks, 'enqueue
   }
 }
 
-/** Reports deleted assets to onboarding, which revokes the gateways among them. The task is repeated until it succeeds. */
+/**
+ * Reports deleted assets to the onboarding service, which revokes the gateways among them. The task is repeated until
+ * it succeeds.
+ */
 export function deletedAssetTasks(context: Context): TaskKinds {
   return {
     [kind]: {

@@ -16,7 +16,8 @@ export function documentWriteHandlers(own: InventoryContext): Pick<Handlers<type
   return {
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
-      // Validation may wait for the worker, so no connection is held between the statements.
+      // Validation may wait for the worker process that validates uploaded schemas, so no connection is held between
+      // the statements.
       const handle = connectionPerStatement(database, caller)
       if (assetId !== undefined) await requireWritable(handle, caller, assetId)
       const values = await propertyValues(handle, properties)

@@ -7,7 +7,7 @@ import type { Change, WorkingAsset } from './change-set.ts'
 import type { DocumentRest } from './write.ts'
 import { mayRead, mayWrite, type Writing, writeDenied } from './writing.ts'
 
-/** Returns the document with its states, responsible person and property values. */
+/** Returns the document with the states, the responsible person and the property values of `rest`. */
 export function withRest(document: Record<string, unknown>, rest: DocumentRest, now: string): Record<string, unknown> {
   const changed = rest.states.filter(({ state, value }) => stateValueOf(document, state) !== value)
   const stated = changed.reduce((before, { state, value }) => setState(before, { state, value, now }), document)
@@ -18,8 +18,8 @@ export function withRest(document: Record<string, unknown>, rest: DocumentRest, 
 type PartOf = NonNullable<DocumentRest['partOf']>
 
 /**
- * Moves an asset below one parent, or below no parent. A new relation gets the predicate of the previous one, else the
- * first predicate.
+ * Makes an asset part of one parent, or of no parent. A new relation gets the predicate of the relation that it
+ * replaces, or else the first of `predicates`.
  */
 export async function moveBelow(
   writing: Writing,

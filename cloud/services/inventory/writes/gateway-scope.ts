@@ -2,10 +2,11 @@ import type { ConflictKey } from '../identity/identity-conflict-store.ts'
 import type { Sender } from './write.ts'
 
 /**
- * `GatewayScope` holds, for one batch, what decides which assets a gateway may write beyond its access groups. A write of a
- * gateway is an accepted write whose principal is a gateway: discovery queues it for the devices and links it reported.
- * - An asset with `found_by_gateway` to the gateway stays writable, also after a person moved it to another group.
- * - An asset that the platform manages (of a gateway, of an asset link) is never written by a discovered device.
+ * `GatewayScope` contains, for one batch, the data that decides which assets gateways may write. A write of a gateway
+ * is a queued write whose principal is a gateway. The discovery service queues it for the devices and links that the
+ * gateway reported.
+ * - A gateway may write an asset that has `found_by_gateway` to it, even after a user moved the asset to another group.
+ * - A discovered device never changes an asset that the platform manages: the asset of a gateway or of an asset link.
  */
 export class GatewayScope {
   readonly #found: ReadonlySet<string>

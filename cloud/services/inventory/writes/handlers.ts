@@ -252,8 +252,8 @@ type PutOptions = {
 }
 
 /**
- * Checks and normalises the assets of a request. The applier checks again only those conditions that may have changed since
- * then. A large batch is prepared in several turns of the event loop.
+ * Checks and normalises the assets of a request. The applier later checks again only those conditions that may have
+ * changed. A large batch is prepared in several turns of the event loop.
  */
 export async function putPayload(
   own: InventoryContext,

@@ -17,14 +17,17 @@ import type { Actor, Cause, Change, Decision, WorkingAsset } from './change-set.
 import type { MergePayload, UndoMergePayload } from './write.ts'
 import { type KindRules, mayWrite, type Writing, writeDenied } from './writing.ts'
 
-/** Merges the other asset into this asset and deletes the other asset. */
+/** Merges the asset `otherId` into the asset `assetId`, and deletes the asset `otherId`. */
 export const merge: KindRules<MergePayload> = {
   isAlone: true,
   needs: ({ assetId, otherId }) => aloneNeeds(assetId, otherId),
   apply: async (writing, payload) => applied(writing, await mergeAssets(writing, payload)),
 }
 
-/** Restores the merged asset with those of its identifiers and relations that this asset still has. */
+/**
+ * Undoes a merge: restores the merged asset, with those of its identifiers and relations that the asset `assetId` still
+ * has.
+ */
 export const undoMerge: KindRules<UndoMergePayload> = {
   isAlone: true,
   needs: ({ assetId }) => aloneNeeds(assetId),

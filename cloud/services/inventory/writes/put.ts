@@ -57,7 +57,7 @@ export const putMany: KindRules<PutPayload> = {
   apply: putAssets,
 }
 
-/** The rules of a write of one asset. Its result is an object. */
+/** The rules of a write of one asset. Its result is an object instead of a list. */
 export const put: KindRules<PutPayload> = {
   ...putMany,
   apply: async (writing, payload) => (await putAssets(writing, payload))[0],
@@ -215,8 +215,8 @@ class IdentityTaken extends Problem {
 type PutInput = { item: PutItem; payload: PutPayload }
 
 /**
- * Returns whether a gateway reports one of its own links. All identifiers must then be link identifiers that begin with the
- * id of the gateway.
+ * Returns whether a gateway reports one of its own links. In such a report, all identifiers are link identifiers that
+ * begin with the id of the gateway.
  */
 function isOwnLink({ sender }: Writing, { item, payload }: PutInput): boolean {
   if (!isOfGateway(sender) || payload.source.type !== 'assetlinkdiscovery') return false

@@ -91,7 +91,7 @@ export async function lockQueue(
   return { entries, hasMore: waiting.length > fitting.length || waiting.length === limits.writes }
 }
 
-/** Adds the payloads to the writes. It takes them from the cache of this process, or else from the database. */
+/** Adds the payloads to the writes. The payloads come from the cache of this process, or else from the database. */
 export async function withPayloads(
   tx: Transaction,
   entries: readonly QueueEntry[],

@@ -132,7 +132,7 @@ type Identifiers = {
   added: readonly store.IdentifierRow[]
 }
 
-/** Returns the identifiers that an asset has when the batch is saved. */
+/** Returns a function that returns the identifiers of an asset after the batch is saved. */
 function identifiersAfter({ identifierMoves: moves }: ChangeSet, { before, added }: Identifiers) {
   const moved = new Set(moves.map(({ key }) => key))
   const arriving = Map.groupBy(
@@ -151,8 +151,8 @@ async function writeRelations(tx: Transaction, { relations, deleted, events }: C
   const isEnded = ({ relation: { subject, object } }: RelationChange) =>
     deleted.has(subject.id) || deleted.has(object.id)
   const { ended = [], current = [] } = Object.groupBy(relations, (one) => (isEnded(one) ? 'ended' : 'current'))
-  // A later write of the batch deleted one of the assets together with the relation. The write of the relation still
-  // reports it as created.
+  // A later write of the batch deletes one of the assets, so the relation is not stored. The write of the relation
+  // still reports the relation as created.
   for (const { report } of ended) if (report !== undefined) report.outcome = 'created'
   for (const [time, some] of Map.groupBy(current, (change) => change.time)) {
     const written = await putRelations(
@@ -178,7 +178,7 @@ async function endChosenRelations(tx: Transaction, { endedRelations, events }: C
   }
 }
 
-/** Adds events in portions, because there may be more events than a function call accepts as arguments. */
+/** Adds the events one at a time, because there may be more events than a function call accepts as arguments. */
 function addEvents(events: ChangeSet['events'], added: ChangeSet['events']): void {
   for (const event of added) events.push(event)
 }

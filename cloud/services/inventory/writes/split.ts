@@ -8,7 +8,9 @@ import { aloneNeeds, applied, causeOf, nextVersion, noIdentifierLeft, requireWri
 import type { SplitPayload } from './write.ts'
 import type { KindRules, Writing } from './writing.ts'
 
-/** Moves some identifiers to a new asset of the same type and in the same access group. Relations stay. */
+/**
+ * Moves some identifiers to a new asset of the same type and in the same access group. Relations stay on the old asset.
+ */
 export const split: KindRules<SplitPayload> = {
   isAlone: true,
   needs: ({ assetId }) => aloneNeeds(assetId),
@@ -41,8 +43,8 @@ async function splitAsset(writing: Writing, payload: SplitPayload): Promise<Deci
 type NewDocument = { asset: WorkingAsset; name: string | undefined; time: string }
 
 /**
- * Returns the document of the new asset: type, schema and name. It is not known which other fields belong to the new asset,
- * so a field is copied only if the schema requires it.
+ * Returns the document of the new asset: type, schema and name. It is not known which other fields belong to the new
+ * asset, so they are copied only if the schema refuses a document without them.
  */
 async function newDocument({ schemas, tx, sender }: Writing, { asset, name, time }: NewDocument) {
   const copy = writeShape(asset.document)

@@ -9,10 +9,14 @@ import { type Answer, answer, type Context, type Handlers } from '../../../platf
 import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
-/** The interval at which the status is read. Another process may apply the write and cannot notify this process. */
+/**
+ * The interval at which the status is read, because another process may apply the write and cannot notify this process.
+ */
 const poll = { firstMs: 20, longestMs: 250 } as const
 
-/** `StatusWaiters` holds the requests that wait for writes. The applier of this process notifies them at once. */
+/**
+ * `StatusWaiters` holds the requests that wait for writes. The applier of this process notifies these requests at once.
+ */
 export class StatusWaiters {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stopping: AbortSignal

@@ -21,7 +21,7 @@ export type AssetRelationInput = {
 }
 
 export type PutItem = {
-  /** The asset in the write shape, without identifiers, relations and access group. */
+  /** The normalised asset, without identifiers, relations and access group. */
   asset: Record<string, unknown>
   identifiers: StoredIdentifier[]
   relations: AssetRelationInput[]
@@ -101,7 +101,7 @@ export type WriteKind = keyof Payloads
 /** A kind of write with its payload. */
 export type Write<Kind extends WriteKind = WriteKind> = { [K in Kind]: { kind: K; payload: Payloads[K] } }[Kind]
 
-/** The principal that sent a write, with the rights of its token. */
+/** The principal that sent a write, with the roles and grants of its token. */
 export type Sender = {
   principalId: string
   principalKind: string
@@ -121,12 +121,13 @@ export type Needs = {
   /** The access groups in which assets are created or to which they are moved. */
   accessGroupIds: readonly string[]
   /**
-   * Whether the write reads or ends the relations of its assets. Other transactions must then not add relations meanwhile.
+   * Whether the write reads or ends the relations of its assets. Other transactions must not add relations to these
+   * assets until the write is saved.
    */
   allRelations: boolean
 }
 
-/** Returns the number of items that a write counts as in the limits of the queue. */
+/** Returns how many items a write counts as in the limits of the queue. */
 export function itemsIn({ kind, payload }: Write): number {
   switch (kind) {
     case 'put':

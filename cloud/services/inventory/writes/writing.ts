@@ -59,8 +59,8 @@ export function requireGroup({ batch }: Pick<Writing, 'batch'>, accessGroupId: s
 }
 
 /**
- * Returns the asset, or throws the problem for the item that names it. Missing and hidden assets give the same error.
- * `pointer` is the JSON pointer of the id in a bulk request.
+ * Returns an asset that the sender can write, or throws. Missing and hidden assets give the same error. `pointer` is
+ * the JSON pointer of the asset id in a bulk request.
  */
 export async function requireAsset(
   { tx, batch, rights }: Pick<Writing, 'tx' | 'batch' | 'rights'>,
