@@ -94,11 +94,14 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
     },
 
     async listAssetPaths({ params: { id } }, caller) {
-      // Reading the asset checks that the caller can read it.
-      await peers(inventory, caller).readAsset({ params: { id }, query: { fields: 'id' } })
-      const [asset] = await assignedAssets(context, caller, [id])
+      const isReadable = (await readableAssets(context, caller, [id])).has(id)
+      const [asset] = isReadable ? await assignedAssets(context, caller, [id]) : []
+      if (asset === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
       return database.read(caller, async (handle) => {
-        const named = await nodes.describeNodes(handle, asset?.nodes.map(({ nodeId }) => nodeId) ?? [])
+        const named = await nodes.describeNodes(
+          handle,
+          asset.nodes.map(({ nodeId }) => nodeId),
+        )
         const paths = await nodes.pathsTo(
           handle,
           named.map((node) => node.id),
@@ -108,7 +111,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
         )
         // With two relations in one hierarchy, the newer one is last and applies.
         const newest = new Map(
-          (asset?.nodes ?? []).flatMap(({ nodeId }) => {
+          asset.nodes.flatMap(({ nodeId }) => {
             const node = named.find((one) => one.id === nodeId)
             return node === undefined ? [] : [[node.hierarchyId, nodeId] as const]
           }),
@@ -164,10 +167,10 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
     },
 
     async undoAssignment({ params: { id } }, caller) {
-      requirePermission(caller, 'glb_inventory_write_relation_data')
       const undoId = newId()
       return database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
+        requirePermission(caller, 'glb_inventory_write_relation_data')
         if (row.state === 'queued' || row.state === 'running')
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
         if (row.undoneBy !== null) throw new Problem('conflict', `The assignment was already undone by ${row.undoneBy}`)
