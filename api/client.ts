@@ -100,7 +100,7 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
 
 export type HttpOptions = {
   baseUrl: string
-  /** Returns the access token. It is called before each request, so that a renewed token is used. */
+  /** Returns the access token. This function is called before each request, so that a renewed token is used. */
   token?: () => string | undefined | Promise<string | undefined>
   fetch?: typeof fetch
 }

@@ -44,9 +44,9 @@ export type Operation = {
    */
   answersSecret?: true
   /**
-   * Whether the handler can wait for an event outside its transaction, for example for a gateway or for an accepted write.
-   * Such a request is forwarded over separate connections. It holds no database connection while it waits, even with an
-   * Idempotency-Key.
+   * Whether the handler can wait for an event outside its transaction, for example for a gateway or for an accepted
+   * write. If such a request is forwarded to another process, it uses separate connections. It holds no database
+   * connection while it waits, even with an Idempotency-Key.
    */
   waits?: true
   /**
@@ -118,7 +118,7 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   errorFormat?: ErrorFormat
   /** Deprecated prefixes. They offer the same operations, with deprecation headers. */
   formerPrefixes?: readonly Deprecated[]
-  /** The prefix of the successor, if the whole contract is deprecated. */
+  /** The prefix of the successor and the dates of the deprecation, if the whole contract is deprecated. */
   succeededBy?: Deprecated
   operations: Operations
 }

@@ -15,10 +15,13 @@ export const credentialLimits = {
   /** The maximum number of credential instances that are delivered for one address. */
   selected: 3,
   usesPerReport: 500,
-  /** The maximum number of devices in one request for credentials, and of possible assets for each device. */
+  /**
+   * The maximum number of devices in one request for credentials. `assetsPerSelection` is the maximum number of assets
+   * that such a request names for one device.
+   */
   devicesPerSelection: 100,
   assetsPerSelection: 100,
-  /** The maximum number of entries of each kind in a usage response. */
+  /** The maximum number of entries in each list of a usage response. */
   usageEntries: 100,
 } as const
 

@@ -6,7 +6,7 @@ import { oneOf } from './inventory/shapes.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 
-/** The comparison operators of asset links. */
+/** The comparison operators that the protocol of asset links defines for filters. */
 export const comparisonOperators = [
   'EQUAL',
   'NOT_EQUAL',
@@ -101,7 +101,7 @@ export const Discovery = closed({
 })
 export type Discovery = Static<typeof Discovery>
 
-/** A link of a gateway. */
+/** An asset link of a gateway. */
 export const AssetLink = closed({
   assetLinkId: Type.String(),
   assetId: Uuid,

@@ -5,7 +5,9 @@ import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
-/** Operations for gateways. The southbound operations for workflows and jobs have the same prefix. */
+/**
+ * Operations for gateways. The operations for jobs that gateways use have the same prefix and are in `workflows.ts`.
+ */
 
 export const gatekeeperLimits = {
   linksPerGateway: 2_000,
@@ -126,7 +128,7 @@ export const DeviceError = closed({
     }),
   ),
   device: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  /** The fields of a found device that were omitted. */
+  /** The invalid fields of the device. */
   fields: Type.Optional(Type.Array(closed({ pointer: text(1_000), detail: text(1_000) }), { maxItems: 100 })),
 })
 export type DeviceError = Static<typeof DeviceError>

@@ -108,7 +108,7 @@ const AuthorizationQuery = form({
 
 const byId = closed({ id: Uuid })
 
-/** Limits for the preferences of a user. */
+/** Limits for the preferences of a user: the number of names, and the bytes of one request. */
 export const preferenceLimits = { names: 100, bytes: 32 * 1024 } as const
 
 const PreferenceName = Type.String({ pattern: '^[a-z][a-z0-9.-]{0,63}$', examples: ['assets.columns'] })

@@ -33,7 +33,7 @@ export type TokenClaims = {
   roles: string[]
   /** The requested roles, if the token request contained a scope. */
   scope?: string
-  /** The sign-in session, for the token of a user. */
+  /** The id of the sign-in session, for the token of a user. */
   sid?: string
   /**
    * The id of the authorization code or client secret with which the token was obtained. All tokens with the same
@@ -57,6 +57,9 @@ export function revocationIds({
   return [jti, family ?? sub, ...(sid === undefined ? [] : [sid])]
 }
 
-/** The header that contains the proof: a JWT of type `proofType`, signed for one request. */
+/**
+ * The header with the proof that the client has the key of its token: a JWT of type `proofType`, signed for one
+ * request.
+ */
 export const proofHeader = 'dpop'
 export const proofType = 'dpop+jwt'

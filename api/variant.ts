@@ -3,7 +3,7 @@ import { isBase64 } from './base64.ts'
 import { linkDataTypes } from './gatekeeper.ts'
 import { NullValue, type Variant, VariantSchema, VariantType } from './proto/generated/variant_pb.js'
 
-/** Conversion between values of links (`Variant`) and JSON. */
+/** Conversion between values of the asset link protocol (`Variant`) and JSON. */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
 

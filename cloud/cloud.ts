@@ -43,7 +43,7 @@ export type CloudOptions = {
   secrets: Secrets
   masterKeys: MasterKeys
   log: Log
-  /** The names of the services to run in this process. An empty list means all services. */
+  /** The names of the services to run in this process. An empty list means all services that are not in `remote`. */
   local: readonly string[]
   /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>

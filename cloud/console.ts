@@ -7,9 +7,9 @@ const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
 /**
  * The content security policy of the console. It allows only scripts and styles of the build, and only requests to the
- * platform. Trusted Types prevent scripts from turning text into markup. The console installs the only policy that may
- * do so, for its own icons. Images may be blobs, because the console fetches state diagrams with a token and displays
- * them as blobs.
+ * platform. Trusted Types prevent scripts from turning text into markup, except with the policy that the console
+ * installs for its own icons. Images may be blobs, because the console fetches state diagrams with a token and
+ * displays them as blobs.
  */
 const policy = [
   "default-src 'none'",

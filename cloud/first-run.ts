@@ -9,7 +9,7 @@ import { createTenant, findTenant } from './platform/tenants/tenants.ts'
 import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts/accounts.ts'
 import { findSecret } from './services/identity/store.ts'
 
-/** The first accounts, as they are written to `first-run.json`. */
+/** The credentials of the first accounts, as they are written to `first-run.json`. */
 export type Access = {
   baseUrl: string
   clientId: string
@@ -132,7 +132,7 @@ async function readAccess(file: string): Promise<Access | undefined> {
   }
 }
 
-/** Renames the draft to the final file. Another process of the same home may have renamed it already. */
+/** Renames the draft to the final file. Another process that uses the same home may have renamed it already. */
 async function publish(file: string): Promise<void> {
   await rename(draftOf(file), file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error

@@ -36,7 +36,10 @@ type Options = {
   app: Address | undefined
   binding: Binding | 'auto'
   masterKeys: MasterKeys
-  /** Restores a backup. `fill` runs after the migrations of the backup's version, before later migrations run. */
+  /**
+   * Set if a backup is restored. `fill` runs after the migrations of the backup's version, before later migrations
+   * run.
+   */
   filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 

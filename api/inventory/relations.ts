@@ -61,8 +61,8 @@ const RelationBody = closed({
 export type RelationBody = Static<typeof RelationBody>
 
 /**
- * The result of one relation of a batch. It is `created` if at least one direction is new. It is `failed`, with the
- * problem, if the relation was not written.
+ * The result of one relation of a batch. The outcome is `created` if at least one direction of the relation is new.
+ * The outcome is `failed`, with the problem, if the relation was not written.
  */
 const RelationBatchResult = closed({
   outcome: oneOf(['created', 'refreshed', 'failed'] as const),

@@ -2,7 +2,10 @@ import { Type } from 'typebox'
 import { closed, data, Uuid } from '../envelope.ts'
 import { inventoryLimits } from './shapes.ts'
 
-/** Operations with which other services report observations. Repeating an operation only updates timestamps. */
+/**
+ * Operations with which other services report observations, for example that a gateway found assets. If a
+ * service reports the same observation again, only timestamps change.
+ */
 
 const source = Type.String({ minLength: 1, maxLength: 256, description: 'The observing instance: source.value' })
 

@@ -6,7 +6,7 @@ import { LruMap } from 'toad-cache'
  */
 
 export type Rule = {
-  /** The number of failures before the first wait, because users mistype. */
+  /** The number of failures that cause no wait, because users sometimes mistype. */
   free: number
   /** The wait after the first failure above `free`. Each further failure doubles it. */
   firstWaitSeconds: number
@@ -57,8 +57,8 @@ export class Attempts {
   }
 
   /**
-   * Forgets the failures of the subject. If `counted` is true, the caller has counted this attempt as a failure in
-   * advance. That one failure of the address is then removed too.
+   * Forgets the failures of the subject. If `counted` is true, the caller counted this attempt as a failure in
+   * advance. This one failure of the address is then removed too.
    */
   succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
     const { subject, address } = keysOf(attempt)

@@ -66,7 +66,7 @@ export function url<D extends string | undefined>(
   }
 }
 
-/** A setting for an origin without a path. The platform appends paths to it. */
+/** Creates a setting for an origin without a path. The platform appends paths to the origin. */
 export function origin<D extends string | undefined>(
   variable: string,
   description: Description<D>,
@@ -92,7 +92,10 @@ function refuseOrigin(variable: string, value: string): never {
 
 type Parts = Description<string[]> & { part?: (text: string) => string | undefined; like?: string }
 
-/** A setting with values separated by commas. `part` parses each value and returns undefined for an invalid one. */
+/**
+ * Creates a setting with values separated by commas. `part` parses each value and returns undefined for an invalid
+ * value.
+ */
 export function list(variable: string, { part = (text) => text, like, ...description }: Parts): Setting<string[]> {
   return {
     variable,

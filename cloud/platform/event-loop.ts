@@ -1,10 +1,10 @@
 /**
  * Shares the event loop between tenants.
  *
- * Long synchronous work is split into slices of 5 ms. In each turn of the event loop, one slice of all work of the process
- * runs, so ten large requests delay a small request no more than one large request does. While other tenants have
- * requests in progress, a tenant that used more time than they did waits between its slices, for 40 ms at most. A tenant
- * that floods the platform therefore still gets about a tenth of the time, and more as soon as others need less.
+ * Long synchronous work is split into slices of 5 ms. In each turn of the event loop, the process runs only one slice,
+ * so ten large requests delay a small request no more than one large request does. While other tenants have requests in
+ * progress, a tenant that used more time than they did waits between its slices, for 40 ms at most. A tenant that
+ * floods the platform therefore still gets about a tenth of the time, and more as soon as other tenants need less.
  */
 
 /** How long sliced work may occupy one turn of the event loop. Other requests wait during this time. */
@@ -13,9 +13,9 @@ const turnMs = 5
 const longestWaitMs = 40
 /** A request counts as in progress for this time at most, because a request that waits for an event needs no processor. */
 const progressMs = 100
-/** The time after which half of the used time is forgotten. */
+/** The half-life of used time: time that a tenant used this long ago counts half. */
 const halfLifeMs = 500
-/** With more tenants than this, those that used no time lately are forgotten. */
+/** If `usedTime` has more tenants than this, tenants that used no time recently are removed from it. */
 const mostTenants = 1_000
 
 type Waiting = { tenantId: string; since: number; run: () => void }

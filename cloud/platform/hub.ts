@@ -87,8 +87,9 @@ function inProcess(
 }
 
 /**
- * Prepares the input for a peer. It copies the parts that validation may change. The rest is not copied, because it may
- * be large and neither side changes it. In strict mode the rest is frozen to enforce this.
+ * Prepares the input for another service in this process. It copies the parts that validation may change. The rest is
+ * not copied, because it may be large and neither service changes it. In strict mode the rest is frozen to enforce
+ * this.
  */
 function peerInput({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
   const { body, ...rest } = input

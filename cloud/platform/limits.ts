@@ -1,4 +1,4 @@
-/** The limits for requests, by name. The error for an exceeded limit contains the name. */
+/** The limits for requests and responses. */
 export const limits = {
   /** Maximum bytes of a request body, unless its operation defines another limit. */
   bodyBytes: 1024 * 1024,
@@ -8,8 +8,8 @@ export const limits = {
   bodyMs: 10_000,
   bodyBytesPerSecond: 256 * 1024,
   /**
-   * Maximum bytes of the large bodies that a process handles at once, for all tenants and for one tenant. Further
-   * bodies wait and are not read.
+   * Maximum bytes of the large bodies that a process handles at once, for all tenants together.
+   * `bodiesInFlightPerTenant` is the maximum for one tenant. Further bodies wait and are not read.
    */
   bodiesInFlight: 12 * 1024 * 1024,
   bodiesInFlightPerTenant: 2 * 1024 * 1024,

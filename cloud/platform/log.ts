@@ -5,7 +5,10 @@ export type Log = Logger
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** The names of fields that may contain a secret. Their values are never logged, at any depth of an object. */
+/**
+ * The names of fields that may contain a secret. Their values are not logged, at the top level of a log line and in
+ * the two levels below it.
+ */
 const secretNames = [
   'password',
   'currentPassword',

@@ -19,7 +19,8 @@ export function textOf(value: unknown): string | null {
 
 /**
  * Maps each member of an object. Names are changed to names that the database can store. A member that becomes
- * undefined is omitted. The function is a plain loop for speed, because every written document passes it several times.
+ * undefined is omitted. The function is a plain loop for speed, because it runs several times for every written
+ * document.
  */
 export function mapMembers(object: PlainObject, make: (member: unknown, name: string) => unknown): Document {
   const made: Document = {}

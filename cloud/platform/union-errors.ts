@@ -55,7 +55,7 @@ function unionPaths({ schemaPath }: ErrorObject): string[] {
  */
 function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
   if (!errors.some(isUnion)) return errors
-  /** The number of errors at or below each value. */
+  /** The number of errors at or below each value, by the path of the value. */
   const counts = new Map<string, number>()
   for (const { instancePath } of errors) {
     for (let end = instancePath.length; end >= 0; end = end === 0 ? -1 : instancePath.lastIndexOf('/', end - 1)) {

@@ -34,7 +34,7 @@ type Options = {
 
 /** The cached state of one tenant. All cached entries of the tenant have the same version. */
 type TenantState = {
-  /** A cached entry is valid while its tenant has the same generation. */
+  /** A cached entry is valid while it has the generation of its tenant. */
   generation: symbol
   version: number | undefined
   /**
@@ -257,8 +257,8 @@ export class AccessCache {
   }
 
   /**
-   * Discards the entries a second time after a change, so that they are read again. On a cluster, a commit becomes
-   * visible node by node, so the first lookup could return old data with the new version.
+   * Discards the entries again when a poll confirms the new version after a change, so that they are read again. On a
+   * cluster, a commit becomes visible node by node, so the first lookup could return old data with the new version.
    */
   #settle(tenantId: string, state: TenantState): void {
     this.forget(tenantId)

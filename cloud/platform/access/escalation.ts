@@ -30,8 +30,9 @@ export function requireCovers(
 }
 
 /**
- * Throws unless the caller holds all permissions of a user. A caller that can reset the password of a user can act as
- * that user. If the user is disabled, the permissions that it has after it is enabled again count too.
+ * Throws unless the caller holds all permissions of the principal, because a caller that can reset the password of a
+ * user can act as that user. If the principal is disabled, the permissions that it would have after it is enabled
+ * again count too.
  */
 export async function requireOutranks(handle: Handle, caller: Pick<Caller, 'rights'>, principalId: string) {
   const access = await findAccess(handle, principalId)

@@ -12,7 +12,7 @@ type MissingPermission = {
    * to a group.
    */
   accessGroup?: string | undefined
-  /** The position in the request body that needs the permission. */
+  /** The JSON pointer to the part of the request body that needs the permission. */
   pointer?: string | undefined
 }
 

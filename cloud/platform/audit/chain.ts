@@ -28,8 +28,8 @@ export const emptyHead: Head = { sequence: 0, hash: '0'.repeat(64) }
 
 /**
  * Prints canonical JSON (RFC 8785): sorted keys, no spaces, numbers and strings as in JavaScript. Older entries are
- * stored as `jsonb`, which preserves neither the order of keys nor the notation of numbers. Their canonical JSON is
- * still the same.
+ * stored as `jsonb`, which preserves neither the order of keys nor the notation of numbers. The canonical JSON of an
+ * entry is the same in both cases.
  */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -104,7 +104,8 @@ export type ExportCheck = {
 
 /**
  * Verifies an export without the platform. It checks each entry against its hash, and consecutive entries against each
- * other. It cannot detect missing entries at the end. Compare the head to detect them.
+ * other. It cannot detect missing entries at the end of the export. To detect them, compare `head` with the head that
+ * the platform reports.
  */
 export async function verifyExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportCheck> {
   let checked = 0

@@ -60,7 +60,9 @@ const lockHeadStatement = statement<StoredHead>(
   `select ${headColumns} from audit_heads where tenant_id = $1 for update`,
 )
 
-/** Locks the head until the end of the transaction, so that two sealers cannot fork the chain. */
+/**
+ * Locks the head until the end of the transaction, so that two concurrent transactions cannot fork the chain.
+ */
 export async function lockHead(tx: Transaction, first: StoredHead): Promise<StoredHead> {
   const existing = await tx.row(lockHeadStatement)
   if (existing !== undefined) return existing

@@ -40,7 +40,7 @@ export async function verifyChain({ database, secrets }: Parts, scope: Scope): P
   return result(last, head, await faultOutside(database, scope))
 }
 
-/** Finds an inserted entry after the head of the chain, or an old entry that was never sealed. */
+/** Finds an entry that was inserted after the head of the chain, or an old entry that was never sealed. */
 async function faultOutside(database: Database, scope: Scope): Promise<Fault | undefined> {
   return database.read(scope, async (handle) => {
     const inserted = await store.findBeyondHead(handle)

@@ -9,9 +9,12 @@ export type Connection = {
   tenantId: string | undefined
   /** The tenant that uses the connection. The connection counts towards the share of this tenant. */
   holder: string | undefined
-  /** The number of current users. It is larger than one only for lookups. */
+  /** The number of callers that use the connection at the moment. Only lookups share a connection. */
   users: number
-  /** Increases with every use, so that a handle of an earlier use can be detected. */
+  /**
+   * The number of the current use. It increases when the connection is returned, so that a handle of an earlier use is
+   * detected.
+   */
   lease: number
   /**
    * True if the state of the connection is unknown, for example after a failed rollback or a lost socket. Such a

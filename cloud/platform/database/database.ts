@@ -41,15 +41,15 @@ export type ReferenceHandle = Omit<Handle, 'tenantId'>
 
 export type CommitListener = (commit: { tenantId: string; topics: ReadonlySet<string> }) => void
 
-/**
- * `StatementListener` is called for every statement that is sent. Query counts, traces and the checks of the tests use
- * it.
- */
+/** `StatementListener` is called for every statement that is sent. Tests use it to check statements. */
 export type StatementListener = (sent: {
   text: string
   values: readonly unknown[]
   tenantId: string | undefined
-  /** The sender of the statement. Statements with the same connection and lease belong to the same work. */
+  /**
+   * The sender of the statement. Statements with the same connection and lease belong to the same use of the
+   * connection.
+   */
   by: { readonly connection: object; readonly lease: number }
 }) => void
 

@@ -45,7 +45,9 @@ export class Pool {
   readonly #lookups = new LookupBatcher()
   #open = 0
   #closed = false
-  /** True after the pool has closed. A connection that is returned later is closed at once. */
+  /**
+   * True after `close` has waited for the connections in use. A connection that is returned later is closed at once.
+   */
   #isDrained = false
   #timeout: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
@@ -103,8 +105,8 @@ export class Pool {
   }
 
   /**
-   * Opens a connection for a tenant. The connection counts before it is open, so that requests of the same turn do not
-   * exceed the share.
+   * Opens a connection for a tenant. The connection counts before it is open, so that requests that start in the same
+   * turn of the event loop do not exceed the share.
    */
   async #openFor(tenantId: string | undefined): Promise<Connection> {
     this.#count(tenantId, 1)

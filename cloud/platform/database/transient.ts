@@ -73,7 +73,7 @@ export function isConnectionLost(error: unknown): boolean {
   return outageOf(error) === 'not reachable'
 }
 
-/** Returns true for a deadlock or a serialization failure. The transaction can be repeated at once. */
+/** Returns true for a deadlock or a serialization failure. Repeating the transaction usually succeeds. */
 export function isLostRace(error: unknown): boolean {
   return lostRaces.has(codeOf(error))
 }

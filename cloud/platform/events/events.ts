@@ -12,7 +12,7 @@ export const eventsMigrations: MigrationSource = {
 }
 
 export type EventRecord = {
-  /** `<contract>.<noun>.<action>`, for example `authorization.grant.created`. */
+  /** The type in the form `<contract>.<noun>.<action>`, for example `authorization.grant.created`. */
   type: string
   /** The subject in the form `kind/id`. */
   subject: string

@@ -76,8 +76,8 @@ export class Feed {
     joined.streams++
     this.#tails.set(tenantId, joined)
     this.#timer ??= setInterval(() => this.#poll(), pollMs).unref()
-    // Events may have been published after the caller's read and before this tail existed. The tail got no signal for
-    // them, so it reads them now.
+    // Events may have been published after the caller read the newest position and before this tail existed. The tail
+    // got no signal for these events, so it reads them now.
     void joined.tail.refresh()
     return { tail: joined.tail, leave: once(() => this.#leave(tenantId, joined)) }
   }

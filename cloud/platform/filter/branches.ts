@@ -87,8 +87,8 @@ function union(alternatives: readonly Parts[]): Parts {
 }
 
 /**
- * Combines each left part with each right part. Results that pin the same names are merged at once, which limits the
- * growth.
+ * Combines each part of `left` with each part of `right`. Combinations that pin the same names are merged at once, so
+ * that the number of parts stays small.
  */
 function product(left: Parts, right: Parts): Parts {
   const sums = [...left].map(([mask, part]) => {

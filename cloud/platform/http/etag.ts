@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 
-/** Returns the ETag of a resource with a version number or a version name. */
+/** Returns the ETag of a resource from its version, which is a number or a name. */
 export function etagOf(version: number | string): string {
   return `"${version}"`
 }

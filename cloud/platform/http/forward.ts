@@ -9,8 +9,8 @@ import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.t
 import type { StreamingResponses } from './streaming-responses.ts'
 
 /**
- * `Forward` describes a service that runs in another process. This process authorizes its requests, and the other
- * process handles them.
+ * `Forward` describes a service that runs in another process. This process authorizes the requests to the service,
+ * and the other process handles them.
  */
 export type Forward = {
   url: string

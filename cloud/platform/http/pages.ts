@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
 
-/** Static content, such as a page, a script or a document. */
+/** Content outside the operations of the contracts, such as a page, a script or a document. */
 export type Page = StaticPage | DynamicPage
 
 /** A request for a page. The path has no query. */
@@ -20,7 +20,7 @@ type PageOptions = {
   path: string
   mediaType: string
   headers?: Record<string, string>
-  /** Returns true if this caller may read the page. */
+  /** Returns true if the client that sent the request may read the page. */
   allow?: (request: { address: string; headers: Record<string, string | string[] | undefined> }) => boolean
 }
 

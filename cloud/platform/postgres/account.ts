@@ -99,7 +99,8 @@ export function canEnter(account: Account, folder: string): boolean {
 }
 
 /**
- * Returns a folder after all its parents, from the root down. So the first obstacle that is found is the one to remove.
+ * Returns all parents of a folder, from the root down, and then the folder. So the first obstacle that is found is the
+ * one to remove.
  */
 export function withParents(folder: string): string[] {
   const parent = path.dirname(folder)

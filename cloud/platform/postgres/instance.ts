@@ -107,9 +107,10 @@ export function parsePostmaster(text: string | undefined): Postmaster | undefine
 }
 
 /**
- * Ends the processes that an earlier server of this home left, and removes its pid file, which may be incomplete after
- * a full disk. Backends continue to run after their postmaster was killed. A new postmaster refuses to start while they
- * use its shared memory. The caller holds the lock of the home, so no other server needs these processes.
+ * Ends the processes that an earlier server of this home left behind, and removes the pid file of that server, which
+ * may be incomplete after a full disk. The backends of a killed postmaster continue to run, and a new postmaster
+ * refuses to start while they use shared memory of the data folder. The caller holds the lock of the home, so no other
+ * server needs these processes.
  */
 export async function endLeftovers(dataFolder: string): Promise<void> {
   const left = readPostmaster(dataFolder)

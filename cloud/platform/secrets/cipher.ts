@@ -65,7 +65,10 @@ export function derive(key: KeyObject, purpose: string, bytes = keyBytes): Buffe
   return Buffer.from(hkdfSync('sha256', key, 'millwright', purpose, bytes))
 }
 
-/** Creates a key object. JavaScript does not print or copy key objects. The given bytes are overwritten. */
+/**
+ * Creates a key object. Unlike a buffer, a key object is not printed or copied by accident. The given bytes are
+ * overwritten.
+ */
 export function keyOf(bytes: Buffer): KeyObject {
   if (bytes.length !== keyBytes) throw new TypeError(`A key has ${keyBytes} bytes`)
   const key = createSecretKey(bytes)

@@ -157,8 +157,8 @@ async function resealPlatform(
 }
 
 /**
- * Retires expired platform keys and deletes them. Permanent signatures of these keys are first replaced with signatures
- * of the current key.
+ * Retires expired platform keys and deletes them. Signatures that must stay valid are first replaced with signatures of
+ * the current key.
  */
 export async function retirePlatformKeys(
   owner: Owner,

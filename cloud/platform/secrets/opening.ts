@@ -74,7 +74,7 @@ export async function sharedPassword(owner: Owner, secrets: Secrets, name: strin
   return (await secrets.open((await find()) ?? Buffer.alloc(0), secretFor({ name }))).toString()
 }
 
-/** Returns the associated data of a secret of the platform. */
+/** Returns the associated data that binds a secret of the platform to its name. */
 export function secretFor({ name }: { name: string }): string {
   return `platform secret/${name}`
 }

@@ -106,12 +106,12 @@ export class Safe {
   }
 }
 
-/** Returns the associated data of a wrapped data key. */
+/** Returns the associated data that binds a wrapped data key to its tenant and its id. */
 export function wrappedFor(tenantId: string, keyId: string): string {
   return `data key ${tenantId} ${keyId}`
 }
 
-/** Returns the id of the data key that sealed a value, or undefined if the value is not sealed. */
+/** Returns the id of the data key that sealed a value, or undefined if the value is not sealed with a data key. */
 export function keyIdOf(sealed: Uint8Array): string | undefined {
   if (sealed[0] !== format || sealed.length < 1 + idBytes) return undefined
   const hex = Buffer.from(sealed.subarray(1, 1 + idBytes)).toString('hex')

@@ -138,7 +138,7 @@ export function createSecrets(key: Buffer): Secrets {
   return new Secrets([{ version: 1, activeFrom: new Date(0), key: keyOf(Buffer.from(key)) }])
 }
 
-/** Returns the associated data of a wrapped platform key. */
+/** Returns the associated data that binds a wrapped platform key to its version. */
 export function wrappedFor(version: number): string {
   return `platform key ${version}`
 }

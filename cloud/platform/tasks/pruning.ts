@@ -8,8 +8,8 @@ const hourMs = 3_600_000
 const requestsKeptMs = 24 * hourMs
 const failedTasksKeptMs = 30 * 24 * hourMs
 /**
- * How long retired keys are kept. A process may have read a value just before the value was sealed with a new key. It
- * has opened the value long before this time ends.
+ * How long retired keys are kept. A process may have read a value just before the value was sealed with a new key.
+ * The process has opened the value long before this time ends.
  */
 const retiredKeysKeptMs = hourMs
 const batch = 1_000

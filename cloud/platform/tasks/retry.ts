@@ -17,7 +17,7 @@ export function transientDelayMs(): number {
   return backOffMs(1, { firstMs: transientMs, longestMs: transientMs })
 }
 
-/** Returns the text of a failure to store. It is the truncated message, without credentials in URLs. */
+/** Returns the text that is stored for a failure: the truncated message, without credentials in URLs. */
 export function describeFailure(error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error)
   return message

@@ -108,7 +108,8 @@ export class Run {
     if (!(await store.end(tx, this.claimed))) throw new LeaseLost(this.claimed.id)
     const { periodic } = this.kind
     if (next === undefined && periodic === undefined) return
-    // For a time in the past, the database uses its own clock. The clock of this process may be ahead of the database.
+    // For a time in the past, the database uses its own current time, because the clock of this process may be ahead
+    // of the clock of the database.
     const at = next !== undefined && next.runAgainAt.getTime() > Date.now() ? next.runAgainAt : null
     const inMs = next === undefined ? (periodic?.everyMs ?? 0) : 0
     await store.wait(tx, this.claimed, { attempts: 0, lastError: null, at, inMs })

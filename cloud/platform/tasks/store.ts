@@ -65,8 +65,8 @@ const putTasksStatement = statement<{ id: string }>(
 )
 
 /**
- * Inserts tasks. If a task with the same kind and key already waits, it gets the earlier time and the new payload
- * instead.
+ * Inserts tasks. If a task with the same kind and key already waits, no task is inserted. The waiting task gets the new
+ * payload and the earlier of both times.
  */
 export async function putTasks(tx: Transaction, tasks: readonly NewTask[]): Promise<string[]> {
   const rows = await tx.rows(

@@ -205,7 +205,8 @@ export class Worker {
 
   async #check(tenantId: string, capacity: Capacity): Promise<void> {
     const tenant = this.#tenant(tenantId)
-    // Kinds that pause now are checked again after their pause, even if the pause ends during this check.
+    // The woken kinds whose minimum pause has not ended. They are checked again after their pause, even if the pause
+    // ends during this check.
     const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
     const work = await this.#serialized(tenant, async () => {
       const claimed = await this.#claim(tenantId, { kinds: this.kinds, capacity, at: null })

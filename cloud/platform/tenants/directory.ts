@@ -10,7 +10,10 @@ type CachedTenant = { tenant: Tenant; confirmedAtMs: number }
  */
 const limit = 10_000
 
-/** The maximum age of an entry. It limits the age if the poll of the access cache fails. */
+/**
+ * The maximum age of an entry. The poll of the access cache normally keeps entries fresh, so this limit only matters if
+ * the poll fails.
+ */
 const trustMs = 5_000
 
 /** `TenantDirectory` caches the tenants of this process. The poll of the access cache calls `refresh`. */

@@ -25,8 +25,8 @@ function randomFrom(seed: number): Random {
 }
 
 /**
- * After `picksPerMove` picks, an asset is moved to another group. After `picksPerGateway` picks, a gateway sends its
- * requests.
+ * Once in `picksPerMove` picks, an asset is moved to another group. Once in `picksPerGateway` picks, a gateway sends
+ * its requests.
  */
 const picksPerMove = 20
 const picksPerGateway = 50
@@ -195,7 +195,7 @@ function idsOf(data: unknown, key = 'id'): string[] {
 
 type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
 
-/** Returns the sum of the counts of a run. */
+/** Returns the number of assets that the counts of a run contain. */
 function countedIn({ found, created, updated, unchanged, gone }: RunCounts): number {
   assert.equal(found, created + updated + unchanged)
   return found + gone

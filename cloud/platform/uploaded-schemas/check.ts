@@ -38,8 +38,9 @@ export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
 
 /**
  * Checks an uploaded schema. The schema is not trusted: it may be huge, refer to the network, or be designed to take
- * very long. Returns the schema to compile. Each of its references points to a part of the schema or to the base
- * schema. Otherwise throws `invalid_schema` with the reason. The compiler checks later whether it is a valid schema.
+ * very long. Returns the schema to compile, in which each reference points to a part of the schema or to the base
+ * schema. Throws `invalid_schema` with the reason if the schema is refused. The compiler checks later whether it is a
+ * valid JSON Schema.
  */
 export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   const large = outOfBounds(schema, {

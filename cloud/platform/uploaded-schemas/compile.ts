@@ -8,7 +8,7 @@ import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
 import { type TimeLimit, TookTooLong, within } from './time-limit.ts'
 
-/** Time limits for a schema of a tenant. */
+/** Time limits for compiling a schema of a tenant, and for validating one value with it. */
 export type SchemaTime = { compile: TimeLimit; check: TimeLimit }
 
 const workerTime: SchemaTime = {
@@ -19,7 +19,7 @@ const workerTime: SchemaTime = {
 /** The maximum number of errors that are returned for one value. */
 const returnedErrors = 200
 
-/** Returns the errors of a value. */
+/** Validates a value and returns its errors. */
 export type Check = (value: unknown) => readonly ErrorObject[]
 
 /** The keyword of the error `too_long`. It is the only error of a value that takes too long to validate. */

@@ -29,7 +29,7 @@ type ExpansionOptions = {
   base?: BaseSchema | undefined
   /** The maximum number of levels of a document. */
   depth: number
-  /** The count stops at this limit. A larger size is returned as `limit + 1`, an endless one as `Infinity`. */
+  /** The count stops at this limit. A larger size is returned as `limit + 1`, an infinite size as `Infinity`. */
   limit: number
   /** The weight of one evaluation of a subschema, without its own subschemas. The default is 1. */
   weigh?: (node: Node) => number

@@ -2,8 +2,8 @@ import { createContext, Script } from 'node:vm'
 
 /**
  * The global object of a script that limits the time of synchronous work. The engine can interrupt only a script that
- * it runs with a time limit, so this script calls the work. The work is code of the product with its own objects. The
- * script is not a sandbox.
+ * it runs with a time limit, so this script calls the work. The script is not a sandbox, because the work is code of
+ * the product.
  */
 const call: { work: (() => unknown) | undefined } = { work: undefined }
 const context = createContext(call)

@@ -50,7 +50,8 @@ let worker: ChildProcess | undefined
 
 /**
  * Sends one request to the worker. If the worker is killed or does not respond, the request is repeated once with a new
- * worker, because the values may not be the cause. If the worker runs out of memory, the values are the cause.
+ * worker, because the request may not be the cause. If the worker runs out of memory, the request is the cause and is
+ * not repeated.
  */
 async function ask(request: WorkerRequest): Promise<WorkerResponse> {
   for (let attempt = 1; attempt <= 2; attempt++) {
