@@ -103,7 +103,7 @@ export function wireMethod<Method extends DescMethod>(method: Method, interfaceN
   }
 }
 
-/** All methods of a service, in the form of `server.addService` of @grpc/grpc-js. */
+/** All methods of a service, in the form that `server.addService` of @grpc/grpc-js expects. */
 export type WireService<Service extends DescService> = {
   [Name in keyof Service['method']]: WireMethod<Service['method'][Name]>
 }

@@ -5,7 +5,10 @@ type SemaphoreOptions = {
   capacity: number
   /** The part of the capacity that the work of one key may use. The default is the whole capacity. */
   perKey?: number
-  /** The number of pieces of work of one key that may wait. Further work is refused with 503. The default is unlimited. */
+  /**
+   * The maximum number of pieces of work of one key that wait. Further work is refused with 503. The default is
+   * unlimited.
+   */
   waitingPerKey?: number
   /** The detail of the problem when work is refused. */
   refusal?: string

@@ -89,7 +89,7 @@ export class JsonText {
 
   /**
    * The content to send. Joining many parts into one string would copy them, and store every character with the width
-   * of the widest one. A page of assets with one umlaut would then take eight times as long.
+   * of the widest one. Sending a page of assets with one umlaut would then take eight times as long.
    */
   get sent(): string | Buffer {
     const [only, ...others] = this.#parts

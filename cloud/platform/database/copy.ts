@@ -52,7 +52,7 @@ function printed(value: Value): string {
   return special.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
 }
 
-/** The maximum number of received bytes that the reader has not taken yet. */
+/** The maximum number of received bytes that the consumer has not read yet. */
 const bufferedBytes = 4 * 1024 * 1024
 
 /** `CopyOut` implements the protocol of `copy … to stdout`. The server waits while the reader takes no rows. */

@@ -18,7 +18,7 @@ type Column = { name: string; parse: (text: string) => unknown }
 
 /**
  * The columns of each statement that has already run on a connection. `undescribed` is the same connection, but it does
- * not request descriptions.
+ * not request descriptions of columns.
  */
 type ConnectionDescriptions = { columns: Map<string, Column[]>; undescribed: Connection }
 

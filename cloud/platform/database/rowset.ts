@@ -19,7 +19,7 @@ export type Rowset<Row> = {
 /** The lexemes of a `tsvector`. All lexemes start with `prefix`, and `lexemes` contains the rest of each. */
 export type Lexemes = { prefix: string; lexemes: readonly string[] }
 
-/** Defines a row set. The arrays of its columns are the parameters from `$2`. */
+/** Defines a row set. The arrays of its columns are the parameters of the statement, starting at `$2`. */
 export function rowset<Row extends object>(
   columns: {
     readonly [Name in keyof Row & string]: ColumnType

@@ -25,7 +25,7 @@ type Options = {
 /** If a server ran at least this long before it ended, it is restarted at once. */
 const stableMs = 60_000
 
-/** Starts the server. Throws if the first start fails. */
+/** Starts the server and restarts it when it ends unexpectedly. Throws if the first start fails. */
 export async function supervise(options: Options): Promise<Supervised> {
   const supervisor = new Supervisor(options)
   await supervisor.start().catch(async (error: unknown) => {

@@ -33,7 +33,9 @@ export type ModelJob = { id: string; gatewayId: string; assetId: string }
 /** Credentials and their copies. A copy is assigned to an asset. */
 export type ModelCredential = { id: string; copies: { id: string; assetId: string }[] }
 
-/** A hierarchy with the assets of each node. The other nodes are below the first one. Some assets have no node. */
+/**
+ * A hierarchy with the assets of each node. The first node is the parent of all other nodes. Some assets have no node.
+ */
 export type ModelHierarchy = { id: string; nodes: { id: string; assetIds: string[] }[]; assignmentId: string }
 
 export type Reader = {
