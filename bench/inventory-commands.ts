@@ -70,55 +70,75 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
 /** The number of nodes of the upper levels: one root, 10 sites, 100 buildings and 1,000 lines. */
 const upperNodes = 1_111
 
-/** Fills a hierarchy with nodes, and assigns all assets to its cells. The cells are the nodes of the lowest level. */
+/**
+ * Fills an empty hierarchy with nodes, and assigns all assets to its cells. The cells are the nodes of the lowest level.
+ * Returns samples of the nodes.
+ */
 async function growHierarchy(
   { hierarchyId, nodes }: { hierarchyId: string; nodes: number },
   { owner, scope: { tenantId } }: MeasuredPlatform,
 ): Promise<GrownHierarchy> {
   const client = await openClient(owner())
   try {
-    await client.query('begin')
-    await client.query(
-      `create temporary table tree on commit drop as
-       select n, gen_random_uuid() as id, case when n = 0 then -1 when n <= 10 then 0 when n <= 110 then 1 + (n - 11) / 10
-         when n < ${upperNodes} then 11 + (n - 111) / 10 else 111 + (n - ${upperNodes}) % 1000 end as parent
-       from generate_series(0, ${nodes - 1}) n`,
-    )
-    await client.query('create index on tree (n)')
-    await client.query('analyze tree')
-    await client.query(
-      `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
-       select $1, t.id, $2, coalesce(p.id, $2), 'Node ' || t.n, t.n::bigint * 1048576, now(), now()
-       from tree t left join tree p on p.n = t.parent`,
-      [tenantId, hierarchyId],
-    )
-    await client.query(
-      'update hierarchies set nodes = $3, structure = structure + 1 where tenant_id = $1 and id = $2',
-      [tenantId, hierarchyId, nodes],
-    )
-    await client.query(
-      `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
-                              created_at, modified_at)
-       select $1, gen_random_uuid(), 'asset', a.id, 'is_assigned_to_node', 'node', t.id, 'manual', now(), now()
-       from (select id, row_number() over (order by id) as number from assets where tenant_id = $1) a
-       join tree t on t.n = ${upperNodes} + a.number % ${nodes - upperNodes}`,
-      [tenantId],
-    )
-    const { rows } = await client.query<{ n: number; id: string }>('select n, id from tree where n < 1500 order by n')
+    const named = async (from: number, to: number) => {
+      const { rows } = await client.query<{ id: string }>(
+        `select n.id from hierarchy_nodes n join generate_series($3::int, $4::int) s on n.name = 'Node ' || s
+         where n.tenant_id = $1 and n.hierarchy_id = $2 order by s`,
+        [tenantId, hierarchyId, from, to - 1],
+      )
+      return rows.map(({ id }) => id)
+    }
+    if ((await named(0, 1)).length === 0) await fillHierarchy(client, { tenantId, hierarchyId, nodes })
     const assets = await client.query<{ id: string }>('select id from assets where tenant_id = $1 limit 20', [tenantId])
-    await client.query('commit')
-    await client.query('vacuum analyze')
-    const between = (from: number, to: number) => rows.filter(({ n }) => n >= from && n < to).map(({ id }) => id)
+    const [root = ''] = await named(0, 1)
     return {
-      root: rows[0]?.id ?? '',
-      sites: between(1, 11),
-      lines: between(111, upperNodes),
-      cells: between(upperNodes, 1_500),
+      root,
+      sites: await named(1, 11),
+      lines: await named(111, upperNodes),
+      cells: await named(upperNodes, 1_500),
       assets: assets.rows.map(({ id }) => id),
     }
   } finally {
     await client.end()
   }
+}
+
+type HierarchySize = { tenantId: string; hierarchyId: string; nodes: number }
+
+async function fillHierarchy(
+  client: Awaited<ReturnType<typeof openClient>>,
+  { tenantId, hierarchyId, nodes }: HierarchySize,
+): Promise<void> {
+  await client.query('begin')
+  await client.query(
+    `create temporary table tree on commit drop as
+     select n, gen_random_uuid() as id, case when n = 0 then -1 when n <= 10 then 0 when n <= 110 then 1 + (n - 11) / 10
+       when n < ${upperNodes} then 11 + (n - 111) / 10 else 111 + (n - ${upperNodes}) % 1000 end as parent
+     from generate_series(0, ${nodes - 1}) n`,
+  )
+  await client.query('create index on tree (n)')
+  await client.query('analyze tree')
+  await client.query(
+    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
+     select $1, t.id, $2, coalesce(p.id, $2), 'Node ' || t.n, t.n::bigint * 1048576, now(), now()
+     from tree t left join tree p on p.n = t.parent`,
+    [tenantId, hierarchyId],
+  )
+  await client.query('update hierarchies set nodes = $3, structure = structure + 1 where tenant_id = $1 and id = $2', [
+    tenantId,
+    hierarchyId,
+    nodes,
+  ])
+  await client.query(
+    `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+                            created_at, modified_at)
+     select $1, gen_random_uuid(), 'asset', a.id, 'is_assigned_to_node', 'node', t.id, 'manual', now(), now()
+     from (select id, row_number() over (order by id) as number from assets where tenant_id = $1) a
+     join tree t on t.n = ${upperNodes} + a.number % ${nodes - upperNodes}`,
+    [tenantId],
+  )
+  await client.query('commit')
+  await client.query('vacuum analyze')
 }
 
 /** Records statements with their connection, because the connection distinguishes concurrent transactions. */

@@ -66,6 +66,22 @@ describe('recovery and retention of hierarchies', () => {
     assert.equal(data.totalAssetCount, 7)
   })
 
+  test('counts an asset as changed for 24 hours', async () => {
+    const { one } = await twoNodes('Aging')
+    const [first = '', second = ''] = await devices('aging', 2)
+    await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds: [first, second] } } })
+    await projectAll(hub)
+    const changed = async () => (await admin.hierarchy.readNode({ params: { id: one } })).data.health.changed
+    assert.equal(await changed(), 2)
+    await hub.asOwner(async (owner) => {
+      const values = [hub.tenant.tenantId, first, new Date(Date.now() - 25 * 3_600_000)]
+      await owner.query('update assets set modified_at = $3 where tenant_id = $1 and id = $2', values)
+      await owner.query('update hierarchy_assets set changed_at = $3 where tenant_id = $1 and asset_id = $2', values)
+    })
+    await hub.contextOf('hierarchy').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 120_000) })
+    assert.equal(await changed(), 1)
+  })
+
   test('deletes old moves, assignments and deleted nodes, but no deleted node with relations', async () => {
     const { id, one, two } = await twoNodes('Retention')
     const third = (await createNode(admin, id, 'three')).id
