@@ -72,7 +72,7 @@ async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | '
   ]
   const { data: created } = await caller.hierarchy.createNodes({ params: { id: tree.id }, body: { data: { nodes } } })
   const idOf = (key: string) => String(created.find((node) => node.key === key)?.id)
-  const rules = [{ nodeId: idOf('cell'), namePattern: '*ROB*' }]
+  const rules = [{ nodeId: idOf('cell'), namePattern: '*SEN*' }]
   await caller.hierarchy.replaceRules({ params: { id: tree.id }, body: { data: { rules } } })
   const { data: page } = await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 100 } })
   const assetIds = page.map(({ id }) => String(id))
