@@ -151,6 +151,27 @@ describe('assignment of assets to nodes', () => {
     assert.ok(free !== '')
   })
 
+  test('counts the readable assets without a node, also on a page that does not contain all of them', async () => {
+    const id = await createHierarchy(operator, 'Totals')
+    const node = await createNode(operator, id, 'Node')
+    const assets = ['totals 1', 'totals 2', 'totals 3', 'totals 4'].map((name) => ({ name, accessGroup: 'line' }))
+    const [assigned = '', ...free] = await createAssets(operator, assets)
+    await createAssets(operator, [{ name: 'totals hidden', accessGroup: 'office' }])
+    await assign(node.id, [assigned])
+    const reader = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+    const totalOf = async (caller: TestCaller, query: Record<string, unknown>) =>
+      (await caller.inventory.listAssets({ query: { limit: 1, ...query } })).meta.totalElements ?? 0
+    const filter = "startswith(name, 'totals')"
+    assert.equal(await totalOf(reader, { unassignedIn: id, filter }), free.length)
+    assert.equal(await totalOf(reader, { unassignedIn: id, q: 'totals' }), free.length)
+    assert.equal(await totalOf(viewer, { unassignedIn: id, filter }), free.length + 1)
+    assert.equal(await totalOf(viewer, { unassignedIn: id }), (await totalOf(viewer, {})) - 1)
+    assert.equal(await totalOf(viewer, { unassignedIn: id, hierarchyNode: node.id }), 0)
+  })
+
   test('assigns all assets of a filter in the background, and undoes the assignment', async () => {
     const { one, two } = await twoNodes('Filter')
     const ids = await createAssets(

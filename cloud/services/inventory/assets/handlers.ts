@@ -19,7 +19,7 @@ import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
 import { pageMeta, rangesOf, type SortKey, sortKey, totalFromPage, totalOrder, writeCursor } from './listing.ts'
 import { NodeSets } from './node-sets.ts'
-import { type Selection, selectionOf } from './selection.ts'
+import { type Query, type Selection, selectionOf } from './selection.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
@@ -36,7 +36,8 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q, nodes])
       const resolved = await nodeSets.resolve(caller, nodes)
       return database.read(caller, async (handle) => {
-        const selection = await selectionOf(handle, { ...query, ...resolved }, caller)
+        const selected = { ...query, ...resolved }
+        const selection = await selectionOf(handle, selected, caller)
         const position = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
         const ranges = rangesOf(position, selection.values.length + 2)
         const hintKey = JSON.stringify([caller.tenantId, selection.groups, identity, count])
@@ -45,7 +46,12 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
         const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
         if (set.isLargeSet === true && !isLargeSet) hints.noteLargeSet(hintKey)
         const lastPageTotal = query.cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
-        const total = count ? (found ?? lastPageTotal ?? (await totalOf(handle, selection, hints))) : undefined
+        const total = count
+          ? (found ??
+            lastPageTotal ??
+            (await totalWithoutNode(handle, { query: selected, caller, hints })) ??
+            (await totalOf(handle, selection, hints)))
+          : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
         const meta = pageMeta({ total, elements: rows.length, offset, nextCursor })
@@ -130,6 +136,20 @@ function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promi
   return totalSource === 'everything'
     ? store.totalAssets(handle, groups)
     : totalWith(handle, { ...totalSource, groups })
+}
+
+type TotalQuery = { query: Query; caller: Caller; hints: QueryHints }
+
+/**
+ * Returns the total of assets without a node: all matching assets except those with a node. Both numbers are cheaper than a
+ * look-up of the relations of each asset. Returns `undefined` for other queries.
+ */
+async function totalWithoutNode(handle: Handle, { query, caller, hints }: TotalQuery): Promise<number | undefined> {
+  const { otherThanNodes, ...rest } = query
+  if (otherThanNodes === undefined || rest.nodes !== undefined) return undefined
+  const all = await totalOf(handle, await selectionOf(handle, rest, caller), hints)
+  const assigned = await selectionOf(handle, { ...rest, nodes: otherThanNodes }, caller)
+  return Math.max(0, all - (await totalOf(handle, assigned, hints)))
 }
 
 /**
