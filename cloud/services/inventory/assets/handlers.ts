@@ -142,7 +142,7 @@ type TotalQuery = { query: Query; caller: Caller; hints: QueryHints }
 
 /**
  * Returns the total of assets without a node: all matching assets except those with a node. Both numbers are cheaper than a
- * look-up of the relations of each asset. Returns `undefined` for other queries.
+ * search for the relations of each asset. Returns `undefined` for other queries.
  */
 async function totalWithoutNode(handle: Handle, { query, caller, hints }: TotalQuery): Promise<number | undefined> {
   const { otherThanNodes, ...rest } = query
