@@ -122,7 +122,7 @@ const lockStatement = statement<UseRow>(
    and address = any($4::text[]) order by instance_id, address for update`,
 )
 
-/** Returns and locks the deliveries of these instances for these addresses to a gateway. */
+/** Locks the records of deliveries of these instances to a gateway for these addresses, and returns the records. */
 export function lockUses(tx: Transaction, gatewayId: string, uses: readonly DeliveredInstance[]): Promise<UseRow[]> {
   const ids = uses.map(({ instanceId }) => instanceId)
   const addresses = uses.map(({ address }) => address)

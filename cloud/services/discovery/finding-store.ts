@@ -128,7 +128,7 @@ export const previousRunStatement = statement<{ id: string }>(
 type EndedRun = { runId: string; discoveryId: string; number: number }
 
 /**
- * Records the assets as gone that the last complete run found and this run did not find. Does not record the assets in
+ * Records as gone the assets that the last complete run found and this run did not find. Does not record the assets in
  * `answered`: their devices responded, but the inventory refused them. Returns the number of gone assets.
  */
 export async function putGoneAssets(
@@ -187,7 +187,7 @@ const countFindingsStatement = statement<{ runId: string; outcome: Outcome; coun
    where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
 )
 
-/** Counts the findings of each run that refer to one of these assets, by outcome. */
+/** Counts, for each run and outcome, the findings that refer to one of these assets. */
 export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
   return handle.rows(countFindingsStatement, runIds, assetIds)
 }

@@ -28,7 +28,7 @@ export async function isReadable(
   return link === undefined || (await hiddenAssets(context, caller, [link.assetId])).size === 0
 }
 
-/** Returns the discoveries that a list may show to the caller. `undefined` means all discoveries. */
+/** Returns which discoveries a list may show to the caller. `undefined` means all discoveries. */
 export async function readableScope(context: Context, caller: Caller): Promise<Scope | undefined> {
   const gateways = await readableGateways(context, caller)
   if (gateways === null) return undefined

@@ -187,8 +187,8 @@ function renameAll(document: PlainObject, names: Readonly<Record<string, string>
 }
 
 /**
- * Returns the identifiers of a document without duplicates: the entries of the list, and the identifiers in separate
- * fields.
+ * Returns the identifiers of a document without duplicates: the entries of `asset_identifiers`, and the identifiers in
+ * separate fields.
  */
 function identifiersFromV1(document: PlainObject): Identifier[] {
   const identifiers = [

@@ -40,7 +40,7 @@ export const jobsService = service({
   },
 })
 
-/** Returns the events of jobs whose gateway is readable and that do not name a hidden asset. */
+/** Returns the events that name no hidden asset and whose job belongs to a readable gateway. */
 async function readable<Event extends Pick<EventRow, 'data'>>(
   context: Context,
   caller: Caller,

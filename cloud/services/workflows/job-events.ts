@@ -42,8 +42,8 @@ export function jobEventHandlers(context: Context): Pick<Handlers<typeof workflo
 type PendingEvents = { events: readonly JobEvent[]; tags: readonly string[] }
 
 /**
- * Formats events for the stream. One query reads all jobs that the events need. Events of jobs that name a hidden asset are
- * left out.
+ * Formats events for the stream. One query reads all jobs that the events need. An event is left out if the event or
+ * its job names a hidden asset.
  */
 async function formatEvents(context: Context, reader: Caller, { events, tags }: PendingEvents): Promise<string> {
   const { tenantId } = reader

@@ -85,7 +85,8 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
           const ids = await store.beginTokenFamily(tx, id, v7())
           await revokeTokens(tx, { principalId: id, ids })
         }
-        // This update increments the version, because responses contain the creation time of the secret.
+        // This update only increments the version. Responses contain the creation time of the secret, so the ETag must
+        // change.
         await updatePrincipal(tx, id, {})
         const detail = { clientId, revokedTokens: revoke }
         await record(tx, caller, { action: 'identity.rotateServerUserSecret', target: `server-user/${id}`, detail })
@@ -113,7 +114,7 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
   }
 }
 
-/** The headers of a response with a secret, which caches must not store. */
+/** The headers of a response that contains a secret. Caches must not store such a response. */
 const unstored = { 'cache-control': 'no-store' }
 
 async function getServerUser(handle: Handle, id: string): Promise<store.ServerUserRow> {

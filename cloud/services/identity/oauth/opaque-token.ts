@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * `OpaqueToken` is a session cookie, an authorization code or a refresh token. Its text is the tenant id followed by 256
- * random bits. The tenant id allows a lookup within that tenant. Only the hash is stored.
+ * `OpaqueToken` is a session cookie, an authorization code or a refresh token. Its text is the tenant id followed by
+ * 256 random bits. The tenant id allows a lookup within that tenant. Only the hash of the text is stored.
  */
 export type OpaqueToken = { tenantId: string; hash: Buffer }
 

@@ -126,13 +126,13 @@ const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
 export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
   const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
-  // The token of a gateway contains only the `gateway` role. Its other roles apply to the assets that discovery writes for
-  // the gateway.
+  // The token of a gateway contains only the `gateway` role. The other roles of the gateway apply to the assets that
+  // the discovery service writes for it.
   const own = held.filter(({ role }) => role === 'gateway')
   return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
 
-/** Returns the server user with this client id and secret. */
+/** Returns the server user with this client id and secret. Throws `Refusal` if the client id or the secret is wrong. */
 export async function authenticated(
   shared: IdentityContext,
   { client: { clientId, clientSecret }, visitor }: TokenRequest,
@@ -240,8 +240,8 @@ async function authorizationCode(
     const access = await store.lockCode(tx, code.hash)
     if (access === undefined) return undefined
     if (access.used) {
-      // `revokeStolen` revokes all tokens of the code. The code is deleted, so that a further replay is not revoked and
-      // recorded again.
+      // `revokeStolen` revokes all tokens of the code. The code is deleted, so that a further replay does not revoke
+      // these tokens and record the theft again.
       await store.deleteCode(tx, code.hash)
       return revokeStolen(tx, { access, visitor, grant: 'authorization_code', reason: 'used_twice' })
     }

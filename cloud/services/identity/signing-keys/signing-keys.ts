@@ -16,7 +16,9 @@ const publishedBeforeSigningSeconds = 30
 /** The time for which an old key stays published after its last token has expired, because clocks differ. */
 const clockToleranceSeconds = 60
 
-/** Creates a signing key if none exists, and deletes expired keys. The database owner runs it when the server starts. */
+/**
+ * Creates a signing key if none exists, and deletes expired keys. It runs as the database owner when the server starts.
+ */
 export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<void> {
   const key = await createKey(secrets)
   await store.locked(owner, async () => {

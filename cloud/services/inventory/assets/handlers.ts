@@ -125,8 +125,8 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
 }
 
 /**
- * Returns the total of a selection. Totals are stored for selections without a filter and for facet values. Other totals
- * are counted.
+ * Returns the total of a selection. The totals of selections without a filter and of facet values are stored. The
+ * totals of related assets are cached. Other totals are counted.
  */
 function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promise<number> {
   const { totalSource, groups } = selection

@@ -136,8 +136,8 @@ function matchKeys({ id: idName, type, naturalKey }: EntryKind, entries: readonl
 }
 
 /**
- * Returns the id of each sent entry: the id of the stored entry that it matches, or else its own id. If another entry
- * got that id through a match, the entry gets a new id.
+ * Returns the id of each sent entry: the id of the stored entry that it matches, or else its own id. If a matched entry
+ * already has that own id, the entry gets a new id.
  */
 function idsOf(
   idName: string,

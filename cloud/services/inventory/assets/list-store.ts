@@ -180,8 +180,8 @@ async function probeInOrder(
   if (offset > 0) return []
   const order = orderBy(totalOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
-  // The outer query uses the same order, by the column names of the sub-select, so that the planner knows that its rows are
-  // sorted.
+  // The outer query repeats the order with the column names of the sub-select, so that the planner knows that the rows
+  // are sorted.
   const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
   const ids = ranges.conditions.map(
     (condition) =>

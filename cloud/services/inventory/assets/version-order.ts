@@ -33,8 +33,8 @@ const preReleases = new Set(['alpha', 'beta', 'dev', 'nightly', 'pre', 'preview'
 const lead = { preRelease: '!', end: '#', word: '$' } as const
 
 /**
- * The largest number of digits that one character encodes. The key of a longer number contains the number of digits as
- * text.
+ * The maximum number of digits of a number whose length is encoded as one character. The key of a longer number
+ * contains its length as text.
  */
 const shortDigits = 30
 const longLead = String.fromCharCode(48 + shortDigits + 1)

@@ -165,8 +165,8 @@ function missing(id: string): Problem {
 type Starts = { query: Selected; caller: Caller; view: View; limit: number }
 
 /**
- * Returns the assets from which a topology starts. It returns up to one more than the limit, so that the caller notices a
- * cut.
+ * Returns the assets from which a topology starts. It may return more assets than the limit, so that the caller notices
+ * when assets are left out.
  */
 async function startsOf(handle: Handle, { query, caller, view, limit }: Starts): Promise<string[]> {
   const { groups, at } = view

@@ -107,8 +107,8 @@ const mergesStatement = statement(
 )
 
 /**
- * Deletes merges up to a time. Call it before the relations that ended with the merges are deleted, because undoing a merge
- * needs these relations. The id of a merge begins with its time.
+ * Deletes merges up to a time. Call this function before `clearEnded`, because undoing a merge needs the relations that
+ * ended with the merge. The statement compares ids, because the id of a merge begins with its time.
  */
 export function clearMerges(tx: Transaction, { until, limit }: { until: string; limit: number }): Promise<number> {
   return tx.run(mergesStatement, lowestIdAt(Date.parse(until) + 1), limit)

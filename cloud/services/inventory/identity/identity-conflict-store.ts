@@ -14,7 +14,7 @@ export type IdentityConflict = ConflictKey & {
   jobId: string | null
   runId: string | null
   deviceName: string | null
-  /** The identifiers of the device that belong to the asset. */
+  /** Those identifiers of the device that belong to the asset. */
   identifiers: readonly Record<string, unknown>[]
   time: string
 }

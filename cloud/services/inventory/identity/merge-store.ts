@@ -152,7 +152,7 @@ const endedStatement = statement<RelationRow>(
    order by e.id`,
 )
 
-/** Returns the relations of an asset that ended at a time. */
+/** Returns those relations of an asset that ended at the time `at`. */
 export function relationsEndedAt(
   handle: Handle,
   { assetId, at }: { assetId: string; at: string },

@@ -364,7 +364,10 @@ const ofAssetStatement = statement<RelationRow>(
 )
 const countOfAssetStatement = statement<{ total: number }>(`select count(*) as total from ${relationsOfAsset}`)
 
-/** Returns the incoming and outgoing relations of an asset whose other end is a node or a readable asset. */
+/**
+ * Returns the incoming and outgoing relations of an asset. The other end of each relation is a node or a readable
+ * asset.
+ */
 export async function listRelationsOf(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },

@@ -24,8 +24,8 @@ const linkRelationsStatement = statement<LinkRelation>(
 )
 
 /**
- * Returns the relations between asset links and a gateway that system events created. It leaves out relations that users
- * created.
+ * Returns the relations from asset links to a gateway. It returns only relations that system events created, not
+ * relations that users created.
  */
 export function findLinkRelations(
   handle: Handle,

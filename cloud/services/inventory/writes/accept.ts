@@ -19,7 +19,7 @@ type PendingWrite = WriteRequest & QueueSize & { id: string; caller: Caller; pri
 const mebibyte = 1024 * 1024
 
 const limits = {
-  /** The maximum number of writes in one transaction, and the maximum of their bytes. */
+  /** The maximum number of writes in one transaction, and the maximum number of their bytes. */
   batch: 256,
   batchBytes: 2 * mebibyte,
   /** The bytes of one tenant that may wait in this process for their transaction. */
@@ -94,7 +94,7 @@ export class WriteAcceptor {
     }
     if ((await this.#fitting(caller.transaction, [pending])) === 0) throw this.#queueFull()
     await store(caller.transaction, [pending])
-    // The payload is cached before the commit. If the transaction is rolled back, no write requests the payload.
+    // The payload is cached before the commit. If the transaction is rolled back, the cached payload is never used.
     this.#cache(pending)
     return id
   }
@@ -169,7 +169,7 @@ async function printPayload(payload: WriteRequest['payload'], tenantId: string):
   const yieldTurn = createYield(tenantId)
   const printed: string[] = []
   for (const item of items) {
-    // Small writes are printed without waiting, so that they stay in the order of their requests.
+    // A small write is printed without waiting for a turn, so that small writes stay in the order of their requests.
     const turn = yieldTurn()
     if (turn !== undefined) await turn
     printed.push(jsonText(item))

@@ -52,7 +52,7 @@ export async function moveBelow(
 
 /**
  * Returns the parent, which the caller must be able to read. This is required even if nothing would change. Otherwise a
- * caller could find out the parts of a hidden parent.
+ * caller could find out which assets are parts of a hidden parent.
  */
 function visibleParent({ batch, rights }: Writing, id: string): WorkingAsset {
   const parent = batch.asset(id)

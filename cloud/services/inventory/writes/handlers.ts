@@ -101,7 +101,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
-  /** Queues a change of the asset in the path, which must exist and be writable. */
+  /** Queues a change of the asset in the path of the request. The asset must exist and be writable. */
   const patchOne = async (
     caller: Caller,
     { params, change, ...request }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
@@ -246,7 +246,10 @@ type PutOptions = {
   assets: AssetDocument[]
   meta: WriteMeta | undefined
   strict: boolean
-  /** Whether the first fault fails the request. In a batch, each fault becomes the result of its item. */
+  /**
+   * Whether the request writes one asset, so that its first fault fails the request. In a batch, each fault becomes the
+   * result of its item.
+   */
   single: boolean
   itemErrors?: ItemErrors | undefined
 }
@@ -429,7 +432,10 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
   return named ?? (isId ? await findAccessGroup(handle, group.toLowerCase()) : undefined)
 }
 
-/** Requires that the caller can write the asset in the path. Missing and hidden assets return the same error. */
+/**
+ * Requires that the caller can write the asset in the path of the request. Missing and hidden assets return the same
+ * error.
+ */
 export async function requireWritable(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = (await findGroups(handle, [id])).get(id)
   if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return

@@ -23,7 +23,7 @@ const rowsPerStatement = 100
 
 type Step = () => Promise<unknown>
 
-/** Writes the changes of a batch, table by table. It adds the events that result from saving to the change set. */
+/** Writes the changes of a batch, table by table. Adds the events of ended and created relations to the change set. */
 export async function save(tx: Transaction, batch: Batch): Promise<void> {
   const { changes } = batch
   await endChosenRelations(tx, changes)

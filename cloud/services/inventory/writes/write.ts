@@ -70,7 +70,10 @@ export type PatchItem = { assetId: string } & PatchChange
 
 export type PatchPayload = {
   items: (PatchItem | RefusedItem)[]
-  /** Whether the write changes the asset in the path. Its result is then an object, not an array. */
+  /**
+   * Whether the write changes the asset in the path of the request. If it does, the result is an object instead of an
+   * array.
+   */
   single: boolean
   ifMatch?: string
 }
