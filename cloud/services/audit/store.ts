@@ -5,7 +5,9 @@ import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './selection.ts'
 
-/** The column of each filter that is compared for equality. The parameters of a statement have the same order. */
+/**
+ * The filters that are compared for equality, each with its column. The parameters of a statement have the same order.
+ */
 const columns = { action: 'action', principal: 'principal_id', target: 'target', requestId: 'request_id' } as const
 
 type Column = keyof typeof columns

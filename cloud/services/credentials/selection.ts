@@ -1,7 +1,7 @@
 import { type CredentialPurpose, credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { type Address, type Range, rangeContains } from './ip-range.ts'
 
-/** The properties of an instance that the selection uses. Times are ISO texts, which can be compared as text. */
+/** The fields of an instance that the selection reads. Times are ISO texts, which can be compared as text. */
 export type Candidate = {
   id: string
   ranges: readonly Range[]

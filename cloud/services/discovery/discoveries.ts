@@ -231,7 +231,8 @@ async function requireEnrolled(context: Context, caller: Caller, gatewayId: stri
 }
 
 /**
- * A link that the gateway must have. `pointer` is the field of the request body that contains the link, if there is one.
+ * A link that must be registered with the gateway. `pointer` points to the field of the request body that names the
+ * link. It is absent if the link is not named in the request body.
  */
 type LinkReference = { gateway: GatewayVersion; assetLinkId: string; pointer?: string }
 

@@ -11,7 +11,7 @@ import { findLinksByAsset, type LinkRow } from './link-store.ts'
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
-/** The maximum number of addresses of a device for which credentials are requested. */
+/** Credentials are requested for at most this many addresses of a device. */
 const mostAddresses = 8
 
 type PropertyResult =

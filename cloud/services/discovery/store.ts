@@ -222,7 +222,7 @@ const activeRunsStatement = statement<RunRow>(
    where d.tenant_id = $1 and d.gateway_id = $2 and r.state in ('created', 'running') and r.ending is null`,
 )
 
-/** Returns the runs of a gateway that have not ended. Only the latest run of each discovery can be among them. */
+/** Returns those runs of a gateway that have not ended. Only the latest run of each discovery can be among them. */
 export function listActiveRuns(handle: Handle, gatewayId: string): Promise<RunRow[]> {
   return handle.rows(activeRunsStatement, gatewayId)
 }

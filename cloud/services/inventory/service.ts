@@ -25,8 +25,8 @@ import { anyQueued } from './writes/queue-store.ts'
 import { statusHandlers, statusTasks } from './writes/status.ts'
 
 /**
- * The number of relations of deleted assets that end in one transaction. Such a transaction holds its locks for about 0.2
- * s.
+ * At most this many relations of deleted assets end in one transaction. Such a transaction holds its locks for about
+ * 0.2 s.
  */
 const relationsEnded = 2_000
 

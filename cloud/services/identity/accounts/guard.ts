@@ -23,8 +23,8 @@ export type AttemptOutcome = {
 }
 
 /**
- * The maximum number of failed attempts of a tenant that each process records in the audit trail in one minute. The log
- * records all attempts.
+ * In each minute, a process records at most this many failed attempts of a tenant in the audit trail. The log records
+ * all attempts.
  */
 const auditedPerMinute = 600
 

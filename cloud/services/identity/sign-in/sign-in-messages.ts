@@ -58,7 +58,7 @@ const german: SignInMessages = {
 
 export const signInMessages: Readonly<Record<Language, SignInMessages>> = { en: english, de: german }
 
-/** The number of characters of the `Accept-Language` header that are read. The headers of browsers are shorter. */
+/** At most this many characters of the `Accept-Language` header are read. The headers of browsers are shorter. */
 const longestHeader = 256
 
 /** Returns the supported language with the highest weight in `Accept-Language` (RFC 9110 §12.5.4), or English. */

@@ -13,7 +13,7 @@ import type { Selection } from './selection.ts'
  * (probed) until the page is full. If too few of the probed assets are members, the database evaluates the whole set.
  */
 
-/** An asset for a response. `document` is JSON text; the id and the access group are added in front of its members. */
+/** An asset for a response. `document` is JSON text without the id and the access group, which the response adds. */
 export type ShownAsset = { id: string; accessGroup: string; document: string }
 
 /** An asset of a list, with its sort keys as text. */

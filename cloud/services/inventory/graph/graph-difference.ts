@@ -36,7 +36,7 @@ export function differenceOf(before: Traversal, after: Traversal): Difference {
   }
 }
 
-/** Returns the values of the first map whose keys are not in the second map. */
+/** Returns those values of the first map whose keys are not in the second map. */
 function onlyIn<Value>(first: ReadonlyMap<string, Value>, others: ReadonlyMap<string, Value>): Value[] {
   return [...first].filter(([key]) => !others.has(key)).map(([, value]) => value)
 }

@@ -43,8 +43,8 @@ type Selected = Pick<Selection, 'filter' | 'caseInsensitive' | 'q'>
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
 /**
- * The maximum number of graph queries of a tenant that may wait. Graph queries run many statements and build large
- * answers, so a tenant runs only a few of them at once.
+ * At most this many graph queries of a tenant may wait. Graph queries run many statements and build large answers, so a
+ * tenant runs only a few of them at once.
  */
 const waitingQueries = 64
 const queries = new Semaphore({
@@ -177,8 +177,8 @@ async function startsOf(handle: Handle, { query, caller, view, limit }: Starts):
 }
 
 /**
- * Returns the problem for a comparison of truncated graphs. They cannot be compared, because a node may be missing only
- * because of the truncation.
+ * Returns the problem for a comparison of truncated graphs. Truncated graphs cannot be compared, because a node may be
+ * missing only because of the truncation.
  */
 function tooLarge(limit: number): Problem {
   return new Problem(

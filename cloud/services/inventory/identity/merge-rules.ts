@@ -98,7 +98,7 @@ export function redirectedRelations(relations: readonly RelationRow[], pair: Mer
 export type MergedRelations = MergedPair & {
   /** The relations of the asset `otherId`. */
   relations: readonly RelationRow[]
-  /** The relations of the asset `assetId` that equal one of the redirected relations. */
+  /** Those relations of the asset `assetId` that equal one of the redirected relations. */
   current: readonly RelationRow[]
 }
 
@@ -122,7 +122,7 @@ export type UndoneRelations = MergedPair & {
   ended: readonly RelationRow[]
   /** The ids of the relations in `ended` that the asset `assetId` also had before the merge. */
   united: readonly string[]
-  /** The current relations of the asset `assetId` that equal one of the redirected relations. */
+  /** Those current relations of the asset `assetId` that equal one of the redirected relations. */
   current: readonly RelationRow[]
   /** Returns whether the asset at the other end of a relation still exists. */
   exists: (assetId: string) => boolean

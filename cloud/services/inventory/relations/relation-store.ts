@@ -43,8 +43,8 @@ const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
 )
 
 /**
- * Locks the assets that exist and are readable, and returns their access groups by id. A transaction that deletes one of
- * these assets waits until the end of this transaction. It then finds the relations that this transaction created.
+ * Locks the assets that exist and are readable, and returns their access groups by id. A transaction that deletes one
+ * of these assets waits until the end of this transaction, and then finds the relations that this transaction created.
  */
 export async function lockAssets(
   tx: Transaction,

@@ -19,7 +19,7 @@ import { fieldErrors } from '../../../platform/validation.ts'
 import { writeShape } from '../assets/asset.ts'
 import type { PlainObject } from '../assets/document.ts'
 
-/** Matches the public URLs of the base schema that links send: both hosts, every released version and any class. */
+/** Matches the public URLs that links send for the base schema: both hosts, every released version and any class. */
 const baseSchemaUrls =
   /^https:\/\/(?:schema\.)?industrial-assets\.io\/(?:schemas\/iah\/base-schema\/released|base)\/v\d+(?:\.\d+){0,2}(?:\/(?:iah-)?[A-Za-z]+(?:\.schema)?(?:\.json)?)?\/?#?$/
 

@@ -5,7 +5,10 @@ import { changesOf } from '../relations/relation-count-store.ts'
 const largeSetMs = 60_000
 const maxHints = 1_000
 
-/** Assets with relations of these predicates. `nodeSet` identifies the nodes at the other end, and their version. */
+/**
+ * Assets that have relations of these predicates. `nodeSet` identifies the nodes at the other end of the relations, and
+ * the version of these nodes.
+ */
 export type RelatedAssets = { predicates: string[]; nodeSet?: string }
 
 /**

@@ -22,7 +22,7 @@ const limits = {
   /** The maximum number of writes in one transaction, and the maximum number of their bytes. */
   batch: 256,
   batchBytes: 2 * mebibyte,
-  /** The bytes of one tenant that may wait in this process for their transaction. */
+  /** The maximum number of bytes of a tenant's writes that may wait in this process for a transaction. */
   waitingBytes: 16 * mebibyte,
   /**
    * The time for which the size of a queue is used before it is read again. During this time, writes of this process are
@@ -122,7 +122,9 @@ export class WriteAcceptor {
     if (!printed.includes('\ufffd')) this.#payloads.keep(id, { payload, weight: printed.length })
   }
 
-  /** Returns how many of the writes, in their order, fit into the tenant's queue. It counts these writes as queued. */
+  /**
+   * Returns how many of the writes, in their order, fit into the tenant's queue. Counts the writes that fit as queued.
+   */
   async #fitting(tx: Transaction, writes: readonly QueueSize[]): Promise<number> {
     const cachedSize = this.#sizes.get(tx.tenantId)
     const isFresh = cachedSize !== undefined && performance.now() - cachedSize.readAt <= limits.sizeFreshMs

@@ -311,7 +311,9 @@ function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
   return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
 }
 
-/** Returns the writes at the head of the queue whose changes may be computed before the previous batch is committed. */
+/**
+ * Returns those writes at the head of the queue whose changes may be computed before the previous batch is committed.
+ */
 function overlapping(queued: readonly QueueEntry[]): readonly QueueEntry[] {
   const end = queued.findIndex((entry) => !mayOverlap(entry))
   return end < 0 ? queued : queued.slice(0, end)
@@ -321,7 +323,7 @@ function isDeletion({ kind }: { kind: string }): boolean {
   return kind === 'delete'
 }
 
-/** Returns the writes at the head of the queue that can share a transaction. */
+/** Returns those writes at the head of the queue that can share a transaction. */
 function compatible(queued: readonly QueueEntry[], { deletionsApart }: BatchMode): readonly QueueEntry[] {
   const startsWithDeletion = queued.slice(0, 1).some(isDeletion)
   const end = queued.findIndex(

@@ -86,7 +86,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
-  /** Queues changes of assets. Items of a bulk write that cannot be applied get their own result in the status. */
+  /** Queues changes of assets. An item that cannot be applied gets its own result in the status of the bulk write. */
   const patch = async (
     caller: Caller,
     request: { action: string; items: (PatchItem | RefusedItem)[]; target?: string; headers: Headers },

@@ -2,8 +2,8 @@ import { type FieldError, Problem, type ProblemCode, type ProblemDocument } from
 import { isTransient } from '../../../platform/database/transient.ts'
 
 /**
- * An item of a bulk write that was refused when the write was accepted. The status contains this problem as the result of
- * the item.
+ * An item that was refused when its bulk write was accepted. The status of the write contains the problem as the result
+ * of the item.
  */
 export type RefusedItem = { refused: { code: ProblemCode; detail: string; errors?: readonly FieldError[] } }
 

@@ -64,7 +64,8 @@ export const put: KindRules<PutPayload> = {
 }
 
 /**
- * The rules of a write of one complete document. It is applied alone, because its parent is read from the stored relations.
+ * The rules of a write of one complete document. Such a write is applied alone, because the parent of the asset is read
+ * from the stored relations.
  */
 export const putWhole: KindRules<PutPayload> = {
   ...put,
