@@ -61,8 +61,8 @@ export async function countEntries(handle: Handle, selection: Selection): Promis
 }
 
 /**
- * Counts all entries without a scan of the table. The head of the chain contains the number of sealed entries, because
- * entries are never deleted. The number of unsealed entries is small.
+ * Counts all entries without a scan of the table. The sequence number of the last sealed entry is the number of sealed
+ * entries, because entries are never deleted. The number of unsealed entries is small.
  */
 const countAllStatement = statement<{ count: number }>(
   `select coalesce((select h.sequence from audit_heads h where h.tenant_id = $1), 0)

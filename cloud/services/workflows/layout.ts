@@ -2,8 +2,8 @@ import type { Workflow } from '@millwright/api/workflows.ts'
 import { initialState, nextStates } from './workflow.ts'
 
 /**
- * Computes the positions in the picture of a workflow. States are placed in columns, ordered from left to right by the
- * longest path from the initial state.
+ * Computes the positions in the picture of a workflow. States are placed in columns from left to right. The column of a
+ * state is the length of the longest path from the initial state.
  */
 
 export type Point = { x: number; y: number }

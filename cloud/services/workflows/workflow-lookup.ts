@@ -10,7 +10,7 @@ export async function lookUp(handle: Handle, name: string): Promise<Workflow | u
   return builtInWorkflows.get(name) ?? findWorkflow(handle, name)
 }
 
-/** Finds a workflow for a new job and prevents its deletion until the end of the transaction. */
+/** Finds a workflow for a new job and prevents the deletion of the workflow until the end of the transaction. */
 export async function lookUpForJob(tx: Transaction, name: string): Promise<Workflow | undefined> {
   return builtInWorkflows.get(name) ?? shareWorkflow(tx, name)
 }

@@ -10,7 +10,7 @@ import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
 /**
- * The interval at which the status is read, because another process may apply the write and cannot notify this process.
+ * The status is polled at this interval, because another process may apply the write and cannot notify this process.
  */
 const poll = { firstMs: 20, longestMs: 250 } as const
 
