@@ -3,7 +3,7 @@
 type Module = {
   /** The purpose of the folder, as in the table of the README. */
   purpose: string
-  /** The modules that it can import, in addition to itself. */
+  /** The modules that this module can import, in addition to itself. */
   mayImport: readonly string[]
 }
 
@@ -147,7 +147,7 @@ export const modules: Readonly<Record<string, Module>> = {
   },
 }
 
-/** Modules that all tests can import. */
+/** Modules that the tests of every module can import. */
 export const testsMayAlsoImport: readonly string[] = [
   'api',
   'architecture',
@@ -172,7 +172,7 @@ export const restrictedPackages: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
 }
 
-/** Files that use the connection of the database owner, and so the types of the driver. */
+/** Files and folders that open connections as the database owner. They can import the types of the database driver. */
 export const ownerConnectionUsers: readonly string[] = [
   'cloud/platform/service.ts',
   'cloud/platform/tenants',
@@ -181,7 +181,7 @@ export const ownerConnectionUsers: readonly string[] = [
   'bench',
 ]
 
-/** File names without meaning. */
+/** File names that do not say what a file contains. No file can have such a name. */
 export const meaninglessNames: readonly string[] = [
   'utils',
   'util',

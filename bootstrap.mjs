@@ -1,5 +1,5 @@
-// Installs the dependencies if they differ from package-lock.json. Plain JavaScript for an older Node, without
-// dependencies, because it runs before they are installed.
+// Installs the dependencies if they differ from package-lock.json. This file has no dependencies, because it runs
+// before they are installed. It is plain JavaScript, so that an older Node can run it too.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,13 +12,16 @@ const root = path.dirname(fileURLToPath(import.meta.url))
 const lockfile = path.join(root, 'package-lock.json')
 const modules = path.join(root, 'node_modules')
 const stamp = path.join(modules, '.millwright-stamp')
-/** Not in node_modules: the installation empties that folder. */
+/** The lock file is not in node_modules, because the installation empties that folder. */
 const holderFile = path.join(root, '.install-lock')
 const waitLimitMs = 15 * 60_000
 
 if (!isInstalled()) await installOnce()
 
-/** The stamp contains the platform, because a folder that was copied from another machine has the wrong binaries. */
+/**
+ * Returns the expected stamp. It contains the platform, because a folder that was copied from another machine has the
+ * wrong binaries.
+ */
 function currentStamp() {
   const platform = `${process.platform}-${process.arch}`
   return `${platform} ${createHash('sha256').update(readFileSync(lockfile)).digest('hex')}\n`
@@ -28,7 +31,10 @@ function isInstalled() {
   return readText(stamp) === currentStamp() || isInstalledByHand()
 }
 
-/** `npm install` writes npm's own record instead of the stamp. Installing again would empty a folder that is in use. */
+/**
+ * Returns true if the user has installed the dependencies with `npm install`, which writes npm's own record instead of
+ * the stamp. Installing again would empty a folder that is in use.
+ */
 function isInstalledByHand() {
   const record = readText(path.join(modules, '.package-lock.json'))
   if (record === undefined) return false
@@ -55,7 +61,7 @@ async function installOnce() {
   }
 }
 
-/** Waits while another process installs. */
+/** Takes the lock. Waits while another process holds the lock and installs the dependencies. */
 async function takeLock() {
   const deadline = Date.now() + waitLimitMs
   let hasReported = false
@@ -73,7 +79,10 @@ async function takeLock() {
   }
 }
 
-/** A hard link appears with its content, so no process reads a lock without its holder. */
+/**
+ * Creates the lock file as a hard link to a complete file, so that no process reads a lock file without the id of its
+ * holder.
+ */
 function tryLock() {
   const own = `${holderFile}.${process.pid}`
   try {
@@ -88,7 +97,10 @@ function tryLock() {
   }
 }
 
-/** Another process may have taken the lock in between. Then the moved file does not belong to the ended process. */
+/**
+ * Removes the lock of a process that has ended. If another process has taken the lock in the meantime, its lock file is
+ * restored.
+ */
 function removeLockOf(holder) {
   const aside = `${holderFile}.${process.pid}.old`
   try {
@@ -123,7 +135,8 @@ async function install() {
 }
 
 /**
- * Ctrl-C also reaches npm. This process waits for npm, so that the lock is removed only after the installation ended.
+ * Runs npm. Ctrl-C also reaches npm, and this process still waits for npm, so that the lock is removed only after the
+ * installation has ended.
  */
 function runNpm(npmArguments) {
   const [program, ...before] = npmCommand()
@@ -146,7 +159,10 @@ function runNpm(npmArguments) {
   })
 }
 
-/** The npm that started this process, on its own Node, because the Node of node_modules is about to be deleted. */
+/**
+ * Returns the command for the npm that started this process, with the Node that runs npm. The Node in node_modules is
+ * not used, because the installation deletes it.
+ */
 function npmCommand() {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env
   const isNpm = cli !== undefined && /^npm(-cli)?\.[cm]?js$/.test(path.basename(cli))
@@ -154,7 +170,7 @@ function npmCommand() {
   return [node, cli]
 }
 
-/** A zombie process (state Z) still has its process id. */
+/** Returns true while the process is running. A zombie process (state Z) has ended, but still has its process id. */
 function isAlive(pid) {
   if (/\) Z /.test(readText(`/proc/${pid}/stat`) ?? '')) return false
   try {

@@ -5,9 +5,9 @@ import type { openStatementSender, RecordedStatement } from './statement-sender.
 type StatementSender = Awaited<ReturnType<typeof openStatementSender>>
 
 /**
- * `serveStatements` is the reference server. It shows the minimum cost of a response with the same content. It uses
- * only the HTTP server of Node, the database driver, the statements, and their rows as JSON. The server checks no
- * token, permission or input, and has no routes.
+ * `serveStatements` starts the reference server, which shows the minimum cost of a response with the same content. The
+ * server uses only Node's HTTP server and the database driver: it sends the statements and returns their rows as JSON.
+ * It checks no token, permission or input, and has no routes.
  */
 export async function serveStatements(sender: StatementSender) {
   let statements: readonly RecordedStatement[] = []
@@ -29,7 +29,7 @@ export async function serveStatements(sender: StatementSender) {
   }
 }
 
-/** Returns a row as JSON. A document column already contains JSON text. */
+/** Returns a row as JSON. If the row has a column `document`, that column already contains the JSON text. */
 function printed(row: unknown): string {
   const { document } = row as { document?: unknown }
   return typeof document === 'string' ? document : JSON.stringify(row)

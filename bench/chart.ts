@@ -37,7 +37,9 @@ function costsAt(path: string): Costs {
   }
 }
 
-/** Returns the costs that were measured with concurrent callers. */
+/**
+ * Returns the costs of the workloads in the chart, in milliseconds. Only measurements with several callers are used.
+ */
 function costsOf(rows: readonly Row[]): Record<string, number> {
   const many = rows.filter(({ workload, callers }) => callers !== 1 && Object.hasOwn(drawn, String(workload)))
   return Object.fromEntries(

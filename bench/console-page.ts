@@ -10,8 +10,8 @@ import { startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
 /**
- * This file contains the shared parts of the page benchmarks: a plant, a signed-in user, and the tasks of the main
- * thread.
+ * This file contains the parts that the benchmarks of console pages share: they create a plant, sign a user in, and
+ * measure the tasks of the page's main thread.
  */
 
 const seed = 1
@@ -92,7 +92,7 @@ export async function tasksDuring(
   }
 }
 
-/** Returns the goal that no task blocks the page for longer than a limit. */
+/** Returns the goal that no task blocks the page for longer than `longestTaskMs`. */
 export function blockingGoal(when: string, rows: readonly Row[]) {
   const longest = Math.max(...rows.map((row) => Number(row['longest task, CPU ms'])))
   return {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 const ticksPerSecond = 100
 
 /**
- * Returns the processor time that all processes of a home's database server have used so far, in microseconds. Linux
- * only.
+ * Returns the processor time that all processes of the database server in this home have used so far, in microseconds.
+ * Linux only.
  */
 export function databaseCpuMicros(home: string): number {
   if (process.platform !== 'linux') return Number.NaN
@@ -44,7 +44,10 @@ function microsOf(ticks: number): number {
   return (ticks * 1_000_000) / ticksPerSecond
 }
 
-/** Returns the text of a file, or an empty text if the file is missing. A process can end while its files are read. */
+/**
+ * Returns the text of a file, or an empty text if the file is missing. Files in `/proc` disappear when their process
+ * ends.
+ */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -14,7 +14,8 @@ const goalMs = 5
 const roundMs = 3_000
 
 /**
- * The test addresses: addresses in a network that half of the instances share, and in networks of one instance each.
+ * The addresses of the measurement: one in a network that half of the credential instances share, two in networks with
+ * one instance each, and one that no instance applies to.
  */
 const addresses = {
   'in a network of 50,000 instances': '10.7.7.7',
@@ -23,7 +24,7 @@ const addresses = {
   'where none applies': '203.0.113.7',
 } as const
 
-/** Measures the cost of selecting the credentials of one address among a very large number of credentials. */
+/** Measures the cost of selecting the credentials for one address among a very large number of credential instances. */
 export async function credentials(): Promise<Report> {
   await using hub = await testHub({ own: true })
   const admin = await hub.as('administrator')
@@ -60,8 +61,8 @@ export async function credentials(): Promise<Report> {
 type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number }
 
 /**
- * Returns the execution time of the selection statements. They run with the application role and its row-level security
- * policy.
+ * Returns the execution time of the statements that select credentials, and the number of pages that they read. The
+ * statements run with the application role and its row-level security policy.
  */
 async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms: number; pages: number }> {
   const sent = (await hub.statements(call)).filter(({ text }) => text.includes('credential_places'))
@@ -78,7 +79,10 @@ async function lookUp(hub: TestHub, call: () => Promise<unknown>): Promise<{ ms:
   return { ms, pages }
 }
 
-/** Creates the most recent instances over the API. The other instances only fill the table and are never decrypted. */
+/**
+ * Creates the most recent credential instances over the API, because they are selected and decrypted. Inserts all other
+ * instances directly into the table, where they are never decrypted.
+ */
 async function fill(hub: TestHub, admin: TestCaller): Promise<void> {
   const schema = { type: 'object', properties: { password: { type: 'string', writeOnly: true } } }
   const schemaIds: string[] = []

@@ -66,7 +66,10 @@ export async function scan(floor: ShopFloor, options: Record<string, string>) {
   }
 }
 
-/** Returns the processor time per device for each part. Other load of the machine does not affect this figure. */
+/**
+ * Returns the processor time per found device for each part of the shop floor. Other load of the machine does not
+ * affect this time.
+ */
 function costs(before: Record<Part, number>, after: Record<Part, number>, found: number): Row {
   const parts = Object.keys(before) as Part[]
   return Object.fromEntries(parts.map((part) => [`${part} µs`, (after[part] - before[part]) / found]))

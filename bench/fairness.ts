@@ -14,7 +14,7 @@ type Client = { url: string; token: string }
 
 /**
  * Measures the requests of one tenant, first alone and then while another tenant floods the platform. Both measurements
- * belong to the same run, because other load of the machine differs between runs.
+ * belong to the same run, because the other load of the machine differs from run to run.
  */
 export function fairness(): Promise<Report> {
   return withHome((home) =>
@@ -42,7 +42,10 @@ export function fairness(): Promise<Report> {
 
 type Measured = Record<'read' | 'write' | 'health', { count: number; p50Ms: number; p99Ms: number }>
 
-/** Runs three callers that repeat their requests: one reads, one writes, and one requests the health of the process. */
+/**
+ * Runs three callers that repeat their requests: one caller reads assets, one writes assets, and one requests the
+ * health of the process.
+ */
 async function measure({ url, token }: Client, write: () => unknown): Promise<Measured> {
   const headers = { ...bearer(token), 'content-type': 'application/json' }
   const calls = {

@@ -3,8 +3,8 @@ import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.
 import { handleCommands } from './worker-process.ts'
 
 /**
- * This process is a client that floods the platform. It is separate, because creating its batches would otherwise delay
- * the measured requests.
+ * This process is a client that floods the platform. It is a separate process, because in the benchmark process the
+ * creation of its batches would delay the measured requests.
  */
 export type FloodCommand =
   | { kind: 'start'; url: string; token: string; callers: number; perBatch: number; schemaUrl?: string }

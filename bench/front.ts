@@ -24,9 +24,10 @@ type Variant = { name: string; measure: (callers: number, ms: number) => Promise
 type Rounds = Map<Variant, Round[]>
 
 /**
- * Compares a trivial authorised read with the same query that the same process sends directly to the driver. The read
- * passes the front, its contract and one indexed query. The process under test does nothing else: other processes send
- * the requests and run the database. The variants alternate, so that other load of the machine affects all of them.
+ * Compares a trivial authorised read with the same query, which the same process sends directly through the database
+ * driver. The read passes the front, the contract of the operation and one indexed query. The process under test does
+ * nothing else: other processes send the requests and run the database. The variants alternate, so that other load of
+ * the machine affects all variants.
  */
 export function front({ profile }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -49,8 +50,8 @@ async function compare(platform: PlatformProcess, token: string): Promise<Report
   for (const callers of callerCounts) {
     const results = await alternate(Object.values(reads), callers)
     rows.push(...rowsOf(results, callers, reads.driver))
-    // Throughput is a goal only under full load. With fewer callers, a request waits for two processes instead of one.
-    // The report shows those results without a goal.
+    // Throughput has a goal only for the highest number of callers. With fewer callers, a read waits for two processes,
+    // but a direct query waits for only one. The report shows the results with fewer callers without a goal.
     if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(results, reads.front, reads.driver)))
   }
   await warmUp(writes)
@@ -109,7 +110,10 @@ function writeVariants(platform: PlatformProcess, token: string): Variant[] {
   ]
 }
 
-/** Sends requests until the hot code is compiled, or until a time limit. */
+/**
+ * Sends requests to each variant, so that the hot code is compiled before the measurement. Stops after `warmUpCalls`
+ * requests, or after `warmUpMs` if that is earlier.
+ */
 async function warmUp(variants: readonly Variant[]): Promise<void> {
   for (const variant of variants) {
     const deadline = performance.now() + warmUpMs
@@ -139,7 +143,10 @@ function rowsOf(results: Rounds, callers: number, against?: Variant): Row[] {
   }))
 }
 
-/** Returns the throughput of a variant relative to another variant. Each round is compared separately. */
+/**
+ * Returns the median of the ratio between the throughput of `variant` and the throughput of `other`. The ratio is
+ * computed separately for each round.
+ */
 function shareOf(results: Rounds, variant: Variant, other: Variant): number {
   const others = results.get(other) ?? []
   const own = results.get(variant) ?? []

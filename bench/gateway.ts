@@ -10,14 +10,14 @@ const links = 1_000
 const registeringAtOnce = 50
 const devices = 100_000
 const goals = { restMebibytes: 150, scanMebibytes: 400 } as const
-/** The pause before memory is measured. The gateway releases the memory of a burst within 15 seconds. */
+/** The pause before memory is measured. After a burst of work, the gateway releases memory within 15 seconds. */
 const restMs = 30_000
 
 /** Measures the memory of a gateway: with a thousand links, and while the gateway scans a large plant. */
 export async function gateway(): Promise<Report> {
   return withHome(async (home) => {
     await using cloud = await TestCloud.start()
-    // Drops old uploads, so that they do not fill the memory of this process.
+    // Drops old calls that the test cloud has recorded, so that they do not fill the memory of this process.
     cloud.answering = () => void cloud.calls.splice(0, Math.max(0, cloud.calls.length - 10))
     cloud.configure(home)
     const args = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
@@ -95,7 +95,7 @@ async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number
   }
 }
 
-/** Registers each link over a separate connection. None of them answers at its registered address. */
+/** Registers each link over a separate connection. No link answers at its registered address. */
 async function registerMany(port: number): Promise<void> {
   const ask = askRegistry(port, 'siemens')
   for (let done = 0; done < links; done += registeringAtOnce) {

@@ -110,7 +110,10 @@ async function startWaiting(home: string): Promise<WaitingGateway> {
   return one
 }
 
-/** The wait of one poll. It is short, so that every gateway polls several times during the measurement. */
+/**
+ * The time that the platform may wait before it answers a poll. It is short, so that every gateway polls several times
+ * during the measurement.
+ */
 const waitSeconds = 10
 
 async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promise<void> {

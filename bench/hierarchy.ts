@@ -66,7 +66,10 @@ async function platformOf(process: PlatformProcess): Promise<Platform> {
   return { url: process.url, token, api: client(contract, overHttp({ baseUrl: process.url, token: () => token })) }
 }
 
-/** Computes all counts. The nodes and relations were not written through the API, so they have no events. */
+/**
+ * Requests the computation of all counts and returns the time until the count of the root is complete. The nodes and
+ * relations were not written through the API, so no events have updated the counts.
+ */
 async function rebuild(
   { api }: Platform,
   { id, root, assets }: { id: string; root: string; assets: number },
@@ -83,7 +86,10 @@ async function rebuild(
 
 type Measured = { id: string; grown: GrownHierarchy }
 
-/** The paths of the measured requests, by the number of the request. */
+/**
+ * Returns a function for each workload. The function returns the path of a measured request for the number of the
+ * request.
+ */
 function workloads({ id, grown }: Measured): Record<string, (number: number) => string> {
   const one = (ids: readonly string[], number: number) => ids[(number * 7) % ids.length] ?? ''
   const nodes = `/hierarchy/v1/hierarchies/${id}/nodes`
@@ -189,7 +195,7 @@ async function measureMoves(platform: Platform, measured: Measured): Promise<{ r
   }
 }
 
-/** Assigns assets to a node, and measures when the count of the node contains them. */
+/** Assigns assets to a node, and measures the time until the count of the node includes them. */
 async function measureLag({ api }: Platform, { assets, cells }: GrownHierarchy): Promise<{ row: Row; goal: Goal }> {
   const [id = ''] = cells
   const delays: number[] = []

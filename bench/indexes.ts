@@ -3,9 +3,9 @@ import type { openClient } from '@millwright/cloud/platform/database/connection.
 type Owner = Awaited<ReturnType<typeof openClient>>
 
 /**
- * Drops all indexes except the keys, runs `work`, and creates the indexes again. Loading a large plant without indexes
- * is many times faster. Use this function only for a home that is created for measurements: an interrupted run leaves
- * the tables without indexes.
+ * Drops the indexes of the loaded tables, runs `work`, and creates the indexes again. Indexes of primary keys and
+ * constraints are not dropped. Loading a large plant without indexes is many times faster. Use this function only for a
+ * home that is created for measurements: an interrupted run leaves the tables without indexes.
  */
 export async function withoutIndexes(owner: Owner, work: () => Promise<void>): Promise<void> {
   const { rows } = await owner.query<{ name: string; definition: string }>(

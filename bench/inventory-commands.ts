@@ -141,7 +141,7 @@ async function fillHierarchy(
   await client.query('vacuum analyze')
 }
 
-/** Records statements with their connection, because the connection distinguishes concurrent transactions. */
+/** Records statements together with their connection and lease, which distinguish concurrent transactions. */
 function recordStatements(database: Database, recorded: RecordedStatement[]): () => void {
   const connections = new Map<object, number>()
   return database.observe(({ text, values, by: { connection, lease } }) => {
@@ -155,7 +155,7 @@ const failedOperation = statement<{ result: unknown }>(
   `select result from operations where tenant_id = $1 and state = 'failed' limit 1`,
 )
 
-/** Fails if a write failed, because a failed write is fast and must not count. */
+/** Throws if a write failed. A failed write is fast, so it must not count as a measured write. */
 async function requireAllFinished({ database, scope }: MeasuredPlatform): Promise<undefined> {
   const failed = await database.read(scope, (handle) => handle.row(failedOperation))
   if (failed !== undefined) throw new Error(`A write failed: ${JSON.stringify(failed.result).slice(0, 500)}`)
@@ -171,8 +171,8 @@ async function asOwner(
 }
 
 /**
- * Explains a statement with the application role and its row-level security. The plan of the owner can be fast while
- * the application scans the whole table.
+ * Explains a statement with the application role and its row-level security policy. For the database owner, the same
+ * statement may have a fast plan although it scans the whole table for the application role.
  */
 async function explain({ text, values }: RecordedStatement, { application, scope }: MeasuredPlatform): Promise<string> {
   const client = await openClient(await application())

@@ -12,7 +12,7 @@ export type Bench = {
   size: { assets: number; relations: number }
   /** Whether to print the query plans. */
   plans: boolean
-  /** The maximum memory that the platform has used so far. */
+  /** The maximum memory that the platform has used so far, in megabytes. */
   megabytes: number
 }
 
@@ -42,8 +42,8 @@ export function cpuOf(process: WorkerProcess<{ kind: 'cpu' }>): Promise<number> 
 }
 
 /**
- * `MachineTime` is the time of all cores so far, in ticks. `stolen` is the part that other virtual machines used. Linux
- * only.
+ * `MachineTime` is the time of all cores since the machine started, in ticks. `stolen` is the part that other virtual
+ * machines used. Linux only.
  */
 export type MachineTime = { all: number; stolen: number }
 
@@ -55,8 +55,8 @@ function machineTime(): MachineTime {
 }
 
 /**
- * Returns the steal time between two samples in percent. Rates that were measured in this interval are lower by at
- * least this share.
+ * Returns the steal time between two samples, in percent of the total time. Rates that were measured in this interval
+ * are too low by at least this share.
  */
 export function stealBetween(before: MachineTime, after: MachineTime): number {
   return (100 * (after.stolen - before.stolen)) / Math.max(1, after.all - before.all)

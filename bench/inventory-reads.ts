@@ -133,8 +133,9 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
 }
 
 /**
- * Measures a read with one caller for its latency, with several callers for its throughput, and its statements without
- * the platform. The best of several rounds counts, because other load of the machine can only slow a round down.
+ * Measures the latency of a read with one caller, its throughput with several callers, and the cost of its statements
+ * without the platform. The best of several rounds counts, because other load of the machine can only slow a round
+ * down.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
   const { platform, reference, target, token } = bench
@@ -185,8 +186,8 @@ function throughput({ count, seconds }: Round): number {
 }
 
 /**
- * Returns the statements of one call. Background work may send statements at the same time, but none of them reads
- * assets.
+ * Returns the statements that one request causes. Background work may send statements at the same time, but none of
+ * those statements reads assets.
  */
 async function recordedStatements(
   { platform, token }: Bench,

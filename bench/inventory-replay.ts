@@ -3,12 +3,12 @@ import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { workedMicros } from './cpu-time.ts'
 import type { RecordedStatement } from './statement-sender.ts'
 
-/** Matches statements that write accepted and applied assets. */
+/** Matches statements on the tables of accepted writes and applied assets. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
 /** Matches statements of background work that no request waits for, such as sealing the audit trail. */
 const aside = /^\s*update audit_entries\b/
 
-/** Returns the writing transactions of the platform, in the order in which they started. */
+/** Returns the transactions of the platform that write assets, in the order in which they started. */
 export function transactionsOf(sent: readonly RecordedStatement[]): RecordedStatement[][] {
   return [...Map.groupBy(sent, ({ by }) => by).values()]
     .filter((those) => !those.some(({ text }) => aside.test(text)))
@@ -19,8 +19,8 @@ export function transactionsOf(sent: readonly RecordedStatement[]): RecordedStat
 type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly RecordedStatement[][] }
 
 /**
- * `ReplayResult` contains the elapsed time, and the processor time that the database used for each statement, in µs of
- * one core. Linux only.
+ * `ReplayResult` contains the elapsed time, and for each statement text the processor time that the database used, in
+ * µs of one core. The processor time is available on Linux only.
  */
 export type ReplayResult = { seconds: number; micros: [text: string, micros: number][] }
 

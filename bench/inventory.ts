@@ -67,7 +67,7 @@ async function measure(bench: Bench, only: string): Promise<Report> {
     const found: Row[] = []
     for (let round = 0; round <= rounds; round++)
       found.push(await relateMany(bench, { workload: againWorkload, next, ms: roundMs }))
-    // The first round is left out, because it created the missing relations.
+    // The first round is left out, because it creates the relations that the other rounds write again.
     rows.push(bestOf(found.slice(1)))
   }
   rows.push(...(await measureReads(bench, ids, only)))
@@ -138,8 +138,8 @@ const batchWorkload = (relations: number) =>
 
 /**
  * Returns the best of several rounds, because other load of the machine can only slow a round down. After each round, a
- * short round records its statements, and the benchmark sends them again without the platform, with the same rows and
- * commits. The short round is not measured, because recording takes memory.
+ * short round records the statements of the platform. The reference process then sends these statements again without
+ * the platform, with the same rows and commits. The short round is not measured, because recording takes memory.
  */
 async function compared(bench: Bench, measured: (ms: number) => Promise<Row>): Promise<Row> {
   const found: Row[] = []
@@ -166,7 +166,7 @@ function bestOf(rows: readonly Row[]): Row {
   return { ...best, 'CPU µs': least('CPU µs'), 'database CPU µs': least('database CPU µs') }
 }
 
-/** Prints the cost of each statement per asset. */
+/** Prints the cost of each statement per asset, in µs of one core. */
 function printCosts({ workload, assets }: Row, micros: ReplayResult['micros']): void {
   console.log(`\n${workload}: µs of one core for an asset, in the database`)
   for (const [text, cost] of micros) {
@@ -175,8 +175,8 @@ function printCosts({ workload, assets }: Row, micros: ReplayResult['micros']): 
 }
 
 /**
- * Writes assets like the applier, without the front and the queue. The result is the upper limit that the statements
- * allow.
+ * Creates the plant with a bulk load, without the front and the write queue. The result is the upper limit that the
+ * database allows.
  */
 async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row> {
   const startedAt = performance.now()
@@ -193,7 +193,7 @@ async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row
   }
 }
 
-/** Returns a generator of new assets that belong to another plant. */
+/** Returns a function that generates new assets. They belong to another plant than the stored assets. */
 function freshAssets(): () => PlantAsset {
   const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: seed + 1, relations: 5 })
   return () => plant.next().value as PlantAsset
@@ -229,7 +229,10 @@ async function postBatches(bench: Bench, { fresh, relations, ms }: Batches): Pro
   return rowOf({ workload: batchWorkload(relations), callers, round, seconds, load, each: perBatch })
 }
 
-/** Adds relations to earlier assets. The relations reference those assets by identifiers. */
+/**
+ * Returns the request body of an asset with `count` relations to earlier assets. The relations reference the earlier
+ * assets by their identifiers.
+ */
 function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
   const to = relations.flatMap((relation) => ('identifier' in relation ? [relation] : []))
   const stated = Array.from({ length: count }, (_, index) => {
@@ -248,8 +251,8 @@ function sendable({ asset, relations }: PlantAsset, count: number): Record<strin
 }
 
 /**
- * Returns a generator of relations over the whole plant. All relations differ, unless `differentOnes` limits their
- * number.
+ * Returns a function that generates relations over the whole plant. All relations differ, unless `differentOnes` limits
+ * the number of different relations.
  */
 function relationsOf(ids: readonly string[], { differentOnes = Infinity } = {}): () => Record<string, unknown> {
   const verb = differentOnes === Infinity ? 'is_related_to' : 'is_still_related_to'
@@ -290,7 +293,7 @@ function postText({ token }: Bench, path: string, data: unknown): string {
   })
 }
 
-/** Measures `work` until its last write is applied. */
+/** Runs `work`, and measures the time and the load until its last write is applied. */
 async function whileApplied(bench: Bench, work: () => Promise<Round>) {
   const { platform } = bench
   const before = await loadOf(platform)

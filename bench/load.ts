@@ -14,8 +14,8 @@ export type Load = {
 }
 
 /**
- * Runs callers on keep-alive connections that write directly to the socket. The load generator must cost less than the
- * measured server, because both share this machine.
+ * Runs callers that write directly to the sockets of keep-alive connections. The load generator must use less CPU than
+ * the measured server, because both run on the same machine.
  */
 export async function measureLoad({
   url,

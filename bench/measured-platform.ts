@@ -16,8 +16,8 @@ import type { PlatformCommand } from './platform-process.ts'
 import { handleCommands } from './worker-process.ts'
 
 /**
- * This file is the measured process. It runs the platform, and can also run the query of one operation without the
- * platform.
+ * This file runs in the measured process. It starts the platform. On a command, it runs the query of one operation
+ * without the platform.
  */
 
 const running = await startCloud(process.env)
@@ -78,8 +78,8 @@ async function createSecondTenant(): Promise<{ clientId: string; clientSecret: s
 }
 
 /**
- * Stores a schema without the check of an upload, as an earlier version did. The schema has 22 levels, and each level
- * applies the next level twice.
+ * Stores a schema without the check that an upload passes, as earlier versions of the platform stored schemas. The
+ * schema has 22 levels, and each level applies the next level twice.
  */
 async function storeExpensiveSchema(url: string): Promise<void> {
   const levels = Array.from({ length: 22 }, (_, level) => {
@@ -91,7 +91,8 @@ async function storeExpensiveSchema(url: string): Promise<void> {
 }
 
 /**
- * Creates enough rows and statistics that PostgreSQL uses the indexes. Otherwise the plans depend on the first query.
+ * Creates access groups and updates the statistics of their table, so that PostgreSQL uses the indexes. Otherwise the
+ * plans would depend on the first query. Returns the id of the last group.
  */
 async function createGroups(count: number): Promise<string | undefined> {
   const last = await database.transaction(scope, async (tx) => {
@@ -110,15 +111,21 @@ function readGroup(groupId: string) {
 
 type Result = { rows: unknown[] }
 type Query = {
-  /** Runs one query at a time per connection, like the connection pool of the platform. */
+  /**
+   * Sends the query on a free connection, with one query at a time per connection, like the connection pool of the
+   * platform.
+   */
   inTurn: () => Promise<Result>
-  /** Runs pipelined queries, which the driver does not use by default. */
+  /**
+   * Sends the query without waiting for earlier queries on the same connection (pipelining). The driver does not do
+   * this by default.
+   */
   pipelined: (caller: number) => Promise<Result>
 }
 
 /**
- * Prepares the statement of the operation. It opens the same number of connections as the platform, with the same
- * options.
+ * Records the statement that the operation sends and prepares it on separate connections. Their number and options are
+ * the same as in the platform.
  */
 async function openQuery(groupId: string): Promise<Query> {
   const sent: { text: string; values: unknown[] }[] = []
@@ -167,8 +174,8 @@ function ownerAddress() {
 }
 
 /**
- * Serves the query with only the HTTP server of Node, the driver and JSON. This is the lower bound for an HTTP
- * response: there is no validation, and there are no routes and no extra headers.
+ * Serves the query with only Node's HTTP server, the driver and JSON. The result is the lower bound for the cost of an
+ * HTTP response, because the server has no validation, no routes and no extra headers.
  */
 async function serveBareQuery({ inTurn }: Query): Promise<string> {
   const server = createServer((_request, response) => {

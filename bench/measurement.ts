@@ -1,4 +1,4 @@
-/** `Round` contains the cost of one round of calls. */
+/** `Round` contains the results of one round of calls. */
 export type Round = {
   count: number
   seconds: number

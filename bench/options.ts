@@ -6,7 +6,7 @@ export type BenchOptions = {
   relations: number
   /** Whether to print the plans of the measured statements. */
   plans: boolean
-  /** The folder where the plant stays between runs. Without a folder, the plant is deleted. */
+  /** The folder where the plant stays between runs. Without this folder, the plant is deleted after the run. */
   home: string | undefined
   /** Selects the workloads whose name contains this text. */
   only: string

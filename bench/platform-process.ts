@@ -24,10 +24,13 @@ export type InventoryCommand =
   | { kind: 'load' }
   | { kind: 'grow a hierarchy'; hierarchyId: string; nodes: number }
 
-/** The nodes of a hierarchy of a benchmark, as samples. `sites` have a tenth of all nodes each, `lines` a thousandth. */
+/**
+ * `GrownHierarchy` contains ids of nodes and assets as samples. Each of the `sites` contains a tenth of all nodes, and
+ * each of the `lines` contains a thousandth.
+ */
 export type GrownHierarchy = { root: string; sites: string[]; lines: string[]; cells: string[]; assets: string[] }
 
-/** `ProcessLoad` contains the memory of a process and the CPU time of its database so far. */
+/** `ProcessLoad` contains the memory of the platform's process, and the CPU time that its database has used so far. */
 export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 
 /** The commands of the process under test. */
@@ -44,7 +47,7 @@ export type PlatformProcess = WorkerProcess<PlatformCommand> & { url: string; ac
 
 type Options = { home: string; environment?: Record<string, string>; nodeOptions?: string[] }
 
-/** Starts a platform with its own home in a separate process. The process executes commands of the benchmark. */
+/** Starts a platform with this home in a separate process. The process executes the commands of the benchmark. */
 export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
   const { ready, ...platform } = await startWorkerProcess<PlatformCommand, { url: string; access: Access }>(
     './measured-platform.ts',
@@ -57,8 +60,8 @@ export async function startPlatform({ home, environment = {}, nodeOptions = [] }
 }
 
 /**
- * Returns the environment of a measured platform. Settings of this shell are removed and the rate limit is raised, so
- * that they do not affect the result.
+ * Returns the environment of a measured platform. The settings of this shell are removed, and the rate limit is raised
+ * so that it does not affect the result.
  */
 export function ownEnvironment(home: string): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG)/.test(name))
@@ -93,7 +96,10 @@ export async function withHome<Result>(work: (home: string) => Promise<Result>):
   }
 }
 
-/** Returns a token of the service account that the first start creates. This account is an administrator. */
+/**
+ * Returns a token of the service account that the first start of the platform creates. This account is an
+ * administrator.
+ */
 export async function tokenFor({ url, access }: Pick<PlatformProcess, 'url' | 'access'>): Promise<string> {
   const { clientId, clientSecret } = access
   const body = new URLSearchParams({

@@ -22,7 +22,7 @@ const rates: Record<string, number> = {
 }
 const rated = 10_000
 const most = { listMs: 50, totalMs: 300, megabytes: 512 } as const
-/** A query with more matches than this number takes as long as counting the total. */
+/** A query with more matches than this number has the same time limit as a query for the total. */
 const few = 10_000
 
 /**

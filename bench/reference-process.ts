@@ -6,8 +6,8 @@ import { openStatementSender, type RecordedStatement } from './statement-sender.
 import { handleCommands } from './worker-process.ts'
 
 /**
- * This process runs the reference server that the platform is compared with. It is separate, so that its memory and CPU
- * time are not counted for the platform.
+ * This process runs the reference server that the platform is compared with. It is a separate process, so that its
+ * memory and CPU time do not count as those of the platform.
  */
 
 /**

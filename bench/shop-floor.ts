@@ -20,7 +20,7 @@ export type ShopFloor = {
   caller: Caller
   gatewayId: string
   assetLinkId: string
-  /** Returns the processor time so far for each part. */
+  /** Returns the processor time that each part has used so far. */
   cpu(): Record<Part, number>
   /** Returns the memory of a part in mebibytes: `now` is the current memory and `peak` is the maximum. */
   memory(of: Exclude<Part, 'database'>): { now: number; peak: number }

@@ -98,7 +98,10 @@ function shareOf(pid: string): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
 }
 
-/** Returns the text of a file, or an empty text if the file is missing. A process can end while its files are read. */
+/**
+ * Returns the text of a file, or an empty text if the file is missing. Files in `/proc` disappear when their process
+ * ends.
+ */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

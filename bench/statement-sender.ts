@@ -8,8 +8,7 @@ type Client = Awaited<ReturnType<typeof openConnection>>['client']
 type Options = { address: Address; tenantId: string; connections: number }
 
 /**
- * Opens a sender that sends prepared statements without the platform. It uses the same number of connections as the
- * platform.
+ * Opens connections that send prepared statements without the platform. Their number is the same as in the platform.
  */
 export async function openStatementSender({ address, tenantId, connections }: Options) {
   const idle = await Promise.all(
@@ -23,7 +22,7 @@ export async function openStatementSender({ address, tenantId, connections }: Op
   const names = new Map<string, string>()
   const waiting: ((client: Client) => void)[] = []
   return {
-    /** Sends statements in sequence on one connection, like one request does. */
+    /** Sends statements one after the other on one connection, as one request of the platform does. */
     async send(statements: readonly RecordedStatement[]): Promise<unknown[][]> {
       const client = idle.pop() ?? (await new Promise<Client>((resolve) => waiting.push(resolve)))
       const results: unknown[][] = []

@@ -1,7 +1,7 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** `WorkerProcess` executes commands and returns their results. */
+/** `WorkerProcess` is a child process that executes commands and returns their results. */
 export type WorkerProcess<Command> = {
   request<Answer>(command: Command): Promise<Answer>
   stop(): Promise<void>
@@ -10,7 +10,10 @@ export type WorkerProcess<Command> = {
 type CommandMessage<Command> = { id: number; command: Command }
 type Message = { ready: unknown } | { id: number; answer: unknown }
 
-/** Starts a file of this folder and waits until it reports that it is ready. Binary data is sent as bytes. */
+/**
+ * Starts a file of this folder as a child process, and waits until the process reports that it is ready. Messages may
+ * contain binary data.
+ */
 export async function startWorkerProcess<Command, Ready = undefined>(
   file: string,
   options: Pick<ForkOptions, 'env' | 'execArgv'> = {},

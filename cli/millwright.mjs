@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { runOnNode24 } from '../tools/node24.mjs'
 
-// `millwright gateway` loads only the gateway, so that it runs on small machines. Its subcommands need the whole program.
+// `millwright gateway` loads only the gateway, so that it runs on small machines. The subcommands of `millwright
+// gateway` need the whole program.
 const [command, next] = process.argv.slice(2)
 const isGateway = command === 'gateway' && (next === undefined || /^-(?!h$|-help$)/.test(next))
 

@@ -10,7 +10,7 @@ export type RunOptions = {
   environment?: Record<string, string>
   /** The content of standard input. */
   input?: string
-  /** The answers to prompts, in order. Without answers the terminal is not interactive. */
+  /** The answers to prompts, in order. Without `answers`, the terminal is not interactive. */
   answers?: string[]
   columns?: number
   /** Receives each line that is printed to standard error. */
@@ -62,7 +62,7 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
   return { terminal, printed, interrupt }
 }
 
-/** Splits a line into words like a shell. Only the syntax that the examples use is supported. */
+/** Splits a line into words like a shell. Supports only the shell syntax that the examples use. */
 export function wordsOf(line: string): string[] {
   const words = line.match(/(?:\$\([^)]*\)|'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []
   return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double))
@@ -72,7 +72,7 @@ export function wordsOf(line: string): string[] {
 export class TestPlatform {
   readonly hub: TestHub
   readonly url: string
-  /** The folder of a temporary home without profiles. */
+  /** The folder of a temporary home directory without profiles. */
   readonly folder: string
 
   private constructor(hub: TestHub, url: string) {
@@ -91,7 +91,7 @@ export class TestPlatform {
     return new TestPlatform(hub, url)
   }
 
-  /** Returns the environment of a user who has no profiles and no home of a platform. */
+  /** Returns the environment of a user who has no profiles, on a machine without a platform. */
   get environment(): Record<string, string> {
     return { HOME: this.folder, MILLWRIGHT_HOME: join(this.folder, 'home') }
   }

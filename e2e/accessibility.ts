@@ -6,7 +6,10 @@ export async function assertAccessible(page: Page, where: string): Promise<void>
   assert.deepEqual(await page.evaluate(findFaults), [], where)
 }
 
-/** Returns the faults of the page. This function runs in the page, so it cannot use anything outside of its body. */
+/**
+ * Returns the accessibility faults of the page. This function runs in the page, so it cannot use anything outside of
+ * its body.
+ */
 function findFaults(): string[] {
   type Colour = { r: number; g: number; b: number; a: number }
 

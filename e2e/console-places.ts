@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** `PlantIds` contains ids of items in the plant, for pages that show one item. */
+/** `PlantIds` contains ids of entities in the plant, for pages that show one entity. */
 export type PlantIds = {
   assetId: string
   gatewayId: string
@@ -22,7 +22,7 @@ function settled(page: Page): Promise<unknown> {
   return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
 }
 
-/** The pages of the console that are in the pictures. */
+/** The pages of the console of which pictures are taken. */
 export const places: readonly Place[] = [
   { name: 'start', path: () => '/' },
   { name: 'inbox', path: () => '/inbox' },

@@ -7,11 +7,11 @@ import { clickAsPerson, watchReachability } from './reachability.ts'
 
 /** This file signs users in to the console in a real browser, for tests and pictures of any page. */
 
-/** The time limit for one step. A busy machine needs much longer than an idle one. */
+/** The time limit for one step. It is long, because a busy machine needs much more time than an idle one. */
 const stepTimeoutMs = 90_000
 
 export const wide = { width: 1280, height: 800 }
-/** The narrow viewport. At this width, WCAG 1.4.10 forbids scrolling in two directions. */
+/** The narrow viewport. WCAG 1.4.10 requires that a page at this width scrolls in one direction only. */
 export const narrow = { width: 320, height: 640 }
 
 export type SignInInput = { name: string; password: string }
@@ -68,7 +68,7 @@ function watchViolations(context: BrowserContext, violations: string[]): void {
   })
 }
 
-/** Returns the main heading, which is shown only after sign-in. */
+/** Returns the main heading of the page. It is shown only after the user has signed in. */
 export function mainHeading(page: Page) {
   return page.locator('ix-application h1').first()
 }

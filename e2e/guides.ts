@@ -6,7 +6,7 @@ import { root } from './program.ts'
 
 export type ShellResult = { code: number | null; stdout: string; stderr: string; statuses: number[] }
 
-/** Returns the commands of a page, block by block, in the order of the page. */
+/** Returns the code blocks with shell commands of a documentation page, in the order of the page. */
 export function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, indent = '', block = '']) =>
@@ -16,7 +16,7 @@ export function blocksOf(page: string): string[] {
 
 /**
  * The shell functions that replace `curl` and `npx`. `curl` prints the status of each response and ends a stream after
- * one second.
+ * one second. `npx` runs the CLI of this checkout.
  */
 const watched = `
 curl() {
@@ -28,8 +28,8 @@ npx() { shift; node '${join(root, 'cli/millwright.mjs')}' "$@"; }
 `
 
 /**
- * Runs blocks of pages in one shell, in the folder of a platform. The address in the text is replaced by the address of
- * this platform.
+ * Runs the code blocks of documentation pages in one shell, with the given folder as working folder. The default
+ * address of a platform in the text is replaced by the address of this platform.
  */
 export function runInShell(
   { baseUrl, home }: Pick<Platform, 'baseUrl' | 'home'>,

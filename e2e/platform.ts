@@ -10,16 +10,15 @@ import type { Access } from '@millwright/cloud/first-run.ts'
 import { cpuMsOf, type Ended, npmStart, type Program, type ProgramOptions, postgresOf } from './program.ts'
 
 /**
- * The time limit of every wait in a test. It is long, because a busy machine is slow and an early failure proves
- * nothing.
+ * The time limit of every wait in a test. It is long, because a failure on a slow, busy machine would prove nothing.
  */
 const patienceMs = 180_000
 
 const folders = new Set<string>()
-// Deletes the folders at exit, because a skipped or aborted test does not run its cleanup.
+// Deletes the folders when the process exits, because a skipped or aborted test does not run its own cleanup.
 process.once('exit', () => folders.forEach(remove))
 
-/** Creates a folder that is deleted at the end. The database user has permission to traverse the folder. */
+/** Creates a folder that is deleted at the end of the test. The database user has permission to traverse the folder. */
 export function temporaryFolder(name = 'home'): { path: string } & Disposable {
   const folder = mkdtempSync(join(tmpdir(), `millwright-e2e-${name}-`))
   chmodSync(folder, 0o711)
@@ -44,7 +43,10 @@ export async function until(
   }
 }
 
-/** Waits until no process of a home's database is left. The watcher process ends shortly after the database. */
+/**
+ * Waits until no process of the database server in this home is left. Its watcher process ends shortly after the
+ * server.
+ */
 export function databaseEnded(home: string): Promise<void> {
   return until('no process of the database is left', () => postgresOf(home).length === 0)
 }
@@ -53,9 +55,11 @@ export type Platform = {
   program: Program
   home: string
   baseUrl: string
-  /** The processor time until the platform was ready. Other load of the machine does not affect it. */
+  /**
+   * The processor time that the platform used until it was ready. Other load of the machine does not affect this time.
+   */
   startCpuMs: number
-  /** The credentials that the home currently contains. */
+  /** The credentials that the home contains at this moment. */
   readonly access: Access
   /** Sends SIGTERM and waits until the process ends. */
   stop(): Promise<Ended>
@@ -102,7 +106,7 @@ export function readAccess(home: string): Access {
 
 type TokenAnswer = { access_token: string; token_type: string; expires_in: number }
 
-/** Requests a token with client credentials, like a program does. */
+/** Requests a token with the client credentials grant, as client programs do. */
 export async function tokenOf(
   baseUrl: string,
   { clientId, clientSecret }: Pick<Access, 'clientId' | 'clientSecret'>,
@@ -119,7 +123,10 @@ export async function tokenOf(
 
 export type Caller = { [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]> } & { token: string }
 
-/** Returns typed clients with a token. The default is the token of the service account that the first start creates. */
+/**
+ * Returns the typed clients of all services with a token. Without a token, the service account that the first start of
+ * the platform creates is used.
+ */
 export async function callerOf(
   { baseUrl, access }: Pick<Platform, 'baseUrl' | 'access'>,
   existingToken?: string,
@@ -134,10 +141,10 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
 }
 
-/** `SignIn` is the result of a sign-in: a token, or the error text of the page. */
+/** `SignIn` is the result of a sign-in: a token, or the status and the text of the error page. */
 export type SignIn = { token: string } | { status: number; page: string }
 
-/** Signs a person in with the requests of a browser, without a browser. */
+/** Signs a user in without a browser, with the same requests that a browser sends. */
 export async function signIn(baseUrl: string, typed: { name: string; password: string }): Promise<SignIn> {
   const verifier = randomBytes(32).toString('base64url')
   const redirectUri = `${baseUrl}/auth/callback`

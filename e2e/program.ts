@@ -10,7 +10,7 @@ export const startedIn = '/'
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; ms: number }
 
-/** `Program` is a program of the product, started like a user starts it. */
+/** `Program` is a program of the product that was started in the same way as a user starts it. */
 export type Program = {
   child: ChildProcess
   stdout(): string
@@ -31,7 +31,7 @@ export type ProgramOptions = {
   checkout?: string
 }
 
-/** Runs `node main.mjs`, like `npm start`. */
+/** Runs `node main.mjs`, as `npm start` does. */
 export function npmStart(options: ProgramOptions, args: readonly string[] = []): Program {
   return start('main.mjs', args, options)
 }
@@ -55,7 +55,7 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // The program may end before it reads standard input, so the error is ignored.
+  // The error is ignored, because the program may end before it reads standard input.
   child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -80,7 +80,7 @@ function start(file: string, args: readonly string[], options: ProgramOptions): 
   }
 }
 
-/** Returns the environment without the settings of the shell that runs the tests. */
+/** Returns the environment of the test process without settings of the product, the database and Node. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLWRIGHT_|DATABASE_URL$|OTEL_|PG|NODE_)/.test(name))
   return Object.fromEntries(kept)
@@ -100,7 +100,7 @@ export function nodeOfMachine(): string | undefined {
     })
 }
 
-/** Returns the processes of a home's database server, including orphaned processes. */
+/** Returns the ids of all processes of the database server in this home, including orphaned processes. */
 export function postgresOf(home: string): number[] {
   const data = join(home, 'postgres', 'data')
   return readdirSync('/proc')
@@ -108,14 +108,17 @@ export function postgresOf(home: string): number[] {
     .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || workingDirectoryOf(pid) === data))
 }
 
-/** Returns the processor time of a process so far. */
+/** Returns the processor time that a process has used so far, in milliseconds. */
 export function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   const hundredths = Number(fields[11]) + Number(fields[12])
   return hundredths * 10
 }
 
-/** Returns the processor time that an idle Node process uses on this machine, as the unit of measurement. */
+/**
+ * Returns the processor time that a Node process without a program uses on this machine. Tests use it as the unit for
+ * other times.
+ */
 export function cpuMsOfNode(): number {
   const runs = Array.from({ length: 5 }, () => {
     const { stdout } = spawnSync(process.execPath, ['-p', 'JSON.stringify(process.cpuUsage())'], { encoding: 'utf8' })

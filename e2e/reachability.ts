@@ -4,8 +4,8 @@ import type { BrowserContext, Locator, Page } from 'playwright-core'
 /**
  * This file checks that a person with a mouse can use the page. Playwright scrolls every box to reach an element, even
  * a box with hidden overflow, which a person cannot scroll. An element is therefore reachable only under two
- * conditions. Scrolling the boxes that a person can scroll brings the element into the viewport. The topmost element at
- * its centre is the element itself.
+ * conditions: scrolling the boxes that a person can scroll brings it into the viewport, and it is the topmost element
+ * at its own centre.
  */
 
 type Reachability = {
@@ -14,8 +14,8 @@ type Reachability = {
 }
 
 /**
- * Checks every click on a page of this context, and every menu and dialog when it opens. An unreachable control causes
- * an uncaught error of the page.
+ * Checks every click on the pages of this context, and every menu and dialog when it opens. An unreachable control
+ * causes an uncaught error of the page.
  */
 export async function watchReachability(context: BrowserContext): Promise<void> {
   await context.addInitScript(installReachability)
@@ -51,13 +51,15 @@ const faultsIn = (overlay: Element) =>
   (globalThis as unknown as { reachability: Reachability }).reachability.faultsIn(overlay)
 
 /**
- * Installs the checks in the page. This function runs before the page's own scripts, so it cannot use anything from
- * this module.
+ * Installs the checks in the page. The browser runs this function before the page's own scripts, so the function cannot
+ * use anything from this module.
  */
 function installReachability(): void {
   const controls =
     'a[href], button, input:not([type=hidden]), select, textarea, summary, ix-button, ix-icon-button, [role=option], [role=tab]'
-  /** Returns the parent in the flat tree, which includes shadow roots and slots. */
+  /**
+   * Returns the parent in the flat tree: the slot of slotted content, the parent element, or the host of a shadow root.
+   */
   const parentOf = (element: Element): Element | null => {
     const root = element.getRootNode()
     return element.assignedSlot ?? element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
@@ -98,11 +100,12 @@ function installReachability(): void {
     const { left, top, right, bottom } = element.getBoundingClientRect()
     const isInside = left >= -1 && top >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1
     if (!isInside) return `${name} is outside of the viewport: ${[left, top, right, bottom].map(Math.round)}`
-    // A link that is broken into several lines has one box per line.
+    // The first line is checked, because a link that is broken into several lines has one box per line.
     const line = element.getClientRects()[0] ?? element.getBoundingClientRect()
     const hit = hitAt((line.left + line.right) / 2, (line.top + line.bottom) / 2)
     const label = hit?.closest('label')
-    // Text in a slot belongs to the host element that shows the slot.
+    // A hit on the host of a shadow root counts as a hit on a control in the shadow root, because slotted text belongs
+    // to the host.
     const root = element.getRootNode()
     const targets = [element, ...(root instanceof ShadowRoot ? [root.host] : [])]
     const isHit =

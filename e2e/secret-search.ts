@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Returns the encodings in which an attacker could find a secret in a copy: plain text, UTF-16, hexadecimal, and base64
- * at any offset.
+ * Returns the encodings in which an attacker could find a secret in stolen data: plain text, UTF-16, hexadecimal, and
+ * base64 at any offset.
  */
 function formsOf(secret: string | Buffer): Map<string, Buffer> {
   const bytes = Buffer.from(secret)
@@ -16,7 +16,7 @@ function formsOf(secret: string | Buffer): Map<string, Buffer> {
     ['hexadecimal, upper case', Buffer.from(bytes.toString('hex').toUpperCase())],
   ])
   for (const shift of [0, 1, 2]) {
-    // The characters before and after the secret change the first and last base64 characters of the secret.
+    // The outer base64 characters are left out, because they also depend on the bytes before and after the secret.
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
     const inside = text.slice(shift === 0 ? 0 : 4, Math.floor((shift + bytes.length) / 3) * 4)
     forms.set(`base64, offset ${shift}`, Buffer.from(inside))
@@ -27,14 +27,14 @@ function formsOf(secret: string | Buffer): Map<string, Buffer> {
 
 type Secrets = readonly (string | Buffer)[]
 
-/** Returns the index of each secret that occurs in the bytes, with the encodings in which it occurs. */
+/** Returns the index of each secret that the bytes contain, together with the encoding of the secret. */
 export function secretsHeldBy(bytes: Buffer, secrets: Secrets): string[] {
   return secrets.flatMap((secret, index) =>
     [...formsOf(secret)].filter(([, form]) => bytes.includes(form)).map(([name]) => `${index}, ${name}`),
   )
 }
 
-/** Returns the secrets that occur in any file below a folder, like `secretsHeldBy`. */
+/** Returns the path of each file below a folder that contains a secret, with the result of `secretsHeldBy`. */
 export function secretsInFiles(folder: string, secrets: Secrets): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.flatMap(({ parentPath, name }) => {

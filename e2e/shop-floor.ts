@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { type Caller, until } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 
-/** This file starts the programs of a shop floor, each in its own process, like a user starts them. */
+/** This file starts the programs of a shop floor, each in its own process, in the same way as a user starts them. */
 
 export type Gateway = { id: string; program: Program; registryPort: string; status(): Promise<GatewayStatus> }
 export type GatewayStatus = { scans: number; spool: { entries: number }; links: { state: string; endpoint: string }[] }
 
 type Starting = { home: string; id: string; environment?: Record<string, string> }
 
-/** Creates a gateway of the platform and its enrolment file. */
+/** Registers a gateway on the platform and writes its enrolment file to the home. */
 export async function newGateway(caller: Caller, { home, name }: { home: string; name: string }): Promise<string> {
   const { data: made } = await caller.onboarding.createGateway({ body: { data: { name } } })
   const config = await caller.onboarding.createGatewayConfig({ params: { id: made.id } })

@@ -1,4 +1,7 @@
-/** Preloaded into a program: shifts its clock by a number of hours, like a machine with a wrong clock. */
+/**
+ * This module is preloaded into a program. It shifts the program's clock by the number of hours in SKEWED_HOURS, as if
+ * the clock of the machine were wrong.
+ */
 const offsetMs = Number(process.env.SKEWED_HOURS ?? 0) * 3_600_000
 const RealDate = Date
 

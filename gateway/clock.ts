@@ -1,12 +1,12 @@
 /**
- * The largest difference that does not correct the clock. Network delay and the whole seconds of the header cause such
- * differences.
+ * The largest difference between the two clocks that is not corrected. Network delay causes such differences, and so
+ * does the `date` header, which contains whole seconds only.
  */
 const toleratedMs = 2_000
 
 /**
- * `Clock` returns the time of the cloud. Signatures contain the time, and clocks of machines on shop floors can be
- * wrong.
+ * `Clock` returns the time of the cloud. Signatures contain this time, because the clocks of machines on shop floors
+ * can be wrong.
  */
 export class Clock {
   #offsetMs = 0

@@ -7,19 +7,22 @@ import type { OwnKey } from './identity/key.ts'
 import { requestProof } from './identity/signatures.ts'
 import type { TokenSource } from './identity/token.ts'
 
-/** The time limit of a response. The cloud delays a response by up to 30 seconds while there is no new work. */
+/**
+ * The time limit of a response. It is longer than 30 seconds, because the cloud delays a response by up to 30 seconds
+ * while there is no new work.
+ */
 const answerMs = 75_000
 
 /** The time limit of one connection attempt. */
 const connectMs = 10_000
 
-/** Returns the HTTP dispatcher for the platform. The dispatcher uses the proxy if one is configured. */
+/** Returns the HTTP dispatcher for requests to the platform. The dispatcher uses the proxy if one is configured. */
 export function dispatcherFor(proxy: string | undefined): Dispatcher {
   const limits = { connect: { timeout: connectMs }, headersTimeout: answerMs, bodyTimeout: answerMs, connections: 64 }
   return proxy === undefined ? new Agent(limits) : new ProxyAgent({ uri: proxy, ...limits })
 }
 
-/** Returns a `fetch` that uses the dispatcher, for requests without a token of the gateway. */
+/** Returns a `fetch` that uses the dispatcher. It is for requests that need no token of the gateway. */
 export function fetchOver(dispatcher: Dispatcher): typeof fetch {
   return async (input, init = {}) => {
     const headers = Object.fromEntries(new Headers(init.headers))
@@ -45,7 +48,7 @@ export type CloudRequest = {
   headers?: Record<string, string | string[]>
   body?: string | Readable | undefined
   signal?: AbortSignal | undefined
-  /** True for an event stream, which does not end. */
+  /** True for an event stream, which has no time limit. */
   isStreamed?: boolean
 }
 
@@ -54,8 +57,8 @@ export type Answer = { status: number; headers: Dispatcher.ResponseData['headers
 type Options = { baseUrl: string; key: OwnKey; clock: Clock; tokens: TokenSource; dispatcher: Dispatcher }
 
 /**
- * `CloudConnection` sends all requests of the gateway to the platform. It adds the token and the proof of possession.
- * The agents of this process and the auth proxy use it.
+ * `CloudConnection` sends all requests of the gateway to the platform, and adds the token and the proof of possession.
+ * The agents in this process and the auth proxy use this connection.
  */
 export class CloudConnection {
   readonly #options: Options
@@ -68,7 +71,10 @@ export class CloudConnection {
     this.gatekeeper = client(gatekeeper, overHttp({ baseUrl, fetch: (input, init) => this.#fetch(input, init) }))
   }
 
-  /** Sends a request and returns the response with any status. Throws when the platform is not reachable. */
+  /**
+   * Sends a request and returns the response with any status. After status 401, the request is repeated once with a new
+   * token, unless its body is a stream. Throws when the platform is not reachable.
+   */
   async send(cloud: CloudRequest): Promise<Answer> {
     const { answer, token } = await this.#attempt(cloud)
     if (answer.status !== 401) return answer
@@ -135,7 +141,7 @@ function responseOf({ status, headers, body }: Answer): Response {
   )
   const isBodiless = status === 204 || status === 304
   if (isBodiless) body.resume()
-  // Node and browsers declare different types for the same stream.
+  // The cast is necessary, because the types of Node and of browsers declare the same stream differently.
   const stream = isBodiless ? null : (Readable.toWeb(body) as unknown as ReadableStream)
   return new Response(stream, { status, headers: headerEntries })
 }

@@ -19,7 +19,7 @@ export async function writeDurably(path: string, content: string, { mode = 0o600
 /** Syncs a folder, so that created, renamed and removed files survive a power failure. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(() => undefined)
-  // Some systems do not support syncing a folder, and do not need it.
+  // The error is ignored, because some systems do not support syncing a folder and do not need it.
   await folder?.sync().catch(() => undefined)
   await folder?.close()
 }

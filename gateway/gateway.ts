@@ -17,15 +17,15 @@ import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
 import { gatewayVersion } from './version.ts'
 
-/** `RunningGateway` controls a gateway that was started. */
+/** `RunningGateway` is a gateway that was started. It returns the state of the gateway and stops it. */
 export type RunningGateway = {
   gatewayId: string
   name: string
   tenantName: string
   cloudUrl: string
-  /** The port for links. */
+  /** The port on which links register. */
   registryPort: number
-  /** The port for agents on this machine. */
+  /** The port on which agents on this machine reach the auth proxy. */
   proxyPort: number
   /** Returns the state of the connection, the spool and the links. */
   status: () => GatewayStatus
@@ -65,8 +65,8 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     vendors: settings.linkVendors,
   })
   cleanUp.defer(() => registryServer.stop())
-  // The spool is opened after the port. A second process of the same gateway then fails at the port, before it changes
-  // the files.
+  // The spool is opened after the registry port. A second process of the same gateway fails at that port, before it can
+  // change the files of the spool.
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const monitor = new LinkMonitor({ registry, cloud, log })

@@ -9,7 +9,7 @@ import { Secret } from './secret.ts'
 export type Credential = { instanceId: string; schemaUri: string; secret: Secret }
 
 /**
- * Returns the error text for a protected device without accepted credentials. The text contains no part of the
+ * Returns the error text for a protected device that accepted no credentials. The text contains no part of the
  * credentials.
  */
 export function protectedText(refused: number): string {
@@ -17,7 +17,7 @@ export function protectedText(refused: number): string {
   return `The device is protected: ${refused === 1 ? '1 credential was' : `${refused} credentials were`} rejected`
 }
 
-/** The replacement for a link's text that contains a part of the credentials. */
+/** The text that replaces an error text of a link if that text contains a part of the credentials. */
 export const redactedText = 'The message of the link is omitted, because it contains the credentials'
 
 /**
@@ -29,8 +29,8 @@ const maxPerAddress = 5
 type Options = { leased: LeasedJob; assetLinkId: string; cloud: CloudConnection; timeoutMs?: number }
 
 /**
- * `JobCredentials` requests the credentials for the protected devices of one job, by address. The credentials exist
- * only in memory and are overwritten at the end of the job.
+ * `JobCredentials` requests credentials from the cloud for the addresses of one job's protected devices. The
+ * credentials exist only in memory, and are overwritten at the end of the job.
  */
 export class JobCredentials implements Disposable {
   readonly #options: Required<Options>
@@ -59,7 +59,7 @@ export class JobCredentials implements Disposable {
     })
   }
 
-  /** Requests credentials. Retries while the connection is down or the lease is being renewed. */
+  /** Requests credentials. Retries while the platform is not reachable or the lease is being renewed. */
   async #request(addresses: string[]): Promise<AddressCredentials[]> {
     const { leased, assetLinkId, cloud, timeoutMs } = this.#options
     const backOff = new BackOff({ firstMs: 250, longestMs: 10_000 })

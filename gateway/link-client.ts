@@ -13,8 +13,8 @@ import { endpointOf, type Registration } from './registry/registration.ts'
 const answerMs = 10_000
 
 /**
- * The maximum size of a link's message. Messages of scans contain many devices, but must fit into the memory of a small
- * machine.
+ * The maximum size of a message from a link. A message of a scan contains many devices, but it must fit into the memory
+ * of a small machine.
  */
 const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
 
@@ -23,8 +23,8 @@ const channelOptions = {
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 250,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  // Keep-alive detects that the machine of a link has failed. The interval is long, because links close connections
-  // with a shorter interval.
+  // Keep-alive detects that the machine of a link has failed. The interval is long, because links close a connection on
+  // which keep-alive pings arrive more often.
   'grpc.keepalive_time_ms': 330_000,
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
@@ -50,8 +50,8 @@ export class LinkClient {
   }
 
   /**
-   * Calls a unary method. Throws a `ServiceError` with the status of the link. By default, the generated message
-   * decodes the response. The function `read` can replace this decoder.
+   * Calls a unary method. Throws a `ServiceError` with the status from the link. If `read` is given, it decodes the
+   * response instead of the generated message type.
    */
   call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -82,8 +82,8 @@ export class LinkClient {
   }
 
   /**
-   * Yields the messages of a stream, with back-pressure to the link. The signal ends the call. By default, the
-   * generated message decodes the bytes. The function `read` can replace this decoder.
+   * Yields the messages of a stream, with back-pressure to the link. Aborting the signal ends the call. If `read` is
+   * given, it decodes the messages instead of the generated message type.
    */
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
@@ -108,7 +108,7 @@ export class LinkClient {
   }
 
   /**
-   * Opens a stream, sends nothing, and returns whether the link implements the method. A link without the method
+   * Returns whether the link implements a streaming method. Opens a stream and sends nothing: a link without the method
    * returns UNIMPLEMENTED. Throws when the link does not respond.
    */
   knows<Method extends DescMethod>(method: Method, signal: AbortSignal): Promise<boolean> {
@@ -144,8 +144,8 @@ export class LinkClient {
 }
 
 /**
- * Returns the registered name of the interface. If the interface is not registered, returns its name with the vendor
- * prefix of the link.
+ * Returns the name under which the link registered the interface. If the interface is not registered, returns its name
+ * with the vendor prefix of the link.
  */
 function interfaceOf({ interfaces, vendor }: Registration, method: DescMethod): string {
   const service = serviceOf(method)
@@ -158,7 +158,7 @@ function serviceOf(method: DescMethod): LinkService | undefined {
   return services.find(([, service]) => service.typeName === method.parent.typeName)?.[0]
 }
 
-/** Returns true when a link has an interface, with any vendor prefix. */
+/** Returns true when a link has the interface of a service, with any vendor prefix. */
 export function offers({ interfaces }: { interfaces: readonly string[] }, service: LinkService): boolean {
   return interfaces.some((name) => parseInterfaceName(name)?.service === service)
 }
@@ -167,15 +167,15 @@ export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
 }
 
-/** Returns true when the error is a status from the link, and not an error of the connection. */
+/** Returns true when the error is a status that the link returned, and not an error of the connection. */
 export function isLinkStatus(error: unknown): error is ServiceError {
   const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
   return isServiceError(error) && !away.includes(error.code)
 }
 
 /**
- * Returns true when the link reports that it is busy. The error for a message that is too large has the same code, but
- * the client creates it.
+ * Returns true when the link reports that it is busy. The gRPC client uses the same code for a message that is too
+ * large, and that error does not mean that the link is busy.
  */
 export function isBusy(error: unknown): boolean {
   return (
@@ -183,7 +183,7 @@ export function isBusy(error: unknown): boolean {
   )
 }
 
-/** Returns the text of a link's error for people. */
+/** Returns the text of an error from a link, for people. */
 export function linkErrorText(error: unknown): string {
   if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)
   return `${status[error.code] ?? error.code}: ${error.details}`

@@ -8,7 +8,10 @@ export type LogLevel = (typeof logLevels)[number]
 /** The names of fields that may contain a secret. Their values are never logged. */
 const secretNames = ['authorization', 'dpop', 'enrolmentToken', 'access_token', 'client_assertion', 'credentials']
 
-/** Creates a logger that writes one JSON object per line, by default to stderr. Texts of devices are fields, not messages. */
+/**
+ * Creates a logger that writes one JSON object per line, by default to stderr. Text from devices is logged in fields,
+ * never in the message.
+ */
 export function createLog({ level, to }: { level: LogLevel; to?: DestinationStream }): Log {
   const options = {
     level,
@@ -21,7 +24,7 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
   return pino(options, to ?? standardError())
 }
 
-/** Returns the stream for stderr. When the terminal is closed, log lines are lost and the process continues. */
+/** Returns the stream for stderr. When the terminal is closed, the process continues without the log lines. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: false })
   destination.on('error', () => {})

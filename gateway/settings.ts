@@ -4,8 +4,8 @@ import { type LogLevel, logLevels } from './log.ts'
 import { SetupError } from './setup-error.ts'
 
 /**
- * `GatewaySettings` contains the settings of the gateway. The address of the platform is not a setting: it is in the
- * configuration file.
+ * `GatewaySettings` contains the settings of the gateway. The address of the platform is not a setting, because the
+ * configuration file of the gateway contains it.
  */
 export type GatewaySettings = {
   home: string
@@ -13,15 +13,15 @@ export type GatewaySettings = {
   configFile: string
   registryHost: string
   registryPort: number
-  /** The port where agents on this machine reach the platform without a token. */
+  /** The port on which agents on this machine reach the platform. The agents need no token. */
   proxyPort: number
-  /** The package prefixes that links use. Each prefix has the same messages with other names. */
+  /** The vendor prefixes in the package names that links use. The messages are the same for every prefix. */
   linkVendors: string[]
   /** The size limit of the spool. */
   spoolBytes: number
   /** The maximum time between two messages of a link during a scan. */
   linkSilenceMs: number
-  /** The HTTP proxy for the platform. */
+  /** The HTTP proxy for requests to the platform. */
   outgoingProxy: string | undefined
   logLevel: LogLevel
 }
@@ -34,7 +34,7 @@ type Setting<Value> = {
   parse: (text: string, variable: string) => Value
 }
 
-/** The name of the setting, for the error message of a failed scan. */
+/** The variable of the setting, which the error message of a failed scan names. */
 export const silenceVariable = 'MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS'
 
 const mebibyte = 1024 * 1024
@@ -137,12 +137,12 @@ function logLevel(text: string, variable: string): LogLevel {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Matches the variables that are checked. Other variables are ignored, because variables of the cloud and of links may
- * be set on the same machine.
+ * Matches the variables whose names are checked. All other variables are ignored, because variables of the cloud and of
+ * links may be set on the same machine.
  */
 const ours = /^MILLWRIGHT_GATEWAY_/
 
-/** Reads the settings. Throws a `SetupError` for an invalid value and for an unknown name. */
+/** Reads the settings. Throws a `SetupError` for an invalid value and for an unknown variable. */
 export function readSettings(environment: Environment): GatewaySettings {
   const variables = Object.values(gatewaySettings).map(({ variable }) => variable)
   const unknown = Object.keys(environment).find((name) => ours.test(name) && !variables.some((one) => one === name))

@@ -15,8 +15,8 @@ import Value from 'typebox/value'
 import type { GatewaySettings } from './settings.ts'
 
 /**
- * This file contains the test support of the gateway: a cloud with one gateway, and links that use another gRPC
- * library.
+ * This file contains the test support of the gateway: a cloud with one gateway, and links that do not use the generated
+ * protocol code.
  */
 
 const folders: string[] = []
@@ -72,14 +72,19 @@ type Answer = { status: number; body?: unknown }
 
 const gatewayId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
-/** `TestCloud` is a cloud with one gateway. It checks contracts, tokens and proofs like the real cloud. */
+/**
+ * `TestCloud` is a cloud with one gateway. It checks contracts, tokens and proofs in the same way as the real cloud.
+ */
 export class TestCloud {
   readonly calls: Call[] = []
   /** All received requests, including requests for operations that this cloud does not have. */
   readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
-  /** Returns another response for a call. Tests set it to simulate failures. */
+  /**
+   * Returns the response that replaces the normal response to a call, or undefined. Tests set this function to simulate
+   * failures.
+   */
   answering: (call: Call) => Answer | undefined | Promise<Answer | undefined> = () => undefined
   isRevoked = false
   tokens = 0
@@ -87,7 +92,7 @@ export class TestCloud {
   clockAheadMs = 0
   key: JWK | undefined
   readonly canceled = new Set<string>()
-  /** The credentials by address. */
+  /** The credentials that the cloud returns for each address. */
   readonly credentials = new Map<string, AddressCredentials['credentials']>()
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
@@ -324,7 +329,10 @@ function send(response: ServerResponse, { status, body }: Answer): void {
 
 const packages = new Map<string, GrpcObject>()
 
-/** Returns the protocol with the prefix of a vendor, loaded with another gRPC library. */
+/**
+ * Returns the protocol with the prefix of a vendor. It is loaded from the .proto files by a library, without the
+ * generated protocol code.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: the library has no types for what it loads
 export function protocol(vendor: string): any {
   const cached = packages.get(vendor)
@@ -347,8 +355,8 @@ type GrpcCall = any
 type Handlers = Record<string, Record<string, (call: GrpcCall, answer: GrpcCall) => void>>
 
 /**
- * `TestLink` is a link that another library serves. The keys of its services are paths below the vendor prefix, such as
- * `industrialassethub.discover.v1`.
+ * `TestLink` is a link that does not use the generated protocol code. The keys of its handlers are paths below the
+ * vendor prefix, such as `industrialassethub.discover.v1`.
  */
 export class TestLink {
   readonly port: number
@@ -393,8 +401,8 @@ function serviceAt(vendor: string, path: string) {
 }
 
 /**
- * Returns a function that calls a registry with another library. The function returns the response, or throws an error
- * with the status code.
+ * Returns a function that calls a registry without the generated protocol code. The function returns the response, or
+ * throws an error with the status code.
  */
 export function askRegistry(port: number, vendor: string) {
   const { RegistryApi } = packageAt(vendor, 'connectivitysuite.registry.v1')
@@ -410,13 +418,13 @@ export function askRegistry(port: number, vendor: string) {
 
 const classUri = (name: string) => `https://schema.industrial-assets.io/base/v0.12.0/${name}#`
 
-/** Returns a device identifier with a text value, in the format of links of the public SDK. */
+/** Returns a device identifier with a text value, in the same format as links that use the public SDK. */
 export const field = (path: string, text: string, className = 'Asset') => ({
   text,
   classifiers: [{ type: 'URI', value: classUri(className) + path }],
 })
 
-/** Returns one element of a list of the device. */
+/** Returns one element of a list field of a device. */
 export const list = (path: string, ...value: object[]) => ({
   children: { value },
   classifiers: [{ type: 'URI', value: `${classUri('Asset')}${path}` }],
@@ -436,8 +444,8 @@ export const versionInfo: Handlers = {
 }
 
 /**
- * Returns the discovery interface of a link of the public SDK. If the link has no filters, the call that reads them
- * returns an error.
+ * Returns the discovery interface of a link that uses the public SDK. If the link has no filters, the call that reads
+ * them returns an error.
  */
 export const discoveryInterface = (discover: (call: GrpcCall) => void, filters?: object[]): Handlers => ({
   'industrialassethub.discover.v1': {

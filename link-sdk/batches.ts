@@ -1,7 +1,7 @@
 /**
- * Joins available messages into one message, without delaying any message. The joined message is sent when the next
- * message is not available or the source fails. Encoded messages that have only repeated fields can be concatenated to
- * one valid message.
+ * Joins messages that are already available into one message, without delaying any message. The joined message is sent
+ * when no further message is available, or when the source fails. The encoded messages contain only repeated fields, so
+ * their concatenation is a valid message.
  */
 export async function* inBatches(
   messages: AsyncIterable<Uint8Array>,

@@ -33,7 +33,7 @@ export function callUnary<Method extends DescMethod>(
   })
 }
 
-/** Calls a method with a stream of responses. */
+/** Calls a method that returns a stream of responses. */
 export function callStream<Method extends DescMethod>(
   client: Client,
   { method, request, withinMs }: Call<Method>,

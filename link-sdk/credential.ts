@@ -3,19 +3,19 @@ import type { JsonValue } from '@millwright/api/variant.ts'
 import { LinkError } from './link-error.ts'
 
 /**
- * `Credential` contains the credentials of a device. User name and password are set if the credentials have the usual
- * structure.
+ * `Credential` contains the credentials of a device. `username` and `password` are set if the credentials have fields
+ * with these names.
  */
 export type Credential = {
   schemaUri: string
   text: string
-  /** The fields, if the text is a JSON object. */
+  /** The fields of the credentials. Empty if the text is not a JSON object. */
   fields: Readonly<Record<string, JsonValue>>
   username?: string
   password?: string
 }
 
-/** Parses credentials from the gateway. Printing the result shows stars in place of the secrets. */
+/** Parses credentials that the gateway sent. Printing the result shows stars instead of the secrets. */
 export function readCredential({ schemaUri, text }: { schemaUri: string; text: string }): Credential {
   const fields = fieldsOf(text)
   const { username, password } = fields
@@ -41,7 +41,7 @@ function fieldsOf(text: string): Credential['fields'] {
   }
 }
 
-/** Returns the credentials of a target for one schema. Credentials without a schema URI are included. */
+/** Returns the credentials of a target that belong to a schema. Credentials without a schema URI are included. */
 export function credentialsOf(
   { credentials }: { credentials: readonly Credential[] },
   schemaUri: string,
@@ -50,8 +50,8 @@ export function credentialsOf(
 }
 
 /**
- * Calls `ask` with each of the credentials, in order, until one is accepted. `ask` throws UNAUTHENTICATED for rejected
- * credentials. If there are no credentials, `ask` is called once with undefined.
+ * Calls `ask` with each of the credentials, in order, until one of them is accepted. `ask` throws UNAUTHENTICATED for
+ * rejected credentials. If there are no credentials, `ask` is called once with undefined.
  */
 export async function withCredentials<Answer>(
   credentials: readonly Credential[],

@@ -8,15 +8,15 @@ import type { Filter, Options } from './parameters.ts'
 import type { Updates } from './update.ts'
 
 /**
- * `Address` is the address of a device, in fields that the link defines. Later calls receive the address unchanged, as
- * the discovery returned it.
+ * `Address` is the address of a device. The link defines its fields. Later calls receive the address unchanged, as the
+ * discovery returned it.
  */
 export type Address = { readonly [field: string]: JsonValue }
 
 /** `Target` is the device that a call refers to. */
 export type Target = {
   address: Address
-  /** The identifiers of the device in the inventory. They are used if the caller has no address. */
+  /** The identifiers of the device in the inventory. A call uses them if the address of the device is not known. */
   identifiers: readonly Address[]
   /** The name of a connection, if the link is configured with named connections. */
   connectionName?: string
@@ -31,8 +31,9 @@ export type DiscoverCall = Call & {
   /** The devices to scan, with their credentials. An empty list means all devices. */
   targets: readonly Target[]
   /**
-   * Reports the percentage of the range that has been scanned, from 0 to 100. A link that knows its range can call it
-   * as often as needed. The gateway also uses a report as a sign of life while no device is found.
+   * Reports the percentage of the range that has been scanned, from 0 to 100. A link that knows its range can call this
+   * function as often as needed. While no device is found, the report also shows the gateway that the link is still
+   * running.
    */
   progress: (percent: number) => void
 }
@@ -43,8 +44,8 @@ export type DiscoveryResult = { asset: Asset; address?: Address } | { error: Lin
 export type PropertiesCall = Call & { device: Target; keys: readonly string[] }
 
 /**
- * `PropertyValues` contains a value for each property, an error if the property could not be read, or undefined if the
- * device does not have it.
+ * `PropertyValues` contains one entry for each property: its value, an error if the property could not be read, or
+ * undefined if the device does not have the property.
  */
 export type PropertyValues = Readonly<Record<string, VariantValue | LinkError | undefined>>
 
@@ -71,7 +72,7 @@ export type LinkDefinition = {
   update?: Updates
 }
 
-/** Defines a link from a manifest and functions. `runLink` runs it as a process. */
+/** Defines a link by its manifest and its functions. `runLink` runs the link as a process. */
 export function defineLink(definition: LinkDefinition): LinkDefinition {
   const faults = faultsOf(definition.manifest)
   if (faults.length > 0) throw new Error(`The manifest of the link is invalid. ${faults.join(' ')}`)

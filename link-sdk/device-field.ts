@@ -2,14 +2,16 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { DeviceIdentifierSchema, SemanticClassifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { LinkError } from './link-error.ts'
 
-/** `Field` is a field of a schema class. Its URI and its encoded classifier are the same for every device. */
+/**
+ * `Field` is a field of a schema class. The URI and the encoded classifier of a field are the same for every device.
+ */
 export type Field = { uri: string; classifier: Uint8Array; below: Map<string, Field> }
 
 const tag = (field: { number: number }, type: WireType) => (field.number << 3) | type
 const { field } = DeviceIdentifierSchema
 
 export const tags = {
-  /** The tag of an identifier in a device or in a container. */
+  /** The tag of an identifier inside a device or a container. */
   identifier: (1 << 3) | WireType.LengthDelimited,
   int64: tag(field.int64Value, WireType.Varint),
   uint64: tag(field.uint64Value, WireType.Varint),
@@ -20,7 +22,9 @@ export const tags = {
 } as const
 
 const classes = new Map<string, Field>()
-/** The maximum size of the cache. Without a limit, a link with many different field names would fill the memory. */
+/**
+ * The maximum number of cached fields. Without a limit, a link with many different field names would fill the memory.
+ */
 const remembered = 5_000
 let known = 0
 

@@ -22,7 +22,7 @@ export type AssetValue =
   | { readonly [field: string]: AssetValue }
 
 /**
- * `Asset` is an asset that follows the asset schema, with fields such as `name`, `asset_identifiers` and
+ * `Asset` is an asset that follows the asset schema. Examples of its fields are `name`, `asset_identifiers` and
  * `product_instance_information`.
  */
 export type Asset = { readonly [field: string]: AssetValue }
@@ -51,7 +51,7 @@ function writeFields(writer: BinaryWriter, fields: Asset, of: Field): void {
   for (const [name, value] of Object.entries(fields)) if (hasContent(value)) write(writer, value, fieldBelow(of, name))
 }
 
-/** Returns true when a value is not empty and does not contain only empty values. */
+/** Returns true when a value is not empty. An array or object that contains only empty values is empty too. */
 function hasContent(value: AssetValue): boolean {
   if (typeof value === 'string') return value.trim() !== ''
   if (isArray(value)) return value.some(hasContent)

@@ -46,8 +46,8 @@ function deviceOf(device: GetPropertyValuesRequest['device']): Target {
 }
 
 /**
- * Returns the supported keys. They are read only if a requested key has no value, to distinguish unknown keys from
- * missing values.
+ * Returns the keys that the device supports. The result is empty if all requested keys have a value. Otherwise it
+ * distinguishes unknown keys from missing values.
  */
 async function supportedKeys(
   link: PropertiesLink,
@@ -68,7 +68,7 @@ function allOf(values: PropertyValues): Result[] {
   return present.toSorted().map((key) => resultOf(key, values[key], new Set()))
 }
 
-/** Returns the result for a requested key. */
+/** Returns the result for a requested key: its value, its error, or an error for a missing value or an unknown key. */
 function resultOf(key: string, value: VariantValue | LinkError | undefined, supported: ReadonlySet<string>): Result {
   const failure = (error: LinkError): Result => ({
     result: { case: 'error', value: { key, resultCode: error.number, description: error.message } },
@@ -91,7 +91,7 @@ function describe(property: SupportedProperty): Supported {
   return { key, type: { case: 'datatype', value: variantTypeOf(property.type) } }
 }
 
-/** Returns the type of a value, if the value exists. */
+/** Returns the type of a value. Returns no type if there is no value or an error. */
 function typeOf(value: VariantValue | LinkError | undefined): Pick<Supported, 'type'> {
   if (value === undefined || value instanceof LinkError) return {}
   const { value: held } = variantOf(value)

@@ -23,14 +23,17 @@ import { readFilters, readOptions } from './parameters.ts'
 import { targetOf } from './target.ts'
 import { answer, type ServedService, signalOf } from './unary.ts'
 
-/** The maximum size of a message. It is below 4 MiB, the default limit of receivers. */
+/** The maximum size of a message. It is below 4 MiB, which is the default limit of gRPC clients. */
 const largestMessageBytes = 3 * 1024 * 1024
 const batch = { items: 100, bytes: 256 * 1024 } as const
 
 type Context = { log: Log; stopping: AbortSignal }
 type Stream = ServerWritableStream<DiscoverRequest, Buffer>
 
-/** Returns the discovery service. All vendor prefixes share one counter of running discoveries. */
+/**
+ * Returns the discovery service. The limit of concurrent discoveries applies to the service names of all vendor
+ * prefixes together.
+ */
 export function discoverService({ manifest, discover }: LinkDefinition, { log, stopping }: Context): ServedService {
   let underWay = 0
 
@@ -101,12 +104,12 @@ function supported({
   }
 }
 
-/** The time after which an unchanged percentage is sent again, as a sign of life. */
+/** The time after which an unchanged percentage is sent again, so that the gateway knows that the link is running. */
 const repeatMs = 10_000
 
 /**
- * Returns a function that sends the percentage to callers that request it. The percentage is sent when it changes, and
- * periodically.
+ * Returns a function that sends the percentage if the caller of the discovery requested it. The percentage is sent when
+ * it changes, and otherwise again after `repeatMs`.
  */
 function progressWriter(stream: Stream): (percent: number) => void {
   const isWanted = stream.metadata.get(progressMetadataKey).length > 0
@@ -124,7 +127,7 @@ function progressWriter(stream: Stream): (percent: number) => void {
 
 type SendOptions = { stream: Stream; signal: AbortSignal; log: Log }
 
-/** Sends devices as they are found, with back-pressure from the receiver. */
+/** Sends devices as they are found. Waits while the receiver is slower than the scan (back-pressure). */
 async function send(
   results: AsyncIterable<DiscoveryResult> | Iterable<DiscoveryResult>,
   { stream, signal, log }: SendOptions,
@@ -151,7 +154,9 @@ async function* encoded(
   }
 }
 
-/** Encodes a result. A device that cannot be encoded becomes an error of that device, and the discovery continues. */
+/**
+ * Encodes a result. If a device cannot be encoded, the result is an error of that device, and the discovery continues.
+ */
 function responseOf(result: DiscoveryResult, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
   if ('error' in result) return { isDevice: false, bytes: errorBytes(result) }
   try {
@@ -174,9 +179,9 @@ function deviceBytes(
 ): Uint8Array {
   const connection = address === undefined ? {} : { connectionParameterSet: parametersOf(address) }
   const rest = create(DiscoveredDeviceSchema, { timestamp: ticksOf(new Date()), ...connection })
-  // Removes the partial bytes of a device whose encoding failed.
+  // Removes the bytes that remain from a device whose encoding failed.
   writer.finish()
-  // Encoded messages can be concatenated, so both parts form one message.
+  // The concatenation of two encoded messages is one valid message, so the rest of the device can be appended.
   writeIdentifiers(writer.uint32(devicesTag).fork(), asset).raw(toBinary(DiscoveredDeviceSchema, rest))
   return writer.join().finish()
 }

@@ -4,7 +4,7 @@ import type { Log } from './log.ts'
 import { type Manifest, parseVersion } from './manifest.ts'
 import { answer, type ServedService } from './unary.ts'
 
-/** Returns the driver-info service, which provides version, schemas and icon of the link. */
+/** Returns the driver-info service, which provides the version, the schemas and the icon of the link. */
 export function driverInfoService(manifest: Manifest, log: Log): ServedService {
   const version = {
     ...parseVersion(manifest.version),

@@ -12,8 +12,8 @@ import { targetOf } from './target.ts'
 import { answer, type ServedService } from './unary.ts'
 
 /**
- * Returns the identifiers service for older gateways. It returns the values of the properties, encoded like a
- * discovered device.
+ * Returns the identifiers service for older gateways. The service returns the values of the properties in the encoding
+ * of a discovered device.
  */
 export function identifiersService(link: PropertiesLink, log: Log): ServedService {
   return {
@@ -36,8 +36,8 @@ export function identifiersService(link: PropertiesLink, log: Log): ServedServic
 }
 
 /**
- * Returns true when the request names an identifier, by its classifier or by the name of its field. An empty request
- * means all identifiers.
+ * Returns true when the request names the identifier, by its classifier or by its field name. An empty request means
+ * all identifiers.
  */
 function isWanted({ classifiers }: DeviceIdentifier, requests: readonly IdentifierRequest[]): boolean {
   if (requests.length === 0) return true

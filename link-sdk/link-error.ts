@@ -3,8 +3,8 @@ import { Code } from '@millwright/api/proto/generated/code_pb.js'
 export type CodeName = keyof typeof Code
 
 /**
- * `LinkError` is an error of a link. A thrown error ends the call with its status. An error that is yielded or returned
- * for one device or property applies only to that device or property.
+ * `LinkError` is an error of a link. If it is thrown, it ends the call with its status. If it is yielded or returned
+ * for one device or property, it applies only to that device or property.
  */
 export class LinkError extends Error {
   readonly code: CodeName
@@ -21,8 +21,8 @@ export class LinkError extends Error {
 }
 
 /**
- * The nearest gRPC code for each code that gRPC does not have. Such codes are valid for single devices only, so a
- * failed call uses the nearest code.
+ * The nearest gRPC code for each code that does not exist in gRPC. Such codes are valid for single devices only, so a
+ * failed call uses the nearest code instead.
  */
 const nearest: Partial<Record<CodeName, CodeName>> = {
   BUSY: 'RESOURCE_EXHAUSTED',
@@ -32,7 +32,7 @@ const nearest: Partial<Record<CodeName, CodeName>> = {
   PAYLOAD_SERIALISATION_ISSUE: 'INTERNAL',
 }
 
-/** `Status` is the status that ends a gRPC call. */
+/** `Status` is the status with which a gRPC call ends. */
 export type Status = { code: number; details: string }
 
 export function statusOf(error: unknown): Status {
@@ -40,7 +40,7 @@ export function statusOf(error: unknown): Status {
   return { code: Code[nearest[code] ?? code], details: message }
 }
 
-/** Converts any thrown value to a `LinkError`. Other errors become INTERNAL. */
+/** Converts any thrown value to a `LinkError`. A value that is not a `LinkError` becomes INTERNAL. */
 export function linkErrorOf(error: unknown): LinkError {
   if (error instanceof LinkError) return error
   const reason = error instanceof Error ? error.message : String(error)

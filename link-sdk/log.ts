@@ -4,7 +4,7 @@ export type LogLevel = (typeof logLevels)[number]
 type Write = (message: string, details?: Record<string, unknown>) => void
 export type Log = { debug: Write; info: Write; warn: Write; error: Write }
 
-/** Creates a log that writes one line of JSON per entry to standard error. Standard output is not used. */
+/** Creates a log that writes one line of JSON per entry to standard error. */
 export function openLog(name: string, least: LogLevel): Log {
   const write = (level: LogLevel): Write =>
     logLevels.indexOf(level) < logLevels.indexOf(least)

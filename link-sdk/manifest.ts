@@ -4,7 +4,7 @@ import type { JsonValue } from '@millwright/api/variant.ts'
 /** `ParameterType` is a type that a parameter may have. */
 export type ParameterType = Exclude<(typeof linkDataTypes)[number], 'unspecified' | 'file' | 'null'>
 
-/** `Parameter` is a filter or an option of a discovery, with its description for people. */
+/** `Parameter` is a filter or an option of a discovery. Its description is shown to users. */
 export type Parameter = {
   key: string
   type: ParameterType
@@ -15,7 +15,10 @@ export type Parameter = {
 
 /** `Manifest` describes a link. */
 export type Manifest = {
-  /** The device class, for example `acme.links.oven`. It is unique among links and the same in every version. */
+  /**
+   * The device class, for example `acme.links.oven`. It is unique among all links, and does not change between
+   * versions.
+   */
   id: string
   name: string
   vendor: string
@@ -24,19 +27,19 @@ export type Manifest = {
   description?: string
   documentation?: string
   feedback?: string
-  /** The filters, which limit the scope of a discovery. */
+  /** The filters. They limit the scope of a discovery. */
   filters?: readonly Parameter[]
-  /** The options, which control how a discovery runs. */
+  /** The options. They control how a discovery runs. */
   options?: readonly Parameter[]
   /**
-   * The JSON Schemas for the credentials of protected devices. Secret fields are `writeOnly`. Users enter the values on
-   * the platform.
+   * The JSON Schemas for the credentials of protected devices. Secret fields are `writeOnly`. Users enter the values of
+   * the fields on the platform.
    */
   credentialSchemas?: readonly { uri: string; schema: object }[]
   /** The icon, a square PNG image. */
   icon?: Uint8Array
   /**
-   * The maximum number of concurrent discoveries. The default is one. Further discoveries are rejected with
+   * The maximum number of concurrent discoveries, by default one. Further discoveries are rejected with
    * RESOURCE_EXHAUSTED.
    */
   discoveriesAtOnce?: number

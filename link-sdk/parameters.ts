@@ -15,13 +15,16 @@ export type Filter = { key: string; operator: Operator; value: JsonValue }
 
 export type Options = Readonly<Record<string, JsonValue | undefined>>
 
-/** Validates the filters of a request against the manifest, and adds defaults for missing filters. */
+/** Validates the filters of a request against the manifest, and adds the defaults of missing filters. */
 export function readFilters(activeFilters: readonly ActiveFilter[], declared: readonly Parameter[] = []): Filter[] {
   const filters = activeFilters.map((filter) => readParameter('filter', filter, declared))
   return [...filters, ...defaults('filter', { filters, declared })]
 }
 
-/** Returns the options of a request by key. For a repeated key, the last value is used. */
+/**
+ * Validates the options of a request against the manifest, and returns them by key with the defaults of missing
+ * options. For a repeated key, the last value is used.
+ */
 export function readOptions(activeOptions: readonly ActiveOption[], declared: readonly Parameter[] = []): Options {
   const options = activeOptions.map((option) => readParameter('option', option, declared))
   const all = [...options, ...defaults('option', { filters: options, declared })]
@@ -89,7 +92,7 @@ function invalid(description: string): LinkError {
 }
 
 /**
- * Returns true when a device with these values matches the filters. A filter is ignored if the device has no value for
+ * Returns true when a device with these values matches the filters. A filter is ignored if `values` has no value for
  * its key. Comparisons are case-sensitive. In a pattern, `?` matches one character and `*` matches any number of
  * characters.
  */
@@ -112,8 +115,8 @@ function compare(value: JsonValue, { operator, value: expected }: Filter): boole
 }
 
 /**
- * Returns true when a text matches a pattern. The function uses limited backtracking instead of a regular expression,
- * so that no pattern takes exponential time.
+ * Returns true when a text matches a pattern. The function returns at most to the last `*` of the pattern, so that no
+ * pattern takes exponential time.
  */
 function fits(text: string, pattern: string): boolean {
   let at = 0

@@ -8,7 +8,8 @@ import { callUnary } from './call.ts'
 import type { Log } from './log.ts'
 
 /**
- * The maximum pause between refreshes. After a restart of the registry, the link is registered again within one minute.
+ * The maximum pause between two refreshes. It ensures that a link is registered again within one minute after a restart
+ * of the registry.
  */
 const longestPauseMs = 60_000
 const retry = { firstMs: 1_000, longestMs: 30_000 } as const
@@ -20,21 +21,21 @@ export type Registration = {
   vendor: string
   info: MessageInitShape<typeof ServiceInfoSchema>
   log: Log
-  /** Called when the link is registered. */
+  /** Is called each time the link has been registered. */
   onRegistered?: (expireSeconds: number) => void
 }
 
-/** Returns the address fields of a registration: an IP address or a host name. */
+/** Returns the address field of a registration, which contains an IP address or a host name. */
 export function addressInfo(host: string): MessageInitShape<typeof ServiceInfoSchema> {
   return { grpcIp: { case: isIP(host) === 0 ? 'dnsDomainname' : 'ipv4Address', value: host } }
 }
 
-/** Returns the pause until the next refresh: half of a registration's lifetime, and at most one minute. */
+/** Returns the pause until the next refresh: half of the registration's lifetime, but at most one minute. */
 export function pauseMs(expireSeconds: number): number {
   return Math.max(1_000, Math.min((expireSeconds * 1_000) / 2, longestPauseMs))
 }
 
-/** Keeps a link registered until it stops, then unregisters it. */
+/** Keeps a link registered until `stop` is called, and then unregisters it. */
 export function keepRegistered(registration: Registration): { stop: () => Promise<void> } {
   const stopping = new AbortController()
   const running = keepOn(registration, stopping.signal)
@@ -47,8 +48,8 @@ export function keepRegistered(registration: Registration): { stop: () => Promis
 }
 
 /**
- * Refreshes the registration until the signal is aborted. Returns true when the link may still be registered, because
- * an interrupted request may have been processed.
+ * Refreshes the registration until the signal is aborted. Returns true when the link may still be registered. An
+ * interrupted request counts too, because the registry may have processed it.
  */
 async function keepOn(registration: Registration, signal: AbortSignal): Promise<boolean> {
   const { registry, log } = registration
@@ -92,7 +93,7 @@ async function unregister({ registry, vendor, info, log }: Registration): Promis
   )
 }
 
-/** Opens a connection for one call, because calls are rare and the address of a registry may change. */
+/** Opens a connection for a single call, because calls are rare and the address of the registry may change. */
 function connect(address: string): Client & Disposable {
   const client = new Client(address, credentials.createInsecure())
   return Object.assign(client, { [Symbol.dispose]: () => client.close() })

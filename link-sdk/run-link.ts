@@ -4,7 +4,7 @@ import { startLink } from './start-link.ts'
 
 const exitCodes = { failed: 1, usage: 2 } as const
 
-/** Runs a link as a process until a signal ends the process. The settings come from arguments and the environment. */
+/** Runs a link as a process until SIGINT or SIGTERM. The settings come from the arguments and the environment. */
 export async function runLink(link: LinkDefinition, args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
     const settings = readSettings(args, process.env)

@@ -5,7 +5,9 @@ import { UsageError } from './settings.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-/** Copies the template to a new folder. The link gets the name of the folder. Returns the created files. */
+/**
+ * Copies the template to a new folder. The name of the folder becomes the name of the link. Returns the created files.
+ */
 export async function scaffoldLink(folder: string): Promise<string[]> {
   const target = resolve(folder)
   const name = basename(target)

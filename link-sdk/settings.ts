@@ -4,7 +4,7 @@ import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
 
-/** `UsageError` is an error in arguments or settings. It is shown to the user as one sentence. */
+/** `UsageError` is an error in the arguments or settings. It is shown to the user as one sentence. */
 export class UsageError extends Error {}
 
 const settingTable = {
@@ -27,8 +27,8 @@ function variableOf(name: string): string {
 }
 
 /**
- * Reads the settings of a link. Arguments have priority over the environment, and the environment over defaults.
- * Returns `help` for `--help`.
+ * Reads the settings of a link. Arguments have priority over environment variables, and these have priority over
+ * defaults. Returns `help` for `--help`.
  */
 export function readSettings(
   args: readonly string[],

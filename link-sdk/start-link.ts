@@ -19,14 +19,14 @@ export type LinkSettings = {
   /** The host name that the gateway uses, if it differs from `host`. */
   advertisedHost?: string
   advertisedPort?: number
-  /** The address of the gateway's registry as `host:port`. Without it, the link is not registered. */
+  /** The address of the gateway's registry as `host:port`. Without a registry, the link is not registered. */
   registry?: string
-  /** The vendor prefixes to serve. The link registers with the first prefix. */
+  /** The vendor prefixes that the link serves. The link registers with the first prefix. */
   vendors?: readonly string[]
-  /** The name of this instance, if several instances of the link use one gateway. */
+  /** The name of this instance of the link. It is needed if several instances register with one gateway. */
   instance?: string
   logLevel?: LogLevel
-  /** The time that running discoveries may continue after the link starts to stop. */
+  /** How long running calls may continue after `stop` was called, in milliseconds. */
   graceMs?: number
   onRegistered?: (expireSeconds: number) => void
 }
@@ -38,7 +38,7 @@ export type RunningLink = AsyncDisposable & {
   stop: () => Promise<void>
 }
 
-/** Serves a link and keeps it registered until it stops. */
+/** Serves a link and keeps it registered until its `stop` function is called. */
 export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
   const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
@@ -99,8 +99,8 @@ function healthOf(server: Server, names: readonly string[]): HealthImplementatio
 type Place = { settings: LinkSettings; host: string; port: number; interfaces: readonly string[]; log: Log }
 
 /**
- * Returns the registration of the link. Interfaces are also registered as app types, so that gateways that read only
- * the older field find the link.
+ * Returns the registration of the link. The interfaces are also registered as application types, because older gateways
+ * read only that field.
  */
 function registrationOf({ manifest }: LinkDefinition, place: Place): Registration | undefined {
   const { settings, host, port, log } = place
@@ -135,8 +135,8 @@ function bracketed(host: string): string {
 }
 
 /**
- * Rejects new calls immediately. Running calls may finish within `graceMs`. Calls that still run are aborted, and then
- * disconnected.
+ * Rejects new calls immediately. Running calls may finish within `graceMs`. After that, they are aborted and, one
+ * second later, disconnected.
  */
 async function shutDown(server: Server, { graceMs, giveUp }: { graceMs: number; giveUp: () => void }): Promise<void> {
   const timer = setTimeout(giveUp, graceMs)

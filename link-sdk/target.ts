@@ -23,7 +23,7 @@ function fieldsIn(json: string): Address {
     const fields: unknown = JSON.parse(json)
     if (isAddress(fields)) return fields
   } catch {
-    // The error is reported below, together with JSON that is not an object.
+    // The error is thrown below. The same error is thrown for JSON that is not an object.
   }
   throw new LinkError('INVALID_ARGUMENT', 'The connection parameters are not a JSON object.')
 }

@@ -4,7 +4,10 @@ import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedServiceI
 import { LinkError, statusOf } from './link-error.ts'
 import type { Log } from './log.ts'
 
-/** `ServedService` is a service of a link: its description, its wire format for a vendor prefix, and its handlers. */
+/**
+ * `ServedService` is a service that a link serves: its description, its gRPC definition for an interface name, and its
+ * handlers.
+ */
 export type ServedService = {
   service: DescService
   definition: (interfaceNamed: string) => ServiceDefinition
@@ -23,7 +26,10 @@ export function signalOf(call: Cancellable): AbortSignal {
 
 type Answering<Request, Response> = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** Returns a unary gRPC handler that calls a function. */
+/**
+ * Returns a unary gRPC handler that answers each call with the result of `work`. A thrown error becomes the status of
+ * the call.
+ */
 export function answer<Request, Response>(work: Answering<Request, Response>, log: Log) {
   return (call: ServerUnaryCall<Request, Response>, done: sendUnaryData<Response>): void => {
     const working = (async () => work(call.request, signalOf(call)))()

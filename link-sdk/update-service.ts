@@ -27,8 +27,8 @@ type Writable = EventEmitter & { write(message: unknown): boolean; end(): unknow
 export type UpdateLink = LinkDefinition & Required<Pick<LinkDefinition, 'update'>>
 
 /**
- * Returns the update service, which transfers artefacts to a device. The content is sent when the link requests it,
- * with back-pressure.
+ * Returns the update service, which transfers artefacts to a device. The caller sends the content only when the link
+ * requests it, with back-pressure.
  */
 export function updateService({ update }: UpdateLink, log: Log): ServedService {
   const step = (work: (call: UpdateCall) => UpdateSteps) => (stream: Stream) => {
@@ -140,7 +140,7 @@ function targetOf(metadata: ArtefactMetaData): UpdateTarget {
   return {
     jobId: jobIdentifier.jobId,
     kind: kinds[artefactIdentifier?.type ?? ArtefactType.AT_FIRMWARE] ?? 'firmware',
-    // The metadata is the base64 text that the link reported with the device.
+    // The bytes contain the base64 text that the link reported as metadata of the device.
     device: Buffer.from(Buffer.from(deviceIdentifier.blob).toString('latin1'), 'base64'),
     ...credentialOf('deviceCredential', deviceCredentials),
     ...credentialOf('artefactCredential', artefactCredentials),

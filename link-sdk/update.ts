@@ -6,17 +6,17 @@ export type ArtefactKind = 'firmware' | 'software' | 'backup' | 'configuration' 
 
 export type UpdateCredential = { type: string; bytes: Uint8Array; username: string; password: string }
 
-/** `UpdateTarget` contains the device and the job of an update. */
+/** `UpdateTarget` describes an update: its job, the kind of artefact, the device and the credentials. */
 export type UpdateTarget = {
   jobId: string
   kind: ArtefactKind
-  /** The decoded field `metadata` of the asset. The link wrote this field as base64 during the discovery. */
+  /** The decoded `metadata` of the device. The link reported it as base64 text during the discovery. */
   device: Uint8Array
   deviceCredential?: UpdateCredential
   artefactCredential?: UpdateCredential
 }
 
-/** `UpdateStatus` is the progress of an update. A state other than `ok` is the reason of a failure. */
+/** `UpdateStatus` is the progress of an update. A state other than `ok` is the reason why the update failed. */
 export type UpdateStatus = {
   phase: 'prepare' | 'download' | 'installation' | 'activation' | 'cancellation'
   state?: 'ok' | 'failed' | 'another device' | 'incompatible' | 'not supported'
@@ -30,17 +30,17 @@ export type UpdateSteps = AsyncIterable<UpdateStatus> | Iterable<UpdateStatus>
 type Call = UpdateTarget & { signal: AbortSignal; log: Log }
 
 export type UpdateCall = Call & {
-  /** Returns the content of the artefact in chunks. The content is sent on request, and can be requested only once. */
+  /** Requests the content of the artefact and yields it in chunks. The content can be requested only once. */
   content: () => AsyncIterable<Uint8Array>
 }
 
 /**
  * `Updates` contains the steps of an update. Each step yields its progress and ends when it is done. A thrown error
- * becomes the status of the call. The link must run one update per device at a time. The link must store its jobs if
- * they should survive a restart.
+ * becomes the status of the call. The link must run only one update at a time for each device. If update jobs should
+ * survive a restart, the link must store them.
  */
 export type Updates = {
-  /** Transfers the artefact to the device. The device continues to run. */
+  /** Transfers the artefact to the device. The device continues to run with its current artefact. */
   prepare: (call: UpdateCall) => UpdateSteps
   /** Activates the prepared artefact. */
   activate: (call: UpdateCall) => UpdateSteps

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Runs a program with its output on this terminal. Resolves to true if the program succeeded. */
+/** Runs a program whose output is printed to this terminal. Resolves to true if the program succeeded. */
 export function run(
   program: string,
   programArguments: readonly string[],
@@ -22,7 +22,7 @@ export function run(
 
 const installed = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url))
 
-/** Checks types, format, lint and plain language. A test checks the architecture. */
+/** Checks types, format, lint and plain language. The rules of the architecture are checked by a test. */
 export async function check(): Promise<boolean> {
   // With these options, TypeScript checks only the files that changed and the files that depend on them.
   const incremental = (name: string) => [

@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path'
 import { hashOfSources, recordedSources } from '@millwright/api/proto/sources.ts'
 
 /**
- * Generates the code in api/proto/generated from api/proto/*.proto. Run it after a change of these files. The generator
- * is downloaded on demand, so it is not a dependency.
+ * Generates the code in api/proto/generated from api/proto/*.proto. Run this program after a change of the .proto
+ * files. The generator is downloaded on demand, so it is not a dependency.
  */
 const generator = ['--package=@bufbuild/buf@1.74.0', '--package=@bufbuild/protoc-gen-es@2.16.0']
 const template = {

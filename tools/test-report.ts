@@ -6,17 +6,17 @@ import { spec, type TestEvent } from 'node:test/reporters'
 /** `FileReport` is the result of one test file. */
 export type FileReport = {
   file: string
-  /** The output of the file. It is printed in one piece. */
+  /** The output of the tests in the file. It is printed in one piece. */
   text: string
-  /** The full text of the failures. It is printed again at the end. */
+  /** The full text of the failures. It is printed again at the end of the run. */
   failures: string
   passed: number
   failed: number
   skipped: number
   ms: number
   /**
-   * The processor time, including ended child processes. On a busy machine, it is more meaningful than the elapsed
-   * time.
+   * The processor time of the file, including child processes that have ended. On a busy machine, it is more meaningful
+   * than the elapsed time.
    */
   cpuMs: number
 }
@@ -67,8 +67,8 @@ async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<F
 }
 
 /**
- * Returns the processor time so far. On Linux, the time includes ended child processes. On other systems, it is the
- * time of this process.
+ * Returns the processor time so far, in milliseconds. On Linux, it includes child processes that have ended. On other
+ * systems, it is the time of this process only.
  */
 function usedSoFar(): number {
   try {
@@ -82,8 +82,8 @@ function usedSoFar(): number {
 }
 
 /**
- * Returns true for a test. Suites and the file itself are not tests. They count only if they fail without a failed
- * test.
+ * Returns true for a test. A suite or a file is not a test. If it fails although none of its tests failed, it counts as
+ * a failed test.
  */
 function isTest({ type, data }: TestEnd): boolean {
   if (type === 'test:fail') return (data.details.error as { failureType?: string }).failureType !== 'subtestsFailed'

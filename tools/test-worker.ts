@@ -3,9 +3,9 @@ import { pathToFileURL } from 'node:url'
 import { root } from './checks.ts'
 
 /**
- * This process runs the received test files one after the other, so that the modules of a hub are loaded once. Each
- * file runs inside a test with the name of the file, so that the hooks of a file apply only to that file.
- * `test-report.ts` reports the results.
+ * This process runs the test files that it receives one after the other, so that the modules of the platform are loaded
+ * only once. Each file runs inside a test with the name of the file, so that the hooks of a file apply only to that
+ * file. `test-report.ts` reports the results.
  */
 
 export type Assignment = { file: string; arrangement: 'one process' | 'split' }
@@ -16,7 +16,7 @@ const endMs = 30_000
 process.on('message', ({ file, arrangement }: Assignment) => {
   process.env.MILLWRIGHT_TEST_ARRANGEMENT = arrangement
   const url = new URL(file, pathToFileURL(root))
-  // The second run uses another URL, because a module is evaluated only once per URL.
+  // The second run of a file uses another URL, because Node evaluates a module only once per URL.
   if (arrangement === 'split') url.searchParams.set('arrangement', arrangement)
   test(file, () => import(url.href))
 })

@@ -8,7 +8,7 @@ import type { Assignment } from './test-worker.ts'
 /** The timeout of a test and of a test file. */
 const limitMs = 1_200_000
 
-/** `Lane` is a number of processes that take files from the first queue that is not empty. */
+/** `Lane` is a group of worker processes. Each process takes the next file from the first queue that is not empty. */
 export type Lane = { queues: Assignment[][]; workers: number }
 
 type Handling = {
@@ -17,8 +17,8 @@ type Handling = {
 }
 
 /**
- * Runs test files in a few processes. Each process takes the next file of its lane. Lanes can share queues. Resolves to
- * true if all files passed.
+ * Runs test files in a few processes. Each process takes the next file of its lane. Several lanes can share a queue.
+ * Resolves to true if all files passed.
  */
 export async function runFiles(lanes: readonly Lane[], handling: Handling): Promise<boolean> {
   const work = async (queues: Assignment[][]) => {
@@ -30,7 +30,10 @@ export async function runFiles(lanes: readonly Lane[], handling: Handling): Prom
   return (await Promise.all(working)).every(Boolean)
 }
 
-/** Runs files until the queues are empty, or until a file ends the process. */
+/**
+ * Runs files in one process until the queues are empty, or until a file ends the process. Resolves to true if all files
+ * passed.
+ */
 async function runInOneProcess(queues: Assignment[][], { onReport, onPrinted }: Handling): Promise<boolean> {
   const take = () => queues.find(({ length }) => length > 0)?.shift()
   const worker = startWorker(onPrinted)
@@ -44,7 +47,7 @@ async function runInOneProcess(queues: Assignment[][], { onReport, onPrinted }: 
   }
   worker.disconnect()
   await ended
-  // The exit code is not 0 if a test failed. The report contains the reason.
+  // The exit code is not 0 if a test failed. The report of the file contains the reason.
   return worker.exitCode === 0
 }
 

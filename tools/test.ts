@@ -23,8 +23,8 @@ const selected =
 if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
 
 /**
- * The file with the last duration of each test file. The slowest files start first, so that they do not delay the end
- * of the run.
+ * The file that stores the last duration of each test file. The slowest files start first, so that they do not delay
+ * the end of the run.
  */
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
@@ -40,7 +40,8 @@ if (server !== undefined) {
 
 /**
  * The tests whose behaviour depends on the number of processes: operations behind the front, calls between services,
- * bodies and headers, streams, callers and permissions. They run twice: in one process and in several.
+ * bodies and headers, streams, callers and permissions. These tests run twice: with all services in one process, and
+ * with each service in a separate process.
  */
 const crossing = [
   'cloud/operations.test.ts',
@@ -66,8 +67,8 @@ conclude()
 
 /**
  * Returns the lanes. End-to-end tests mostly wait, for example for the start of a program or the end of a lease, so
- * they have separate processes. The other processes keep two processors busy. They run end-to-end tests when their own
- * queue is empty.
+ * they have a separate lane. The workers of the second lane keep two processors busy. They run end-to-end tests when
+ * their own queue is empty.
  */
 function lanes(): Lane[] {
   const waiting = assignments().filter(({ file }) => file.startsWith('e2e/'))
@@ -92,8 +93,8 @@ function assignments(): Assignment[] {
 function take(report: FileReport & Assignment): void {
   reports.push(report)
   durations[titleOf(report)] = Math.round(report.ms)
-  // Failures are printed immediately and again at the end. The first output is needed, because an interrupted run does
-  // not reach the end.
+  // Failures are printed immediately, and again at the end of the run. The first output is needed, because an
+  // interrupted run does not reach its end.
   print(report.text + report.failures)
 }
 

@@ -8,7 +8,8 @@ const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
 /**
- * Writes a `.br` and a `.gz` version of every text file that gets smaller, so that the server only has to send them.
+ * Writes a `.br` and a `.gz` version of every text file that becomes smaller, so that the server does not have to
+ * compress files.
  */
 export async function compress(folder: string): Promise<void> {
   const files = globSync('**/*.{js,css,html,svg}', { cwd: folder }).map((name) => join(folder, name))

@@ -4,13 +4,15 @@ import { compress } from './compression.ts'
 import { buildOptions } from './console-options.ts'
 import { currentFile, currentStamp, distFolder, sourceStamp } from './console-stamp.ts'
 
-/** Number of stored builds. Pages that are open during an update still load files of the previous build. */
+/**
+ * The number of builds that are kept. Pages that were opened before an update still load files of the previous build.
+ */
 const keptBuilds = 2
 
 /**
- * Builds the console unless its sources are unchanged. Each build has its own folder, named after the hash of its
- * sources. The folder is moved into place when it is complete, so that concurrent builds do not conflict and an
- * incomplete build is never served.
+ * Builds the console unless its sources are unchanged, and returns the folder of the build. Each build has its own
+ * folder, named after the hash of its sources. The folder is moved into place when it is complete, so that concurrent
+ * builds do not conflict and an incomplete build is never served.
  */
 export async function buildConsole(): Promise<string> {
   const stamp = sourceStamp()
@@ -41,7 +43,7 @@ function moveInto(draft: string, folder: string): void {
   try {
     renameSync(draft, folder)
   } catch (error) {
-    // Another process has finished the same build.
+    // The folder exists if another process has finished the same build.
     if (!existsSync(folder)) throw error
   }
 }

@@ -7,7 +7,7 @@ import type { InlineConfig, Plugin } from 'vite'
 
 const web = dirname(fileURLToPath(import.meta.url))
 
-/** The Vite configuration of the console. */
+/** Returns the Vite configuration of the console. */
 export function buildOptions({ into }: { into: string }): InlineConfig {
   return {
     root: web,
@@ -20,7 +20,7 @@ export function buildOptions({ into }: { into: string }): InlineConfig {
       outDir: into,
       emptyOutDir: true,
       assetsDir: 'files',
-      // The content security policy does not allow data: URLs.
+      // Assets are never inlined, because the content security policy does not allow data: URLs.
       assetsInlineLimit: 0,
       manifest: 'manifest.json',
       target: 'es2023',
@@ -34,8 +34,8 @@ export function buildOptions({ into }: { into: string }): InlineConfig {
 const moduleName = 'virtual:operations'
 
 /**
- * A virtual module with the method and path of every public operation. The browser does not load the schemas of the
- * contracts; only the compiler uses their types.
+ * Provides a virtual module with the method and path of every public operation. The browser does not load the schemas
+ * of the contracts, because only the compiler needs their types.
  */
 function operationsModule(): Plugin {
   return {

@@ -7,13 +7,13 @@ const web = dirname(fileURLToPath(import.meta.url))
 const root = dirname(web)
 
 export const distFolder = join(web, 'dist')
-/** Contains the name of the current build. */
+/** The file that contains the name of the current build. */
 export const currentFile = join(distFolder, 'current')
 
-/** The source files of a build. */
+/** The patterns of the files that a build depends on. */
 const sources = ['web/*.{ts,html,json}', 'web/{source,public}/**/*.*', 'api/**/*.ts', 'package-lock.json']
 
-/** The hash of all source files. It names the build. */
+/** Returns the hash of all source files, which is the name of the build. */
 export function sourceStamp(): string {
   const hash = createHash('sha256')
   const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).filter((file) => !isTest(file))

@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { buildConsole } from './console-build.ts'
 
 const web = dirname(fileURLToPath(import.meta.url))
-/** Delay after a change: editors write a file in several steps. */
+/** The delay between a change and the build, because editors write a file in several steps. */
 const debounceMs = 150
 
 /**
- * Rebuilds after every change until the process ends. A failed build is reported, and the previous one stays in use.
+ * Rebuilds the console after every change until the process ends. A failed build is reported, and the previous build
+ * stays in use.
  */
 export async function watchConsole(): Promise<never> {
   let change = Promise.withResolvers<void>()

@@ -4,7 +4,7 @@ import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
 type Principals = {
-  /** The name of the argument and the description of the principal's kind, for the help. */
+  /** The argument that names the principal, and the description of its kind, for the help. */
   argument: string
   kind: string
   idOf(session: Session, nameOrId: string): Promise<string>

@@ -14,8 +14,8 @@ import { type ApiOperation, operationHelp, parametersOf, publicOperations, takes
 type Options = { param?: string[]; header?: string[]; body?: string; include?: boolean }
 
 /**
- * Adds a command for every public operation of every contract. Operations that also have a dedicated command are
- * included.
+ * Adds a command for every public operation of every contract, including the operations that also have a dedicated
+ * command.
  */
 export function addCommands(api: Command, terminal: Terminal): void {
   const operations = publicOperations()

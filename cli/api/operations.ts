@@ -81,7 +81,7 @@ export function exampleOf(schema: Schema): unknown {
   return schema.writeOnly ? '…secret…' : '…'
 }
 
-/** The operations whose secret fields are defined by a schema of the tenant, not by the contract. */
+/** The operations whose secret fields are defined by a schema of the tenant instead of the contract. */
 const secretByTenant = new Set(['credentials.createInstance', 'credentials.updateInstance'])
 
 /** Returns true when the body of an operation may contain a secret. */

@@ -39,7 +39,8 @@ export function scriptFor(shell: (typeof shells)[number], tree: readonly Command
 }
 
 /**
- * Returns the options that take a value in every command. Options that take a value only in some commands are left out.
+ * Returns the options that take a value in every command that has them. Options that take a value only in some of their
+ * commands are left out.
  */
 function valueFlags(tree: readonly CommandNode[]): string[] {
   const options = tree.flatMap((place) => place.options)
@@ -51,7 +52,9 @@ function valueFlags(tree: readonly CommandNode[]): string[] {
 type Candidate = { name: string; description: string }
 type CandidateList = { at: string[]; candidates: Candidate[] }
 
-/** Returns the candidates after each command, and after each option with choices. */
+/**
+ * Returns the completion candidates after each command, and the candidates for the value of each option with choices.
+ */
 function candidatesOf(tree: readonly CommandNode[]): { optionValues: CandidateList[]; commandWords: CandidateList[] } {
   const plain = (choices: readonly string[]) => choices.map((name) => ({ name, description: '' }))
   const optionValues = tree.flatMap(({ path, options }) =>
@@ -66,7 +69,10 @@ function candidatesOf(tree: readonly CommandNode[]): { optionValues: CandidateLi
   return { optionValues, commandWords }
 }
 
-/** Returns the part of the script that bash and zsh share. It finds the typed command and selects the candidates. */
+/**
+ * Returns the part of the script that bash and zsh share. It finds the command that the user has typed, and selects the
+ * candidates.
+ */
 function selectionScript(
   tree: readonly CommandNode[],
   words: string,
@@ -109,8 +115,8 @@ complete -o filenames -F _millwright millwright`
 }
 
 /**
- * Returns the script for zsh. The shell runs the file at the first completion and calls the defined function later.
- * Both return candidates.
+ * Returns the script for zsh. At the first completion, the shell runs the whole file; later, it only calls the function
+ * that the file defines. Candidates are returned in both cases.
  */
 function zsh(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => text.replaceAll("'", "'\\''")
@@ -128,8 +134,8 @@ if [ "$funcstack[1]" = _millwright ]; then _millwright "$@"; else compdef _millw
 }
 
 /**
- * Returns the script for fish. One function selects the candidates, because hundreds of `complete` conditions take a
- * second per key press.
+ * Returns the script for fish. One function selects the candidates, because hundreds of separate `complete` conditions
+ * would take a second per key press.
  */
 function fish(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

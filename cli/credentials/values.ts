@@ -12,7 +12,7 @@ type JsonSchema = {
 
 export type Field = { path: string[]; required: boolean; title: string }
 
-/** Returns the secret fields of a schema. The platform uses the same rule. */
+/** Returns the secret fields of a schema. The platform decides with the same rule which fields are secret. */
 export function secretsOf(schema: JsonSchema, path: string[] = []): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]): Field[] => {
     const here = [...path, name]
@@ -58,7 +58,7 @@ function objectIn(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // The input is secret, so the error does not repeat it.
+    // The error does not repeat the input, because the input contains secrets.
   }
   throw usageError('Standard input is not a JSON object of values.', `pass a document such as {"password":"…"}`)
 }

@@ -20,7 +20,7 @@ type Options = {
   follow: boolean
 }
 
-/** The time that the command waits for a link of a gateway, and the interval of its checks. */
+/** The time that the command waits for a usable link of the gateway, and the interval between two checks. */
 const linkTimeoutMs = 10_000
 const pollMs = 250
 
@@ -98,11 +98,12 @@ async function linkOf(session: Session, gateway: string, linkId: string | undefi
   throw usageError(`The gateway has several links: ${names}.`, 'select one with --link')
 }
 
-/** Links of the public SDK register under their id with this prefix. */
+/** Links that use the public SDK register with this prefix before their id. */
 const registeredPrefix = 'cdm-device-class-driver-'
 
 /**
- * Returns the link with this id, or the link whose id is the prefix and this id. The platform rejects an unknown id.
+ * Returns the link with this id, or the link whose id is `registeredPrefix` followed by this id. If there is neither,
+ * the id is returned unchanged, and the platform rejects it.
  */
 async function namedLink({ api }: Session, gateway: string, linkId: string): Promise<LinkChoice> {
   const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })

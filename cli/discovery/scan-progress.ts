@@ -14,7 +14,8 @@ type FollowOptions = {
    */
   link: { assetLinkId: string; deviceClass?: string | undefined }
   /**
-   * Starts the scan and returns its id. `follow` calls it after the event stream is open, so that no device is missed.
+   * Starts the scan and returns its id. `follow` calls this function after the event stream is open, so that no device
+   * is missed.
    */
   start(): Promise<string>
 }
@@ -39,7 +40,7 @@ export async function follow(session: Session, { link, start }: FollowOptions): 
       ended.abort()
       return await cancelOrLeave(session, jobId)
     }
-    // Waits for events that were created before the end of the scan and have not arrived yet.
+    // Waits, so that events that were created before the end of the scan can still arrive.
     await delay(pollMs)
     ended.abort()
     await devices
@@ -53,7 +54,7 @@ export async function follow(session: Session, { link, start }: FollowOptions): 
 
 type DeviceStreamOptions = Pick<FollowOptions, 'link'> & { signal: AbortSignal; onOpen: () => void }
 
-/** Prints devices from the event stream, which needs no polling. */
+/** Prints the devices that the scan creates or updates, as the event stream reports them. */
 async function showDevices(session: Session, { link, signal, onOpen }: DeviceStreamOptions): Promise<void> {
   const input = { query: { types: 'inventory.asset.created,inventory.asset.updated' } }
   const request = { contract: events, operation: 'streamEvents', input, signal, onOpen }
@@ -81,7 +82,9 @@ async function untilEnd(session: Session, jobId: string, signal: AbortSignal): P
 
 const barWidth = 24
 
-/** Returns the progress line. The line has no bar while the link reports no percentage. Most links never report one. */
+/**
+ * Returns the progress line. The line has no bar until the link reports a percentage, and most links never report one.
+ */
 export function progressLine({ state, progress, found, created, errors, message }: Discovery): string {
   if (state === 'created') return 'Waiting for the gateway'
   const full = Math.round((progress / 100) * barWidth)

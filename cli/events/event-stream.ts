@@ -22,7 +22,7 @@ const reconnect = { firstMs: 1_000, longestMs: 15_000 } as const
 
 /**
  * Reads a stream of server-sent events. After a lost connection, the function reconnects and continues after the last
- * event, so that no event is lost. It ends when `signal` is aborted or when the platform rejects the request.
+ * event, so that no event is lost. The stream ends when `signal` is aborted or when the platform rejects the request.
  */
 export async function* messages(session: Session, request: StreamRequest): AsyncGenerator<Message> {
   let last: string | undefined

@@ -3,7 +3,9 @@ import { Command } from 'commander'
 import { exitCodes, reportAndExit } from '../output/error-report.ts'
 import { addRunCommand } from './gateway.ts'
 
-/** Entry point of `millwright gateway`. It does not load the cloud part, so that a gateway runs on small machines. */
+/**
+ * Entry point of `millwright gateway`. It does not load the cloud part, so that a gateway also runs on small machines.
+ */
 const program = new Command('millwright')
   .version(productVersion)
   .showHelpAfterError('See millwright gateway --help')

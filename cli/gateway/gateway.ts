@@ -11,7 +11,10 @@ import { addManagement } from './gateways.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
 
-/** `millwright gateway` runs a gateway on this machine. Its subcommands manage the gateways of the platform. */
+/**
+ * Adds `millwright gateway`, which runs a gateway on this machine, and its subcommands, which manage the gateways of
+ * the platform.
+ */
 export function addCommands(gateway: Command, terminal: Terminal): void {
   addRunCommand(gateway)
   addManagement(gateway, terminal)
@@ -71,7 +74,7 @@ async function start({ config, home, registryPort, proxyPort }: Options): Promis
     [gatewaySettings.registryPort.variable]: registryPort,
     [gatewaySettings.proxyPort.variable]: proxyPort,
   }
-  // The import is dynamic, so that other commands do not load the gateway.
+  // The import is dynamic, so that the other commands of the CLI do not load the gateway.
   const { startGateway } = await import('@millwright/gateway/gateway.ts')
   const set = Object.entries(options).filter(([, value]) => value !== undefined)
   await requireKnownSettings(process.env)
@@ -79,7 +82,8 @@ async function start({ config, home, registryPort, proxyPort }: Options): Promis
 }
 
 /**
- * Throws for an unknown setting. Loads the settings of the other programs only when a name is not a gateway setting.
+ * Throws if the environment contains an unknown setting. The list of all settings is loaded only when a name is not a
+ * gateway setting.
  */
 async function requireKnownSettings(environment: Environment): Promise<void> {
   const own: string[] = Object.values(gatewaySettings).map(({ variable }) => variable)
@@ -88,7 +92,7 @@ async function requireKnownSettings(environment: Environment): Promise<void> {
   requireKnownNames(environment, allVariables())
 }
 
-/** Resolves at the first signal. Later signals are ignored while the gateway stops. */
+/** Resolves at the first SIGINT or SIGTERM. Later signals are ignored while the gateway stops. */
 function stopSignals(): Promise<void> {
   ignoreHangUp()
   return new Promise((resolve) => {

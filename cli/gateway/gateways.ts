@@ -120,7 +120,7 @@ async function onboard(session: Session, name: string, { group, out, force }: On
 
 /**
  * Throws when the file cannot be written, or when it exists and `force` is not set. The check runs before the gateway
- * is created, because the file may be the only copy of another gateway's configuration.
+ * is created, because the existing file may be the only copy of another gateway's configuration.
  */
 async function requireWritable(out: string, force: boolean): Promise<void> {
   const exists = await access(out).then(

@@ -13,7 +13,7 @@ export type LocalGateway = GatewayPorts & { gatewayId: string; stop(): Promise<v
 
 /**
  * `GatewayPorts` contains the ports that a local gateway listens on. They differ from the default ports when another
- * program uses those.
+ * program uses the default ports.
  */
 export type GatewayPorts = { registryPort: number; proxyPort: number }
 
@@ -23,7 +23,7 @@ const tenantName = 'default'
 
 /**
  * Starts a gateway with a link to a simulated plant on this machine. The platform registers the gateway automatically,
- * so that a new user can run a scan within a minute. Other links can register with this gateway too.
+ * so that a new user can run a scan within a minute. Other links can also register with this gateway.
  */
 export async function startLocalGateway(running: RunningCloud, environment: Environment): Promise<LocalGateway> {
   const home = join(running.home, 'gateway')
@@ -58,8 +58,8 @@ export async function startLocalGateway(running: RunningCloud, environment: Envi
 type Start = (settings: GatewaySettings) => Promise<RunningGateway>
 
 /**
- * Replaces a default port by a free port when another program uses it. A port from the settings is never replaced: the
- * start fails if the port is in use.
+ * Starts the gateway. A default port that another program uses is replaced by a free port. A port from the settings is
+ * never replaced: if it is in use, the start fails.
  */
 export async function startOnFreePorts(start: Start, settings: GatewaySettings, environment: Environment) {
   const ports: Partial<GatewayPorts> = {}
@@ -89,7 +89,10 @@ export async function publishPorts(home: string, ports: GatewayPorts): Promise<v
   await writeFile(portsFile(home), JSON.stringify({ processId: process.pid, ...ports }))
 }
 
-/** Returns the ports of the local gateway that runs with this home, for `millwright config`. */
+/**
+ * Returns the ports of the local gateway that runs with this home, for `millwright config`. Returns undefined when no
+ * local gateway is running.
+ */
 export async function runningPorts(home: string): Promise<GatewayPorts | undefined> {
   try {
     const { processId, ...ports } = JSON.parse(await readFile(portsFile(home), 'utf8')) as GatewayPorts & {
@@ -102,7 +105,10 @@ export async function runningPorts(home: string): Promise<GatewayPorts | undefin
   }
 }
 
-/** Writes the configuration file of the gateway. After the enrolment, only the address of the platform is updated. */
+/**
+ * Writes the configuration file of the gateway. After the enrolment, only the address of the platform in this file is
+ * updated.
+ */
 async function writeGatewayConfig({ cloud, baseUrl }: RunningCloud, home: string): Promise<void> {
   const file = join(home, 'gateway-config.json')
   const before = await readFile(file, 'utf8').then(

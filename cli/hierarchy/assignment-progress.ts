@@ -17,7 +17,7 @@ export function withWaitOption(command: Command): Command {
 
 type Counts = Pick<Assignment, (typeof assignmentOutcomes)[number]>
 
-/** Returns the outcomes with a count: `2 assigned, 1 moved`. */
+/** Returns the counts of the outcomes that occurred, such as `2 assigned, 1 moved`. */
 export function countsText(counts: Counts): string {
   const parts = assignmentOutcomes.filter((outcome) => counts[outcome] > 0)
   return parts.map((outcome) => `${counts[outcome]} ${outcome}`).join(', ') || 'No asset changed'
@@ -25,7 +25,10 @@ export function countsText(counts: Counts): string {
 
 type Results = { data: Counts & { assignmentId: string; results: ItemResult[] } }
 
-/** Prints the results of an assignment by ids. Throws if an asset failed, so that the exit code shows the failure. */
+/**
+ * Prints the results of an assignment whose assets were given by id. Throws if an asset failed, so that the exit code
+ * shows the failure.
+ */
 export async function printResults(session: Session, answer: Results): Promise<void> {
   const { assignmentId, results, ...counts } = answer.data
   await session.output.done(countsText(counts), answer)
@@ -41,7 +44,7 @@ function noteUndo({ output, terminal }: Session, id: string): void {
   if (output.isText) terminal.note(`To undo: millwright hierarchy assignment undo ${id}`)
 }
 
-/** Prints an accepted assignment, or waits for its end. */
+/** Prints an accepted assignment. With `wait`, waits until the assignment ends and prints its result. */
 export async function printAccepted(
   session: Session,
   accepted: { data: Assignment },

@@ -12,7 +12,9 @@ export function withDeleteOptions(command: Command): Command {
 
 type Deletion = { data: { deletedNodes: number; remainingRelations: number } }
 
-/** Prints the result of a deletion, and the command that deletes the remaining relations. */
+/**
+ * Prints the result of a deletion and, if relations to deleted nodes remain, the command that deletes these relations.
+ */
 export async function printDeletion({ output, terminal }: Session, id: string, answer: Deletion): Promise<void> {
   const { deletedNodes, remainingRelations } = answer.data
   await output.done(`${id} deleted, ${formatCount(deletedNodes, 'node')} in total`, answer)

@@ -54,7 +54,10 @@ async function importNodes(
   await session.output.done(dryRun ? `${counts} (dry run: nothing was changed)` : counts, answer)
 }
 
-/** Returns whether the file contains JSON: by its name, or by its first character. */
+/**
+ * Returns true when the file contains JSON. The extension of the file decides. If it is neither csv nor json, the first
+ * character of the text decides.
+ */
 function isJson(file: string, text: string): boolean {
   if (/\.(?:csv|json)$/i.test(file)) return /\.json$/i.test(file)
   return /^\s*[[{]/.test(text)

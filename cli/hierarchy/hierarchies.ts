@@ -160,7 +160,10 @@ async function printTree(
 
 type TreeRequest = { id: string; root: HierarchyNode | undefined; depth: number }
 
-/** Yields the start and the nodes below it in the order of the tree, page by page. */
+/**
+ * Yields the nodes below `root`, or of the whole hierarchy without `root`, page by page and in the order of the tree.
+ * The first page starts with `root`.
+ */
 async function* treePages({ api }: Session, { id, root, depth }: TreeRequest) {
   let cursor: string | undefined
   do {

@@ -8,12 +8,12 @@ export function withHierarchyOption(command: Command): Command {
   return command.option('--hierarchy <hierarchy>', 'id or name of the hierarchy (default: the only hierarchy)')
 }
 
-/** Adds the argument for a node and the option for the hierarchy of its path. */
+/** Adds the argument for a node, and the option for the hierarchy in which a node path is resolved. */
 export function withNode(command: Command): Command {
   return withHierarchyOption(command.argument('<node>', 'id, or path such as "Site 1/Line A"'))
 }
 
-/** `NodePaths` reads the paths of nodes for tables, each path once. */
+/** `NodePaths` reads the paths of nodes for tables. Each path is read only once. */
 export class NodePaths {
   readonly #session: Session
   readonly #paths = new Map<string, string>()
@@ -22,7 +22,7 @@ export class NodePaths {
     this.#session = session
   }
 
-  /** Reads the paths of nodes. For a node that was deleted, the path is its id. */
+  /** Reads the paths of nodes. A deleted node has its id instead of a path. */
   async read(nodeIds: Iterable<string>): Promise<void> {
     for (const id of nodeIds) {
       if (!this.#paths.has(id)) this.#paths.set(id, await readPath(this.#session, id))

@@ -114,7 +114,10 @@ async function assign(session: Session, pathOrId: string, assets: string[], opti
   if ('state' in answer.data) await printAccepted(session, { data: answer.data }, options)
 }
 
-/** Deletes the remaining relations. One request deletes a limited number, so that requests are repeated. */
+/**
+ * Deletes the relations of assets to deleted nodes. One request deletes a limited number of relations, so the request
+ * is repeated.
+ */
 async function cleanup(session: Session, id: string): Promise<void> {
   let deletedRelations = 0
   for (;;) {

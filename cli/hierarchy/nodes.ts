@@ -148,7 +148,7 @@ async function create(session: Session, name: string, options: CreateOptions): P
   await session.output.done(answer.data.id, answer)
 }
 
-/** Returns the hierarchy of a new node. Without the option, it is the hierarchy of the parent. */
+/** Returns the hierarchy of a new node. Without the option `--hierarchy`, it is the hierarchy of the parent. */
 async function treeOf(session: Session, parentId: string | undefined, options: HierarchyOption): Promise<string> {
   if (options.hierarchy !== undefined || parentId === undefined) return hierarchyId(session, options.hierarchy)
   return (await session.api(hierarchy).readNode({ params: { id: parentId } })).data.hierarchyId
@@ -172,7 +172,8 @@ async function update(session: Session, pathOrId: string, options: UpdateOptions
     const answer = await client.updateNode({ params: { id }, body: { data } })
     return session.output.done(`${id} updated`, answer)
   }
-  // The API replaces all properties. The ETag prevents the loss of a property that another request adds meanwhile.
+  // An update replaces all properties, so the new properties are merged with the existing ones. The ETag prevents the
+  // loss of a property that another request adds in the meantime.
   let etag: string | undefined
   const { data: before } = await client.readNode({ params: { id } }, ({ headers }) => {
     etag = headers.get('etag') ?? undefined

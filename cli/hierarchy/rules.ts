@@ -117,7 +117,9 @@ async function set(session: Session, file: string, options: HierarchyOption): Pr
   await session.output.done(`${formatCount(rules.length, 'rule')} stored`, answer)
 }
 
-/** Returns the rules of a file: a list, or an object with the field `rules`, as the API returns it. */
+/**
+ * Returns the rules in a file. The file contains a list, or an object with the field `rules`, as the API returns it.
+ */
 function ruleInputs(document: unknown, file: string): RuleInput[] {
   const data = (document as { data?: unknown } | null)?.data ?? document
   const rules = (data as { rules?: unknown } | null)?.rules ?? data

@@ -2,7 +2,7 @@ import { inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 
 type BatchOptions<Item> = { bytesOf?: (item: Item) => number; requestBytes?: number }
 
-/** The default limit for one batch. It is smaller than the size limit of a batch request. */
+/** The default size limit of one batch in bytes. It is smaller than the size limit of a batch request. */
 const defaultRequestBytes = 4_000_000
 
 /** Groups items into batches that respect the item limit and the size limit of one request. */

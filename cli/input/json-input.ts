@@ -13,8 +13,8 @@ export async function readJson(terminal: Terminal, file: string): Promise<unknow
 type JsonObject = { [field: string]: unknown }
 
 /**
- * Reads objects as a stream. The input has one object per line (NDJSON), or one document with all objects. `-` is
- * standard input.
+ * Reads objects as a stream. The input contains one object per line (NDJSON), or one document with all objects. The
+ * file name `-` means standard input.
  */
 export async function* readObjects(terminal: Terminal, file: string): AsyncGenerator<JsonObject> {
   if (file === '-') return yield* linesOf(terminal.inputLines(), 'Standard input')
@@ -65,7 +65,7 @@ export function parseJson(text: string, from: string): unknown {
   }
 }
 
-/** Parses a typed value as JSON. Text that is not valid JSON is returned unchanged. */
+/** Parses a value that the user typed. Text that is not valid JSON is returned unchanged. */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text)

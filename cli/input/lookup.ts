@@ -65,7 +65,7 @@ export async function groupId({ api }: Session, nameOrId: string): Promise<strin
   return requireSingle('Access group', nameOrId, { matches: data, list: 'millwright access groups list' })
 }
 
-/** Returns the id of a user, service account or gateway. */
+/** Returns the id of the user, service account or gateway with this name or id. */
 export async function principalId({ api }: Session, nameOrId: string): Promise<string> {
   if (isId(nameOrId)) return nameOrId
   const client = api(identity)
@@ -97,8 +97,8 @@ export async function serverUserId({ api }: Session, nameOrId: string): Promise<
 }
 
 /**
- * Returns the id of a gateway. Without a name, the tenant must have only one gateway. If any gateway is online, offline
- * gateways are ignored.
+ * Returns the id of a gateway. Without a name, the tenant must have only one gateway. Offline gateways are not
+ * considered if any gateway is online.
  */
 export async function gatewayId({ api }: Session, nameOrId: string | undefined): Promise<string> {
   if (nameOrId !== undefined && isId(nameOrId)) return nameOrId

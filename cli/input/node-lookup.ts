@@ -28,7 +28,7 @@ export async function hierarchyId({ api }: Session, nameOrId: string | undefined
   )
 }
 
-/** Returns the id of a node. A path is resolved in the hierarchy. */
+/** Returns the id of a node. A path is resolved in the given hierarchy, or else in the only hierarchy of the tenant. */
 export async function nodeId(
   session: Session,
   pathOrId: string,

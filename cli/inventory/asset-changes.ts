@@ -92,7 +92,7 @@ function withSelectionOptions(command: Command): Command {
 
 type BulkChange = { assets: readonly string[]; options: SelectionOptions; verb?: string }
 
-/** Changes the named assets, or all assets that match the filter, in batches. */
+/** Changes the given assets in batches. If no assets are given, changes all assets that match the filter. */
 async function change(
   session: Session,
   { assets, options, verb }: BulkChange,
@@ -164,8 +164,8 @@ async function update(session: Session, nameOrId: string, options: UpdateOptions
 }
 
 /**
- * Returns the request that changes fields. It contains the identifiers of the asset, because the API finds the asset by
- * its identifiers.
+ * Returns the request that changes fields of an asset. The request contains the identifiers of the asset, because the
+ * API finds the asset by its identifiers.
  */
 function fieldsChange(
   { functional_object_type, asset_identifiers, access_group }: AssetDocument,

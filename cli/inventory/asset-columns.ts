@@ -5,7 +5,7 @@ import { type Columns, type Row, valueAt } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { labelOf } from './asset-labels.ts'
 
-/** The columns of a list of assets unless `--columns` is given. */
+/** The default columns of a list of assets. The option `--columns` replaces them. */
 export const assetColumns: Columns = {
   id: 'id',
   name: 'name',
@@ -22,7 +22,7 @@ const computedColumns: Columns = { firmware_version: firmwareVersionOf }
 
 const state = { properties: { state_value: {}, state_timestamp: {} } }
 
-/** The fields that the service adds to an asset when it is read. */
+/** The fields that are not part of the asset schema. The service adds them to an asset when it is read. */
 const addedFields: JsonSchema = {
   properties: {
     id: {},
@@ -90,7 +90,7 @@ export function namesIn(list: string): string[] {
   return list.split(',').map((name) => name.trim())
 }
 
-/** Returns the schemas of the tenant, because they may add properties. */
+/** Returns the schemas that the tenant has added. They may define additional properties of assets. */
 async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
   const schemas: JsonSchema[] = []
   const limit = 100
@@ -103,7 +103,10 @@ async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
   }
 }
 
-/** Returns the names that an error message suggests: properties that lists contain, and the headings of columns. */
+/**
+ * Returns the names that an error message suggests: the properties that lists contain and, for `--columns`, the
+ * headings of columns.
+ */
 function namesFor(option: string): string[] {
   const schema = assetSchema as { $defs: Record<string, { properties?: object }> }
   const fields = [addedFields, schema.$defs.Device, schema.$defs.SoftwareArtifact]
@@ -114,7 +117,7 @@ function namesFor(option: string): string[] {
 }
 
 /**
- * Returns true when a value of the schema can have a property at this path. For an array, the schema of its entries is
+ * Returns true when a value of the schema can have a property at this path. For an array, the schema of its items is
  * searched.
  */
 function hasPath(schema: unknown, path: readonly string[], root: JsonSchema, depth = 0): boolean {
@@ -139,7 +142,7 @@ function referenced(reference: unknown, root: JsonSchema): unknown {
     .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], root)
 }
 
-/** Returns the version of the first firmware component. The API sorts and filters by the same value. */
+/** Returns the version of the asset's first firmware component. The API sorts and filters by the same value. */
 function firmwareVersionOf(asset: Row): unknown {
   type Artifact = { is_firmware?: boolean; asset_identifiers?: { asset_identifier_type?: string; version?: string }[] }
   const components = (asset.software_components ?? []) as { artifact?: Artifact }[]

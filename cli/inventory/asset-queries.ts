@@ -25,7 +25,7 @@ export type AssetListOptions = Selection & PagingOptions & { columns?: string; f
 type NodeOptions = HierarchyOption & { node?: string; below?: boolean; unassigned?: string }
 type NodeSelection = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string } | undefined
 
-/** Adds the options that select assets. They have the same names as in the API. */
+/** Adds the options that select assets. They have the same names as the parameters of the API. */
 export function withFilterOptions(command: Command): Command {
   return command
     .option('--filter <filter>', 'filter, such as "name eq \'Drive 12\'"; see docs/reference/filters.md')
@@ -134,7 +134,10 @@ async function list(
   await listAssets(session, await selection(), options)
 }
 
-/** Lists the matching assets, or those of a node or without a node. */
+/**
+ * Lists the assets that match the options. `nodes` limits the list to the assets of a node, or to the assets without a
+ * node.
+ */
 export async function listAssets(
   session: Session,
   nodes: NodeSelection,
@@ -145,7 +148,7 @@ export async function listAssets(
   if (fields !== undefined) await requireProperties(session, '--fields', namesIn(fields))
   const selection = { ...nodes, ...filterQuery(options), ...(fields === undefined ? {} : { fields }) }
   const pages = pagesOf(options, (page) =>
-    // With `--all`, the command does not need the total, and counting is expensive.
+    // With `--all`, the total is not requested, because the command does not need it and counting is expensive.
     api(inventory).listAssets({ query: { ...selection, ...page, ...(options.all ? { count: false } : {}) } }),
   )
   await output.list(await pages, {

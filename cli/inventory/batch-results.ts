@@ -28,7 +28,7 @@ export class BatchResults {
     terminal.progress(`${this.#done} ${this.#noun}`)
   }
 
-  /** Prints the failed items and the counts. Throws if an item failed, so that the exit code shows it. */
+  /** Prints the failed items and the counts. Throws if an item failed, so that the exit code shows the failure. */
   async finish(): Promise<void> {
     const { terminal, output } = this.#session
     for (const failure of this.#failures) terminal.note(failure)

@@ -2,7 +2,10 @@ import type { Relation } from '@millwright/api/inventory/inventory.ts'
 import { sanitize } from '../output/text.ts'
 import { labelOf } from './asset-labels.ts'
 
-/** This file prints a graph as a tree, for Graphviz or for Mermaid. All functions are pure. */
+/**
+ * This file formats a graph as a tree, in the DOT language of Graphviz, or as a Mermaid flowchart. All functions are
+ * pure.
+ */
 
 export type GraphNode = { type: string; id: string; name?: string; functional_object_type?: string; depth: number }
 export type Graph = { nodes: readonly GraphNode[]; edges: readonly Relation[]; truncated: boolean }
@@ -14,8 +17,8 @@ function nodeName(node: GraphNode): string {
 }
 
 /**
- * Returns the graph as a tree that starts at its first node. Each node is expanded once, at its smallest depth. At
- * other places, `…` replaces the relations of the node.
+ * Returns the graph as a tree that starts at its first node. Each node is expanded once, at its smallest depth.
+ * Wherever the node occurs again, `…` replaces its relations.
  */
 export function tree({ nodes, edges }: Graph): string[] {
   const nodesByKey = new Map(nodes.map((node) => [keyOf(node), node]))

@@ -105,8 +105,8 @@ async function addMany(session: Session, file: string, { bothWays = false }: Opt
 }
 
 /**
- * Parses a line of the file. Fields that the platform assigns are removed, so that relations from a list can be added
- * on another platform.
+ * Parses a line of the file. The fields that the platform assigns are removed, so that relations that were exported
+ * from one platform can be added on another platform.
  */
 async function relationOf(
   session: Session,

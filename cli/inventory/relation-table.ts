@@ -9,8 +9,8 @@ export type Entity = Relation['subject']
 export type Names = Map<string, string>
 
 /**
- * Returns the columns of relations with the names of assets. The id is shown for an asset that has no name or that the
- * caller cannot read.
+ * Returns the columns of a table of relations. Assets are shown by name. An asset without a name, or one that the
+ * caller cannot read, is shown by id.
  */
 export function columnsWith(names: Names): Columns {
   const text = (entity: unknown) => names.get((entity as Entity).id) ?? entityText(entity as Entity)
@@ -23,7 +23,7 @@ export function columnsWith(names: Names): Columns {
   }
 }
 
-/** The number of ids in one filter. It equals the maximum number of items on one page. */
+/** The number of asset ids in one filter. It equals the maximum number of items on one page. */
 const idsPerRequest = 100
 
 async function readNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {
@@ -39,7 +39,9 @@ async function readNames({ api }: Session, relations: readonly Relation[], names
   }
 }
 
-/** Reads the names of the assets for text output. A caller without permission to read assets gets ids. */
+/**
+ * Reads the names of the assets for text output. If the caller has no permission to read assets, the table shows ids.
+ */
 export async function readNamesIfAllowed(
   session: Session,
   relations: readonly Relation[],

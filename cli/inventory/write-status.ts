@@ -11,7 +11,7 @@ type Accepted = { data: { statusId: string; state?: string; detail?: Record<stri
 
 export type Result = { assetId?: string; outcome?: string; code?: string; status?: number; detail?: string }
 
-/** Waits until an accepted write is applied and returns one result per item, including failed items. */
+/** Waits until an accepted write is applied, and returns one result per item, including the failed items. */
 export async function resultsOf({ api }: Session, { data }: Accepted): Promise<Result[]> {
   let { state } = data
   let result = data.detail?.result
@@ -25,7 +25,7 @@ export async function resultsOf({ api }: Session, { data }: Accepted): Promise<R
   return results
 }
 
-/** Works like `resultsOf`, but throws the problem when the write has one item and that item failed. */
+/** Works like `resultsOf`. If the write has only one item and that item failed, throws its problem. */
 export async function resultsOrThrow(session: Session, accepted: Accepted): Promise<Result[]> {
   const results = await resultsOf(session, accepted)
   const [only] = results

@@ -7,7 +7,7 @@ export type Format = 'text' | 'json' | 'ndjson'
 
 type Page = { data: readonly Row[]; meta?: unknown }
 
-/** `Output` prints the result of a command in the requested format. */
+/** `Output` prints the result of a command in the format that the user requested. */
 export class Output {
   readonly terminal: Terminal
   readonly format: Format
@@ -21,12 +21,12 @@ export class Output {
     return this.format === 'text'
   }
 
-  /** Prints a sentence in text format only. */
+  /** Prints a sentence if the format is text. */
   async printText(sentence: string): Promise<void> {
     if (this.isText) await this.terminal.print(sentence)
   }
 
-  /** Prints a response: the JSON as received, or its fields as text. */
+  /** Prints a response. In the JSON formats, prints the JSON as received; in text format, prints the fields. */
   async show(answer: { data: object }): Promise<void> {
     if (this.format === 'ndjson') return this.#print(JSON.stringify(answer.data))
     if (this.format === 'json') return this.#print(this.json(answer))

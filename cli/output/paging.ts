@@ -18,7 +18,8 @@ export function withPagingOptions(command: Command): Command {
 }
 
 /**
- * Reads one page, or all pages in order. The cursor of a response is used if it exists, because large offsets are slow.
+ * Reads one page or, with `all`, all pages in order. If a response contains a cursor, the next request uses it, because
+ * large offsets are slow.
  */
 export function pagesOf<Element extends object, P extends Page<Element>>(
   { limit, offset, all }: PagingOptions,

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { displayText, displayWidth, pad, truncate } from './text.ts'
 
-/** `Columns` maps each heading to the path or the function that returns the value of a row. */
+/** `Columns` maps each heading to the path of a field, or to a function that returns the value for a row. */
 export type Columns = Readonly<Record<string, string | ((row: Row) => unknown)>>
 
 export type Row = Readonly<Record<string, unknown>>
@@ -13,8 +13,8 @@ const gap = 2
 const minWidth = 8
 
 /**
- * `Table` formats rows as text. The first rows determine the widths of the columns. Together the columns fit the
- * terminal.
+ * `Table` formats rows as text. The first rows determine the widths of the columns. The columns fit into the width of
+ * the terminal if possible.
  */
 export class Table {
   readonly #columns: Columns
@@ -82,7 +82,10 @@ function dropColumns(all: readonly ColumnLayout[], screen: number): ColumnLayout
 
 const idOrEmpty = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
 
-/** Reduces the widest column until the table fits. Ids are never truncated, because a part of an id is useless. */
+/**
+ * Reduces the width of the widest column until the table fits. Ids are never truncated, because a part of an id is
+ * useless.
+ */
 function fitWidths(columns: readonly ColumnLayout[], screen: number): ColumnLayout[] {
   const fit = columns.map((column) => ({ ...column }))
   const available = screen - gap * (fit.length - 1)
@@ -102,7 +105,7 @@ export function cellOf(row: Row, column: Columns[string]): unknown {
   return typeof column === 'function' ? column(row) : valueAt(row, column)
 }
 
-/** Returns the value at the path `a.b.c` of a document. A field whose own name contains the dots has priority. */
+/** Returns the value at the path `a.b.c` of a document. A field whose own name is the whole path has priority. */
 export function valueAt(row: unknown, path: string): unknown {
   if (typeof row !== 'object' || row === null) return undefined
   if (path in row) return (row as Row)[path]

@@ -8,14 +8,17 @@ import { truncate } from './text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** `Terminal` is the environment, output, prompts and input of a command. Tests use their own implementation. */
+/** `Terminal` provides the environment, output, prompts and input of a command. Tests use their own implementation. */
 export type Terminal = {
   environment: Environment
-  /** Prints a line to standard output. Waits while the reader is slower than the command. */
+  /** Prints a line to standard output. Waits while the program that reads the output is slower than the command. */
   print(line: string): Promise<void>
-  /** Prints a line to standard error. Everything except the result is printed there. */
+  /** Prints a line to standard error. Everything except the result of the command is printed to standard error. */
   note(line: string): void
-  /** Shows a line on standard error. The next output replaces the line. Without a terminal, nothing is printed. */
+  /**
+   * Shows a line on standard error, which the next output replaces. Nothing is printed if standard error is not a
+   * terminal.
+   */
   progress(line: string): void
   /** The width of the terminal. It is undefined when the output is a file or a pipe. */
   columns: number | undefined
@@ -28,7 +31,7 @@ export type Terminal = {
   /** Reads standard input to its end. */
   input(): Promise<string>
   inputLines(): AsyncIterable<string>
-  /** Replaces the default action of Ctrl-C. The returned function removes the listener. */
+  /** Replaces the default action of Ctrl-C by the listener. The returned function removes the listener. */
   onInterrupt(listener: () => void): () => void
 }
 

@@ -25,7 +25,8 @@ type PlantClients = {
 }
 
 /**
- * The maximum size of the items in one request. It is below the size limit of a request, with space for the envelope.
+ * The maximum total size of the items in one request, in bytes. It is below the size limit of a request, because the
+ * envelope needs space too.
  */
 const requestBytes = 900_000
 const concurrentRequests = 16
@@ -88,7 +89,10 @@ async function sendAssets({ inventory }: PlantClients, assets: readonly PlantAss
 
 type CreatedAssets = { assets: readonly PlantAsset[]; ids: readonly string[]; propertyKey: string }
 
-/** Sends states, property values and relations, which are not part of an asset document. */
+/**
+ * Sends states, property values and relations. They are sent separately, because they are not part of an asset
+ * document.
+ */
 async function sendDetails({ inventory }: PlantClients, { assets, ids, propertyKey }: CreatedAssets): Promise<void> {
   const created = assets.map((asset, index) => ({ ...asset, id: ids[index] ?? '' }))
   const states = created

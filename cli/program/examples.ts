@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 const id = '019a1e0d-57cf-77f3-92dd-e7c00fda9e0e'
 
 /**
- * Examples for the help of commands whose own help text contains no example. A test parses each example like a shell.
+ * Examples for the help of commands whose own help text contains no example. A test parses each example in the same way
+ * as a shell.
  */
 const examples: Readonly<Record<string, readonly string[]>> = {
   logout: ['logout', 'logout --profile plant-7'],

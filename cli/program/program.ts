@@ -27,7 +27,10 @@ function modulesFor(args: readonly string[]): readonly string[] {
   return first === undefined ? [] : [first]
 }
 
-/** Builds the command tree. Only the modules in `loaded` contribute subcommands; the others are listed by name. */
+/**
+ * Builds the command tree. A command has its subcommands only if its module is in `loaded`. All other commands have
+ * only a name and a description.
+ */
 export async function programFor(terminal: Terminal, loaded: readonly string[]): Promise<Command> {
   const program = new Command('millwright')
     .description('Open industrial asset management: discover, document and manage every device of a plant.')

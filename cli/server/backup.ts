@@ -10,7 +10,9 @@ import type { Terminal } from '../output/terminal.ts'
 import { formatBytes } from '../output/text.ts'
 import { withOwnerConnection } from './database-owner.ts'
 
-/** Level 4 takes a third of the time of the default level, and the file is only slightly larger. */
+/**
+ * The compression level. Level 4 takes a third of the time of the default level, and the file is only slightly larger.
+ */
 const compression = { level: 4 }
 
 export function addCommands(backup: Command, terminal: Terminal): void {

@@ -8,7 +8,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { clientSettings } from '../session/settings.ts'
 
 type SettingRow = ReturnType<typeof describeConfiguration>[number] & {
-  /** The default port. It is set when the running local gateway uses another port. */
+  /** The default port, if the running local gateway uses another port instead. */
   replaces?: string
 }
 

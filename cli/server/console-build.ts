@@ -5,8 +5,8 @@ import { currentStamp, sourceStamp } from '@millwright/web/console-stamp.ts'
 const program = fileURLToPath(new URL('../../web/build.ts', import.meta.url))
 
 /**
- * Builds the console if its sources changed since the last build. A separate process runs the build, because the
- * platform would not release the memory that the build needs.
+ * Builds the console if its sources have changed since the last build. The build runs in a separate process, because
+ * the process of the platform would not release the memory that a build needs.
  */
 export async function ensureConsole(): Promise<void> {
   if (currentStamp() === sourceStamp()) return

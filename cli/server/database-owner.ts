@@ -19,13 +19,13 @@ export type OwnerContext = {
   secrets: Secrets
   configuration: CloudConfiguration
   appRole: string
-  /** Opens the database with the role of the application, which sees one tenant at a time. */
+  /** Opens the database with the application role, which sees only one tenant at a time. */
   openDatabase(): Promise<Database>
 }
 
 /**
- * Runs `work` as the owner of the database, whether the platform runs or not. Starts the embedded database server when
- * it is not running. Applies pending migrations first.
+ * Runs `work` as the owner of the database, whether the platform is running or not. Starts the embedded database server
+ * if it is not running. Applies pending migrations first.
  */
 export async function withDatabaseOwner<Result>(
   work: (owner: Owner, parts: OwnerContext) => Promise<Result>,
@@ -55,7 +55,10 @@ export async function withDatabaseOwner<Result>(
   }
 }
 
-/** Runs `work` as the owner of the database without migrations and without a master key. Works with older schemas. */
+/**
+ * Runs `work` as the owner of the database. Needs no master key and applies no migrations, so it also works with older
+ * schemas.
+ */
 export async function withOwnerConnection<Result>(
   environment: Environment,
   work: (owner: Owner, configuration: CloudConfiguration) => Promise<Result>,
@@ -78,7 +81,7 @@ export async function withOwnerConnection<Result>(
   }
 }
 
-/** Records an action of the owner on the audit trail of each tenant. */
+/** Records an action of the database owner in the audit trail of each tenant. */
 export async function recordForTenants(
   { openDatabase }: OwnerContext,
   tenantIds: readonly string[],

@@ -76,8 +76,8 @@ async function* contentOf(file: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Throws when the master key is missing. A start would otherwise create a new key, which cannot decrypt the secrets of
- * the backup.
+ * Throws when the master key is missing. Otherwise the next start would create a new key, which cannot decrypt the
+ * secrets of the backup.
  */
 function requireMasterKey({ place, ids }: MasterKeys, home: string): void {
   if (place === 'Vault' || ids.length > 0) return
@@ -115,7 +115,7 @@ async function fill(
     })
     return restored ?? { tables: 0, rows: 0 }
   } catch (error) {
-    // Restored rows are deleted when a later step fails, for example because of a wrong master key.
+    // Deletes the restored rows, because a later step failed, for example with a wrong master key.
     if (restored !== undefined) await clearTables(engine.address)
     throw error
   } finally {

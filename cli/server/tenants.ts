@@ -37,7 +37,8 @@ export function addCommands(tenants: Command): void {
         const { id } = await createTenant(owner, { name })
         // The result is awaited here, because the database is closed when this function returns.
         return await createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
-          // A tenant without an administrator cannot be used, but would still occupy its name.
+          // The tenant is deleted again: without an administrator, it could not be used, but would still occupy its
+          // name.
           await suspendTenant(owner, name)
           await deleteTenant(owner, name)
           throw error
@@ -86,7 +87,7 @@ export function addCommands(tenants: Command): void {
     )
 }
 
-/** Changes a tenant and records the change on its audit trail. */
+/** Changes a tenant and records the change in its audit trail. */
 function changed(name: string, what: string, change: (owner: Owner) => Promise<void>): Promise<void> {
   return withDatabaseOwner(async (owner, parts) => {
     await change(owner)

@@ -12,7 +12,7 @@ import { ignoreHangUp } from './stop-signals.ts'
 
 const interactive = process.stdout.isTTY === true
 
-/** Starts the platform, prints how to sign in, and runs until a signal. */
+/** Starts the platform, prints how to sign in, and runs until a signal arrives. */
 export async function up(args: readonly string[], environment = process.env): Promise<void> {
   if (args.length > 0) {
     return reportAndExit(
@@ -22,7 +22,7 @@ export async function up(args: readonly string[], environment = process.env): Pr
   await runCloud({ ...environment }, { withGateway: true })
 }
 
-/** Runs the cloud part in this process until a signal, with a local gateway if `withGateway` is set. */
+/** Runs the cloud part in this process until a signal arrives. If `withGateway` is set, also runs a local gateway. */
 export async function runCloud(
   environment: Record<string, string | undefined>,
   { withGateway }: { withGateway: boolean },
@@ -54,14 +54,14 @@ async function start(
 
 type StartState = {
   gateway: Promise<LocalGateway | undefined> | undefined
-  /** The running build of the console. The API does not wait for it. */
+  /** The running build of the console. The API starts without waiting for the build. */
   building: Promise<unknown>
   startedAt: number
 }
 
 /**
  * Prints the welcome message when the local gateway and the build of the console are ready. With a local gateway, the
- * platform is ready after the gateway's enrolment. Rejects when the gateway fails.
+ * platform reports that it is ready only after the gateway has enrolled. Rejects when the gateway fails.
  */
 async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: StartState): Promise<void> {
   const started = await gateway
@@ -78,7 +78,7 @@ async function welcomeWhenReady(running: RunningCloud, { gateway, building, star
 
 /**
  * Starts the local gateway. An invalid gateway setting ends the platform. After any other error, the platform runs
- * without the gateway.
+ * without the local gateway.
  */
 async function localGateway(
   running: RunningCloud,
@@ -98,8 +98,8 @@ async function localGateway(
 }
 
 /**
- * Resolves with the reason when an invalid setting prevents the start of the gateway. Otherwise the promise never
- * resolves.
+ * Resolves with the reason when the start of the local gateway fails because of an invalid setting. Otherwise the
+ * promise never resolves.
  */
 function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
   return new Promise((resolve) => {
@@ -107,7 +107,7 @@ function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
   })
 }
 
-/** Resolves at the first signal. Later signals are ignored while the platform stops. */
+/** Resolves at the first SIGINT or SIGTERM. Later signals are ignored while the platform stops. */
 function stopSignals(): Promise<undefined> {
   ignoreHangUp()
   return new Promise((resolve) => {
@@ -128,8 +128,8 @@ function print(text: string): void {
 }
 
 /**
- * Returns the message after the start: addresses, sign-in and next step. Secrets are printed to a terminal only, never
- * to a log.
+ * Returns the message that is printed after the start: the addresses, how to sign in, and the next step. Secrets are
+ * printed to a terminal only, never to a log.
  */
 function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): string {
   const file = shortest(firstRun.file)
@@ -168,8 +168,8 @@ function row(name: string, value: string): string {
 }
 
 /**
- * Returns the command that prints a token, quoted for a Unix shell. The arguments contain no secret, because other
- * users can see them.
+ * Returns the command that prints a token, quoted for a Unix shell. Its arguments contain no secret, because other
+ * users of the machine can see arguments.
  */
 function tokenCommand(home: string): string {
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`

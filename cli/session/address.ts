@@ -2,7 +2,9 @@ import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Returns the origin of a platform. `http` is allowed for this machine only, because tokens are sent unencrypted. */
+/**
+ * Returns the origin of a platform. Plain `http` is allowed for this machine only, because it sends tokens unencrypted.
+ */
 export function platformOrigin(address: string): string {
   const text = address.includes('://') ? address : `https://${address}`
   if (!URL.canParse(text) || !/^https?:\/\//i.test(text))
@@ -33,8 +35,8 @@ export function unreachable(url: string, error: unknown): CommandError {
 const timeoutMs = 10_000
 
 /**
- * Throws unless a platform responds at the address. The check runs before the user opens the address and types a
- * password.
+ * Throws unless a platform responds at this address. The check runs before the user opens the address in a browser and
+ * types a password.
  */
 export async function requirePlatform(url: string): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs)

@@ -6,22 +6,22 @@ import { type Profile, Profiles } from './profiles.ts'
 import type { ClientConfiguration } from './settings.ts'
 import { byClientSecret, requestToken, TokenRefusal, type Tokens } from './token-endpoint.ts'
 
-/** `Bearer` contains the platform address of a command and its source of access tokens. */
+/** `Bearer` contains the address of the platform that a command uses, and the source of its access tokens. */
 export type Bearer = {
   url: string
-  /** The origin of the credentials, for messages: a profile, a variable or a file. */
+  /** The origin of the credentials, for messages: a profile, an environment variable or a file. */
   from: string
   token(options?: { fresh: boolean }): Promise<string>
 }
 
 export type BearerOptions = { url?: string | undefined; profile?: string | undefined }
 
-/** The time before the expiry of a token at which the token is renewed. */
+/** How long before its expiry a token is renewed. */
 const renewBeforeMs = 30_000
 
 /**
- * Selects the credentials of a command. The order is: environment variables, the named profile, the current profile,
- * and the first-run file on the machine of the platform.
+ * Selects the credentials of a command. The first available source is used: environment variables, the named profile,
+ * the current profile, or the first-run file on the machine of the platform.
  */
 export async function bearerFor(options: BearerOptions, configuration: ClientConfiguration): Promise<Bearer> {
   const address = options.url ?? configuration.url
@@ -128,7 +128,7 @@ function serviceAccountBearer({ url, from, clientId, clientSecret }: ServiceAcco
   }
 }
 
-/** Uses the service account in first-run.json, so that no sign-in is needed on the machine of the platform. */
+/** Returns the service account in first-run.json, so that commands on the machine of the platform need no sign-in. */
 async function fromFirstRun({ home }: ClientConfiguration, url: string | undefined): Promise<Bearer | undefined> {
   const file = join(home, 'first-run.json')
   const text = await readFile(file, 'utf8').catch(() => undefined)

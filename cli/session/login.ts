@@ -77,7 +77,10 @@ async function signInServiceAccount(
   return { url, ...(await userInfo(url, tokens)), kind: 'program', ...credentials, ...tokens }
 }
 
-/** Reads the secret from the environment, a prompt or standard input. Other users could see it in the arguments. */
+/**
+ * Reads the client secret from the environment, a prompt or standard input. The secret is not an argument, because
+ * other users of the machine can see arguments.
+ */
 async function secretOf(terminal: Terminal, configured: string | undefined): Promise<string> {
   const secret =
     configured ?? (terminal.isInteractive ? await terminal.promptSecret('Client secret: ') : await terminal.input())

@@ -20,7 +20,7 @@ export function addCommands(logout: Command, terminal: Terminal): void {
     })
 }
 
-/** Ends the sign-in session with its refresh tokens and access tokens. */
+/** Ends the sign-in session, and so its refresh tokens and access tokens. */
 function endSession({ url, refreshToken }: { url: string; refreshToken: string }): Promise<boolean> {
   return post(`${url}/oauth/logout`, { refresh_token: refreshToken })
 }

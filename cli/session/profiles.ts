@@ -19,7 +19,10 @@ export type Profile = {
 const lockMs = 20_000
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** `Profiles` stores the profiles of a user. Each profile is one file that only the user can read. */
+/**
+ * `Profiles` stores the profiles of the user who runs the command. Each profile is one file that only this user can
+ * read.
+ */
 export class Profiles {
   readonly #folder: string
 
@@ -61,7 +64,7 @@ export class Profiles {
     if ((await this.current()) === name) await rm(join(this.#folder, 'current'), { force: true })
   }
 
-  /** Returns the name of the profile that is used when the command names no profile. */
+  /** Returns the name of the profile that is used when a command names no profile. */
   async current(): Promise<string | undefined> {
     const text = await readFile(join(this.#folder, 'current'), 'utf8').catch(() => '')
     return text.trim() === '' ? undefined : text.trim()
@@ -71,7 +74,10 @@ export class Profiles {
     await this.#write(join(this.#folder, 'current'), name)
   }
 
-  /** Runs `work` in one process at a time. A refresh token can be used once, and a second use ends the session. */
+  /**
+   * Runs `work` in one process at a time. Renewals need this lock, because a refresh token can be used only once, and a
+   * second use ends the session.
+   */
   async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const lock = `${this.#file(name)}.lock`
     await this.#ensureFolder()

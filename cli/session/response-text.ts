@@ -12,7 +12,7 @@ export async function* textOf({ body }: Response): AsyncGenerator<string> {
   }
 }
 
-/** Splits the text of a response at a separator while it arrives. */
+/** Splits the text of a response at a separator, and yields each part as soon as it has arrived. */
 export async function* splitResponse(response: Response, separator: string): AsyncGenerator<string> {
   let rest = ''
   for await (const text of textOf(response)) {

@@ -6,7 +6,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { unreachable } from './address.ts'
 import type { Bearer } from './bearer.ts'
 
-/** `Session` is the connection of a command to a platform, with the output of the command. */
+/** `Session` is the connection of a command to a platform, together with the output of the command. */
 export type Session = {
   terminal: Terminal
   output: Output
@@ -19,7 +19,10 @@ export type Session = {
   open(contract: Contract, operation: string, input: AnyInput, signal?: AbortSignal): Promise<Response>
 }
 
-/** How often a request is retried after status 429. Retries are safe, because the platform did not process the request. */
+/**
+ * How often a request is retried after status 429. Retries are safe, because the platform has not processed a request
+ * with this status.
+ */
 const maxRetries = 4
 const longestWaitSeconds = 10
 
@@ -33,7 +36,8 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
     send: (token: string) => Promise<Answer>,
   ): Promise<Answer> => {
     let answer = await send(await bearer.token())
-    // The token may have been revoked early, for example by a new signing key or a new address of the platform.
+    // The token may have become invalid before its expiry, for example because of a new signing key or a new address of
+    // the platform.
     if (answer.status === 401) answer = await send(await bearer.token({ fresh: true }))
     for (let retry = 0; answer.status === 429 && retry < maxRetries; retry++) {
       const seconds = Number(answer.headers.get('retry-after') ?? 1)

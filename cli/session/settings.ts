@@ -1,7 +1,10 @@
 import { type Configuration, readConfiguration, text } from '@millwright/cloud/platform/configuration.ts'
 import type { Environment } from '../output/terminal.ts'
 
-/** The settings of commands that call a platform. `millwright config` prints them after the settings of the platform. */
+/**
+ * The settings of commands that call a platform. `millwright config` prints these settings after the settings of the
+ * platform.
+ */
 export const clientSettings = {
   url: text('MILLWRIGHT_URL', { default: undefined, help: 'Address of the platform that commands use' }),
   profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'Profile that commands use' }),
@@ -21,7 +24,9 @@ export const clientSettings = {
   }),
 }
 
-/** The variables that commands share with the desktop and with a platform on the same machine. */
+/**
+ * The environment variables that the CLI shares with the desktop environment and with a platform on the same machine.
+ */
 const surroundings = {
   home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder that may contain first-run.json' }),
   configFolder: text('XDG_CONFIG_HOME', { default: undefined, help: 'Folder of the profiles' }),
@@ -37,7 +42,8 @@ export async function readClientConfiguration(environment: Environment): Promise
   const schema = { ...clientSettings, ...surroundings }
   const own = Object.values(schema).map(({ variable }) => variable)
   const others = Object.keys(environment).filter((name) => name.startsWith('MILLWRIGHT_') && !own.includes(name))
-  // The settings of the other programs are loaded only if needed, because loading them takes longer than most commands.
+  // The settings of the platform and the gateway are loaded only if a name is not a CLI setting, because loading them
+  // takes longer than most commands.
   const alsoKnown = others.length === 0 ? [] : (await import('@millwright/cloud/settings.ts')).allVariables()
   return readConfiguration(schema, environment, alsoKnown)
 }

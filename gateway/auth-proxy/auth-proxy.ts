@@ -23,7 +23,10 @@ type Options = {
   status: () => unknown
 }
 
-/** `AuthProxy` forwards agent operations from this machine to the cloud with the gateway's token and proof. */
+/**
+ * `AuthProxy` forwards the requests of agents on this machine to the cloud. It adds the token and the proof of
+ * possession of the gateway.
+ */
 export class AuthProxy {
   readonly #server: Server
   readonly #options: Options
@@ -33,7 +36,7 @@ export class AuthProxy {
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => this.#refuse(response, error))
     })
-    // Responses have no time limit, because event streams of jobs stay open.
+    // Requests have no time limit, because the event stream of a job stays open.
     this.#server.requestTimeout = 0
   }
 

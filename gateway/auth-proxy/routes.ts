@@ -41,8 +41,8 @@ const gatekeeperOperations: AllowList<typeof gatekeeper.operations> = [
 ]
 
 /**
- * The inventory operations that agents may call. The cloud also requires that the gateway has a grant in the asset's
- * access group.
+ * The inventory operations that agents may call. For these operations, the cloud also requires that the gateway has a
+ * grant in the asset's access group.
  */
 const inventoryOperations: AllowList<typeof inventory.operations> = [
   'listAssets',
@@ -54,7 +54,7 @@ const inventoryOperations: AllowList<typeof inventory.operations> = [
 
 type Route = { operation: Operation; segments: readonly string[]; isAllowed: boolean }
 
-/** The routes by method and number of path segments. */
+/** The routes, grouped by method and number of path segments. */
 const routes: ReadonlyMap<string, Route[]> = Map.groupBy(
   [
     ...routesOf(workflows, workflowOperations).filter(({ segments }) => segments[0] !== 'workflows'),
@@ -65,8 +65,8 @@ const routes: ReadonlyMap<string, Route[]> = Map.groupBy(
 )
 
 /**
- * Returns the routes of all operations of a contract. Operations that are not allowed are included, because a path such
- * as `/assets/facets` also matches the template `/assets/{id}`.
+ * Returns the routes of all operations of a contract, including operations that agents may not call. Without their
+ * routes, a path such as `/assets/facets` would match the template `/assets/{id}`.
  */
 function routesOf(contract: Contract, allowed: readonly string[]): Route[] {
   return Object.entries(contract.operations).flatMap(([name, operation]) => {
@@ -82,8 +82,8 @@ function routesOf(contract: Contract, allowed: readonly string[]): Route[] {
 const isParameter = (segment: string) => segment.startsWith('{')
 
 /**
- * Matches a path in normal form: no escapes, empty segments, dot segments, fragments or path parameters. Ids and names
- * of agent operations need no other characters.
+ * Matches a path in normal form: without escapes, empty segments, dot segments, fragments and path parameters. The
+ * paths of agent operations need no other characters.
  */
 const normalPath = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/
 
@@ -112,8 +112,8 @@ function matches(route: Route, segments: readonly string[]): boolean {
 }
 
 /**
- * Compares routes like the router of the cloud: at the first segment that differs, a literal has priority over a
- * parameter.
+ * Compares routes in the same way as the router of the cloud: at the first segment where only one route has a
+ * parameter, the route with the literal has priority.
  */
 function bySpecificity(one: Route, other: Route): number {
   const at = one.segments.findIndex(
@@ -132,7 +132,10 @@ function hasValidParameters(route: Route, segments: readonly string[]): boolean 
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Request headers that reach the cloud. The gateway sets `authorization`, `dpop` and the headers of the connection. */
+/**
+ * Request headers that are forwarded to the cloud. The gateway itself sets `authorization`, `dpop` and the headers of
+ * the connection.
+ */
 const requestHeaders = new Set([
   'accept',
   'accept-encoding',

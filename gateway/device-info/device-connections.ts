@@ -4,8 +4,8 @@ import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 
 /**
- * `DeviceConnection` describes how a link reaches a device. The parameters are defined by the link, for example the
- * name of a network interface of its host.
+ * `DeviceConnection` describes how a link reaches a device. The link defines the parameters, for example the name of a
+ * network interface of the link's machine.
  */
 export type DeviceConnection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson' | 'subdriverJson'>
 
@@ -15,18 +15,18 @@ type Stored = { assetLinkId: string; address: string; connection: DeviceConnecti
 const limits = { connections: 10_000, characters: 4_096 } as const
 
 /**
- * The delay before connections are written to disk. Connections of this period are written together, because a scan
- * reports many devices in a short time.
+ * The delay before connections are written to disk. All connections that are reported in this period are written
+ * together, because a scan reports many devices in a short time.
  */
 const writeAfterMs = 2_000
 
 /**
  * `DeviceConnections` stores the connections that links reported for devices, by link and IP address. Links without the
- * device-info interface find a device only by these parameters, so the connections are stored on disk for the next
- * start of the gateway. They do not include credentials.
+ * device-info interface find a device only with these parameters. The connections are therefore stored on disk for the
+ * next start of the gateway. They do not include credentials.
  *
- * Many links report connections of protected devices only. For a device without a connection, the connection of the
- * device with the nearest address is used, and the address in it is replaced.
+ * Many links report connections of protected devices only. For a device without a connection, the gateway uses the
+ * connection of the device with the nearest address, and replaces the address in it.
  */
 export class DeviceConnections {
   readonly #options: Options
@@ -95,12 +95,15 @@ function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>
   return `${address} ${assetLinkId}`
 }
 
-/** Returns true when the address is a complete value of the parameters, so that another address can replace it. */
+/** Returns true when the parameters contain the address as a complete value, so that another address can replace it. */
 function namesAddress({ address, connection }: Stored): boolean {
   return connection.parameterJson.includes(`"${address}"`)
 }
 
-/** Returns the number of leading parts that two addresses have in common. Devices of one network share most parts. */
+/**
+ * Returns the number of leading parts that two addresses have in common. Devices in the same network have most parts in
+ * common.
+ */
 function nearness(one: string, other: string): number {
   const [parts, others] = [one.split(/[.:]/), other.split(/[.:]/)]
   const different = parts.findIndex((part, index) => part !== others[index])
@@ -108,7 +111,7 @@ function nearness(one: string, other: string): number {
 }
 
 /**
- * Returns the connections that a file contains. A file that cannot be parsed counts as empty, because the next scan
+ * Returns the connections in the text of a file. Text that cannot be parsed counts as empty, because the next scan
  * reports the connections again.
  */
 function storedIn(text: string | undefined): Stored[] {

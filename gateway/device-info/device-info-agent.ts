@@ -39,7 +39,7 @@ const attempts = 4
 const credentialsWithinMs = 3_000
 const inspectedWithinMs = 5_000
 
-/** `DeviceInfoAgent` runs device-info jobs: it reads properties of a device while a caller waits. */
+/** `DeviceInfoAgent` runs device-info jobs. Such a job reads properties of a device while a caller waits for them. */
 export class DeviceInfoAgent {
   readonly #options: Options
   readonly #agent: JobAgent
@@ -75,8 +75,8 @@ export class DeviceInfoAgent {
     if (registration === undefined) return unreachable(`No link is registered as ${name}`)
     using link = new LinkClient(registration)
     const deadlineAtMs = performance.now() + answerMs
-    // After a start of the gateway, the unregistered interfaces of a link are unknown until the first inspection of the
-    // link.
+    // After a start of the gateway, the first inspection must end before the interfaces are complete, because a link
+    // may have interfaces that it did not register.
     await monitor.inspected(name, { withinMs: inspectedWithinMs, signal: leased.signal })
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
     const connection = service === 'identifiers' ? connections.find(name, textsIn(definition.addresses)) : undefined
@@ -101,8 +101,8 @@ export class DeviceInfoAgent {
   }
 
   /**
-   * Sends a request and repeats it with each of the credentials that the cloud has for the device, until one is
-   * accepted.
+   * Repeats a failed request with each of the credentials that the cloud selects for the device, until the device
+   * accepts one of them.
    */
   async #askWithCredentials<Result>(
     leased: LeasedJob,
@@ -166,8 +166,8 @@ function unreachable(description: string): JobOutcome {
 }
 
 /**
- * Returns the error. If its text contains the secret that the link received, an error with a replacement text is
- * returned.
+ * Returns the error unchanged, or an error with a replacement text if its text contains the secret that the link
+ * received.
  */
 function discreet(error: unknown, { secret }: Credential): unknown {
   return secret.isIn(linkErrorText(error)) ? new Error(redactedText) : error

@@ -18,8 +18,8 @@ import type { DeviceConnection } from './device-connections.ts'
 
 /**
  * This file reads one device through a link. Links of the current generation implement `GetPropertyValues` of the
- * device-info interface. Links that have only the identifiers interface implement `GetIdentifiers`, and its values
- * become properties.
+ * device-info interface. Links that have only the identifiers interface implement `GetIdentifiers`, whose values become
+ * properties.
  */
 
 export type PropertyResult =
@@ -30,8 +30,8 @@ export type PropertyResult =
 export type ReadService = 'deviceInfo' | 'identifiers'
 
 /**
- * `DeviceDestination` is the destination of a read: the connection of a device, with credentials if the device is
- * protected.
+ * `DeviceDestination` names the device that a link reads. It contains the connection of the device, and credentials if
+ * the device is protected.
  */
 export type DeviceDestination = MessageInitShape<typeof DestinationSchema>
 
@@ -54,8 +54,9 @@ type DeviceOptions = {
 }
 
 /**
- * Returns the destination of a job: the connection that the link reported, or the identifiers if there is no
- * connection. Links without the device-info interface find a device by its address, not by its identifiers.
+ * Returns the device of a job as a destination for the link. The destination contains the connection that the link
+ * reported or, if there is none, the identifiers of the device. For links without the device-info interface, it also
+ * contains the address, because these links find a device only by its address.
  */
 export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
   const { connection: reportedConnection, assetIdentifiers, addresses } = definition
@@ -82,7 +83,10 @@ export function destinationOf(
 
 type ReadOptions = { device: DeviceDestination; service: ReadService; signal: AbortSignal; deadlineMs?: number }
 
-/** Returns one result for each key, in the order of the keys. Other properties that the link sends are left out. */
+/**
+ * Returns one result for each key, in the order of the keys. Properties that the link sends without a request are left
+ * out.
+ */
 export async function readProperties(
   link: LinkClient,
   keys: readonly string[],
@@ -105,13 +109,13 @@ export async function readDevice(link: LinkClient, options: ReadOptions): Promis
   if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
   let results = resultsByKey(await propertyValues(link, [], options))
   if (results.size === 0) {
-    // Some links return only the keys that the request names, so all supported keys are requested.
+    // Some links return only the properties that the request names, so all supported keys are requested.
     const keys = [...(await supportedKeys(link, options))]
     results = resultsByKey(await propertyValues(link, keys, options))
   }
   const type = results.get('functional_object_type')
   const className = assetTypeOf(type !== undefined && 'value' in type ? type.value : undefined) ?? 'Device'
-  // Only fields of the asset schema are used. Other properties are measured values of the device.
+  // Only fields of the asset schema are used. All other properties are measured values of the device.
   const fields = [...results.values()].flatMap((one) =>
     'value' in one && hasMember(className, one.key) ? [[one.key, one.value] as const] : [],
   )
@@ -126,7 +130,7 @@ function identifiers(link: LinkClient, { device, signal, deadlineMs = answerMs }
   return link.call(getIdentifiers, { target: device }, { signal, deadlineMs, read: readIdentifiers })
 }
 
-/** Returns the identifiers of a device by the names of the asset's fields. */
+/** Returns the identifiers of a device as a document with the field names of an asset. */
 async function identifiedValues(link: LinkClient, options: ReadOptions): Promise<Document> {
   const readings = await identifiers(link, options)
   return assetOfDevice(readings).asset ?? decodeDevice(readings).document
@@ -147,7 +151,7 @@ function resultsByKey({ propertyResults }: GetPropertyValuesResponse): Map<strin
   return results
 }
 
-/** Returns the supported keys. The set is empty when the link returns an error. */
+/** Returns the keys that the link supports. The set is empty when the link returns an error. */
 async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions): Promise<Set<string>> {
   try {
     const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs: answerMs / 4 })

@@ -6,21 +6,21 @@ import type { ReportedError } from './device-error.ts'
 import { locationOf, type ProtectedDevice } from './protected-device.ts'
 import type { ReportedDevice } from './scan.ts'
 
-/** `Attempt` is one device with the credentials that are tried. */
+/** `Attempt` is one attempt to read a protected device with one set of credentials. */
 export type Attempt = { locked: ProtectedDevice; credential: Credential }
 
 /**
- * Returns true when a reported device is the device at the requested address, and not a module inside it. The link
- * reaches a module through the same address. If only one protected device has the address, the reported device is
- * always that device.
+ * Returns true when a reported device is the device at the requested address. Returns false for a module inside this
+ * device, which the link reaches through the same address. If only one protected device has the address (`isAlone`),
+ * the reported device is always that device.
  */
 export function isAt(address: string, { asset }: MappingResult, { isAlone }: { isAlone: boolean }): boolean {
   return isAlone || addressesOf(asset).includes(address)
 }
 
 /**
- * `Attempts` assigns the results of a link to the attempts. Results are matched by the connection, or by the address if
- * there is no connection.
+ * `Attempts` finds the attempt that a result of the link belongs to. Results are matched by the connection, or by the
+ * address if the link reports no connection.
  */
 export class Attempts {
   readonly #byKey: Map<string, Attempt>
@@ -39,8 +39,8 @@ export class Attempts {
   }
 
   /**
-   * Returns the attempt that found a device. Most links report no connection, so the addresses of the device are
-   * compared.
+   * Returns the attempt that found a device. The addresses of the device are compared too, because most links report no
+   * connection.
    */
   ofDevice({ mapped, connection }: ReportedDevice): Attempt | undefined {
     const attempt = this.#find(connection, addressesOf(mapped.asset))
@@ -48,10 +48,7 @@ export class Attempts {
     return attempt
   }
 
-  /**
-   * Returns the attempt that an error belongs to. An error that arrives after the device was found does not fail the
-   * attempt.
-   */
+  /** Returns the attempt that an error belongs to. Returns undefined if the device of the attempt was already found. */
   ofError({ connection }: ReportedError): Attempt | undefined {
     const attempt = this.#find(connection, [])
     return attempt !== undefined && this.#unanswered.delete(attempt) ? attempt : undefined
@@ -64,8 +61,8 @@ export class Attempts {
   }
 
   /**
-   * Returns the attempt at an address. Several devices may share an address, so attempts without a result have
-   * priority.
+   * Returns the attempt at one of these addresses. Several devices may share an address, so an attempt without a result
+   * has priority.
    */
   #at(addresses: readonly string[]): Attempt | undefined {
     const there = addresses.flatMap((address) => this.#byAddress.get(address) ?? [])

@@ -34,7 +34,7 @@ function entryOf(header: EntryHeader, body: string): SpoolEntry {
   return `${JSON.stringify(header)}\n${body}`
 }
 
-/** The statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
+/** The HTTP statuses after which a retry can succeed: missing token or permission, timeout, rate limit. */
 const temporary = new Set([401, 403, 408, 429])
 
 /** The number of server errors after which an entry is dropped. The retries take about half an hour. */

@@ -2,11 +2,14 @@ import { isIP } from 'node:net'
 import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 
 /**
- * This file finds the IP address of a device in the connection parameters of a link. Each link uses its own field
- * names.
+ * This file finds the IP address of a device in the connection parameters that a link reported. Each link uses its own
+ * field names.
  */
 
-/** Matches field names of the device's own address. Names for the address of a router or network do not match. */
+/**
+ * Matches the names of fields that contain the device's own address. Names for the address of a router or a network do
+ * not match.
+ */
 const addressFieldNames = /^(ip|ipv4|ipv6|host|url|endpoint|address)[_-]?(address|name|url)?$/i
 
 const maxDepth = 4
@@ -16,7 +19,8 @@ export function addressIn(parameters: unknown): string | undefined {
   const addresses = addressesIn(parameters, maxDepth)
   const named = addresses.filter(({ name }) => addressFieldNames.test(name))
   const candidates = new Set((named.length > 0 ? named : addresses).map(({ address }) => address))
-  // If fields with a common name exist, the first address is used. Otherwise there must be exactly one address.
+  // If a field name matches `addressFieldNames`, the first of these addresses is used. Otherwise there must be exactly
+  // one address.
   return named.length > 0 || candidates.size === 1 ? [...candidates][0] : undefined
 }
 
@@ -43,7 +47,7 @@ function addressOfText(text: string): string | undefined {
   return isIP(host) === 0 ? undefined : host
 }
 
-/** Returns the IP addresses of an asset. */
+/** Returns the IP addresses of an asset's connection points. */
 export function addressesOf(asset: Document | undefined): string[] {
   return documentsOf(asset?.connection_points).flatMap(({ ipv4_address: ipv4, ipv6_address: ipv6 }) =>
     [ipv4, ipv6].filter((one) => typeof one === 'string'),

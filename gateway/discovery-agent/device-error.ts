@@ -5,14 +5,14 @@ import type { DiscoverError } from '@millwright/api/proto/generated/discover_pb.
 import type { MappingResult } from '../mapping/asset.ts'
 import { type Document, isDocument } from '../mapping/document.ts'
 
-/** This file creates errors about devices that could not be read, or could not be read completely. */
+/** This file creates the errors for devices that could not be read, or that could be read only in part. */
 
 /** `ReportedError` is an error of one device with its connection, as the link reported it. */
 export type ReportedError = { error: DeviceError; connection?: ConnectionParameterSet }
 
 const limits = { description: 4_000, fields: 100, text: 1_000, parameters: 2_000 } as const
 
-/** Converts an error of the link. Credentials of the device are left out. */
+/** Converts an error that the link reported. The error for the cloud contains no credentials of the device. */
 export function errorOfLink({ resultCode, description, source }: DiscoverError): ReportedError {
   const target = source.value?.target
   const error = { code: resultCode, description: description.slice(0, limits.description) }

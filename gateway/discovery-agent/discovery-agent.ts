@@ -62,8 +62,8 @@ export class DiscoveryAgent {
       cloud,
       log,
       renewEveryMs,
-      // The end of a job may still wait in the spool. The agent requests new jobs only after that entry is delivered,
-      // so that no job runs twice.
+      // The end of an earlier job may still wait in the spool. The agent requests new jobs only after that entry is
+      // delivered, so that no job runs twice.
       ready: (signal) => spool.settled(signal),
       work: (leased) => this.#work(leased),
       end: (leased, ending) => this.#end(leased, ending),
@@ -119,8 +119,8 @@ export class DiscoveryAgent {
     }
     // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
-    // The messages contain no counts of devices, because readers of the gateway may lack permission to read all of its
-    // devices.
+    // The messages contain no counts of devices, because users who can read the gateway may lack permission to read all
+    // devices that it found.
     if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
     if (trouble !== undefined) return failed(`The link ended the scan with an error: ${linkErrorText(trouble)}`)
@@ -128,7 +128,8 @@ export class DiscoveryAgent {
   }
 
   /**
-   * Scans all devices and returns the protected devices. If the link fails, the earlier findings are still delivered.
+   * Scans all devices and returns the protected devices. If the link fails, the findings until then are still
+   * delivered.
    */
   async #scanAll({ leased, registration, scanRequest, findings }: ScanContext): Promise<ProtectedDevice[]> {
     const locked = new Map<string, ProtectedDevice>()

@@ -28,8 +28,8 @@ export type Finding = {
 }
 
 /**
- * The maximum number of devices of one scan that are remembered. The second scan, with credentials, does not report
- * remembered devices again.
+ * The maximum number of devices of one scan that are remembered. The second scan, which uses credentials, does not
+ * report remembered devices again.
  */
 const maxRemembered = 100_000
 
@@ -47,7 +47,7 @@ export class Findings {
     this.#deliver = deliver
   }
 
-  /** Adds findings. Waits while the current batch is full, so that the scan does not run faster than the delivery. */
+  /** Adds findings. Waits while a full batch is delivered, so that the scan does not run faster than the delivery. */
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
     for (const { mapped, use } of devices) {
       const fault = errorOfMapping(mapped)
@@ -64,7 +64,7 @@ export class Findings {
     for (const use of uses) await this.#put(batchItemOf('uses', use))
   }
 
-  /** Returns true when the device was added before. */
+  /** Returns true when these findings already contain the device. */
   has({ asset }: MappingResult): boolean {
     return asset !== undefined && this.#identities.has(identityOf(asset))
   }
@@ -86,7 +86,10 @@ export class Findings {
     return this.#handing
   }
 
-  /** Delivers a batch that is one second old. While an earlier batch is pending, the current batch grows instead. */
+  /**
+   * Delivers the current batch when it is one second old. While an earlier batch is still being delivered, the current
+   * batch continues to grow instead.
+   */
   #flushAged(): void {
     this.#timer = undefined
     if (this.#waiting > 0) this.#timer = setTimeout(() => this.#flushAged(), batchLimits.ageMs)
@@ -110,13 +113,16 @@ export class Findings {
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
 
-  /** Adds a use to the batch that contains its asset. A use is small, so it is added even if the batch is full. */
+  /**
+   * Adds the use of credentials to the batch that contains the asset that was read with them. The record is small, so
+   * it is added even if the batch is full.
+   */
   #putUse(use: Use): void {
     this.#keep(batchItemOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
   }
 
   #hasRoomFor({ kind, bytes }: BatchItem): boolean {
-    // Some space is reserved for uses that belong to an asset of the batch.
+    // Some space is reserved for uses that belong to an asset in the batch.
     const most = kind === 'uses' ? batchLimits.uses - batchLimits.assets : batchLimits[kind]
     return this.#batch[kind].length < most && this.#bytes + bytes <= batchLimits.bytes
   }

@@ -6,8 +6,8 @@ import { addressIn, canonical } from './device-address.ts'
 import type { ReportedError } from './device-error.ts'
 
 /**
- * `DeviceLocation` contains the connection of a device through its link, and the IP address of the device if it is
- * known.
+ * `DeviceLocation` contains the connection through which a link reaches a device, and the IP address of the device if
+ * it is known.
  */
 export type DeviceLocation = { connection: ConnectionParameterSet; key: string; address: string | undefined }
 
@@ -27,7 +27,10 @@ export function locationOf(connection: ConnectionParameterSet): DeviceLocation {
   }
 }
 
-/** Returns the protected device of an error. Returns undefined for other errors and for devices without an address. */
+/**
+ * Returns the protected device that an error is about. Returns undefined if the error has another reason, or if the
+ * address of the device is unknown.
+ */
 export function protectedDeviceOf({ error, connection }: ReportedError): ProtectedDevice | undefined {
   if (error.code !== Code.UNAUTHENTICATED || connection === undefined) return undefined
   const { address, ...place } = locationOf(connection)
@@ -43,8 +46,8 @@ export function withoutCredentials({ error }: ProtectedDevice, why: string): Dev
 }
 
 /**
- * Returns the error for a protected device when the link failed for a reason other than rejected credentials. It is
- * then unknown whether the credentials are correct.
+ * Returns the error for a protected device that the link could not read for a reason other than rejected credentials.
+ * In this case, it is unknown whether the credentials are correct.
  */
 export function unreadable(
   { error }: ProtectedDevice,

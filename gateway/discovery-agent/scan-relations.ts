@@ -18,7 +18,7 @@ export class ScanRelations {
   readonly #assets = new Map<string, Document>()
   readonly #relations: Relation[] = []
 
-  /** Stores the ids of the devices and the relationships. Returns the list without the relationships. */
+  /** Stores the relationships and the ids of the devices. Returns the devices without the relationships. */
   take(devices: readonly ReportedDevice[]): ReportedDevice[] {
     return devices.filter(({ mapped: { id, asset, relation } }) => {
       if (relation !== undefined) {
@@ -33,8 +33,8 @@ export class ScanRelations {
   }
 
   /**
-   * Returns each subject with its relations. A relationship is an error if the scan did not find its device, or if the
-   * schema does not allow the relation. The other relations of the subject remain.
+   * Returns each subject with its relations. A relationship is reported as an error if the scan did not find one of its
+   * devices, or if the schema does not allow the relation. The other relations of the subject are still returned.
    */
   finding(): Finding {
     const errors: NonNullable<Finding['errors']> = []

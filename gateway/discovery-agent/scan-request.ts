@@ -4,7 +4,7 @@ import type { Variant } from '@millwright/api/proto/generated/variant_pb.js'
 import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { documentsOf, textOf } from '../mapping/document.ts'
 
-/** `Parameter` is a filter or an option of a job, converted for the link. */
+/** `Parameter` is a filter or an option of a job, in the format that the link needs. */
 export type Parameter = { key: string; operator: number; value: Variant; text: string }
 
 export type ScanRequest = { assetLinkId: string; filters: Parameter[]; options: Parameter[] }
@@ -23,7 +23,8 @@ export function scanRequestOf(definition: Record<string, unknown>, link: Declare
 function parametersOf(kind: string, values: unknown, declared: readonly LinkParameter[]): Parameter[] {
   return documentsOf(values).map(({ key, value, comparisonOperator = 'EQUAL', dataType }) => {
     const name = String(key)
-    // The type that the link declares has priority, because the link rejects values of other types.
+    // The type that the link declares has priority over the type in the job, because the link rejects values of other
+    // types.
     const type = declared.find((parameter) => parameter.key === name)?.dataType ?? dataTypeNamed(dataType)
     const variant = variantOfType(variantTypeOf(type), value as JsonValue)
     if (variant === undefined) throw new Error(`The ${kind} ${name} must have the type ${type}`)

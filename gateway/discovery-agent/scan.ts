@@ -12,14 +12,17 @@ import { silenceVariable } from '../settings.ts'
 import { errorOfLink, type ReportedError } from './device-error.ts'
 import type { ScanRequest } from './scan-request.ts'
 
-/** `ScanMessage` is the content of one message of a link. `progress` is a percentage, if the link reports it. */
+/**
+ * `ScanMessage` is the content of one message from a link. `progress` is a percentage and is set only if the link
+ * reports it.
+ */
 export type ScanMessage = { devices: ReportedDevice[]; errors: ReportedError[]; progress?: number }
 
 export type ReportedDevice = { mapped: MappingResult; connection?: ConnectionParameterSet }
 
 /**
- * The maximum time for retries of a scan's start: `busy` while the link runs another scan, `away` while the link itself
- * starts.
+ * How long the start of a scan is retried: `busy` while the link runs another scan, `away` while the link is not
+ * reachable because it is starting.
  */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
@@ -33,7 +36,7 @@ type Scan = {
   /** The maximum time between two messages of the link. */
   silenceMs: number
   signal: AbortSignal
-  /** Receives the reason while the link cannot start the scan. */
+  /** Receives the reason why the link cannot start the scan yet. */
   onWaiting?: (why: string) => void
 }
 
@@ -110,7 +113,7 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<ScanM
   try {
     yield* discoverFirst(link, scanning)
   } catch (error) {
-    // Some links register only the first-generation interface although they also have the current one.
+    // Some links register only the interface of the first generation, although they also have the current interface.
     if (!isServiceError(error) || error.code !== status.UNIMPLEMENTED) throw error
     yield* discoverNow(link, scanning)
   }

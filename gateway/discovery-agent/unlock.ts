@@ -18,13 +18,13 @@ import {
 import type { ScanMessage } from './scan.ts'
 
 type Options = {
-  /** Requests the credentials for a group of addresses. */
+  /** Returns an object that requests the credentials for a group of addresses. */
   newCredentials: () => JobCredentials
-  /** Reads one device. It is undefined when the link has no interface for reading one device. */
+  /** Reads one device. The function is undefined when the link has no interface for reading one device. */
   read?: ((device: DeviceDestination, signal: AbortSignal) => Promise<MappingResult>) | undefined
   /** Starts a scan of these devices only. */
   discover: (targets: DeviceDestination[], signal: AbortSignal) => AsyncIterable<ScanMessage>
-  /** Returns true when the scan has found the device before. */
+  /** Returns true when the scan has already found the device. */
   isFound: (device: MappingResult) => boolean
   signal: AbortSignal
 }
@@ -32,18 +32,18 @@ type Options = {
 /** `UnlockContext` adds the number of protected devices at each address to the options. */
 type UnlockContext = Options & { devicesAt: ReadonlyMap<string, number> }
 
-/** The number of devices in one request for credentials. */
+/** The maximum number of devices in one request for credentials. */
 const devicesPerRequest = gatekeeperLimits.addressesPerRequest
 
 /** The number of devices that are read concurrently. */
 const concurrentReads = 8
 
-/** The time limit for the devices of one request. */
+/** The time limit of one scan that tries credentials. */
 const answerMs = 10 * 60_000
 
 /**
- * The maximum number of reported devices that are not targets. A link that exceeds it ignores the targets, so its scan
- * is stopped.
+ * The maximum number of reported devices that are not targets. A link that exceeds this number ignores the targets, so
+ * its scan is stopped.
  */
 const maxUnrelatedDevices = 100
 
@@ -53,7 +53,7 @@ const maxUnrelatedDevices = 100
  * accounts unnecessarily.
  *
  * If the link has the device-info or the identifiers interface, the devices are read through that interface, because
- * many links ignore targets and credentials in a scan. Other links scan the devices as targets.
+ * many links ignore targets and credentials in a scan. Otherwise the devices are the targets of a new scan.
  */
 export async function* unlock(locked: readonly ProtectedDevice[], options: Options): AsyncGenerator<Finding> {
   const context = { ...options, devicesAt: countBy(locked, ({ place }) => place.address) }
@@ -65,7 +65,7 @@ export async function* unlock(locked: readonly ProtectedDevice[], options: Optio
     try {
       credentialsByAddress = await credentials.ask(some.map(({ place }) => place.address))
     } catch (error) {
-      // The error also applies to the remaining devices: the permission is denied, or the connection is lost.
+      // The error also applies to the remaining devices, because the permission is denied or the connection is lost.
       const why = error instanceof Problem ? error.title : 'the platform is not reachable'
       return yield { errors: locked.slice(from).map((one) => withoutCredentials(one, why)) }
     }
@@ -92,7 +92,7 @@ async function* readSome(
   }
 }
 
-/** Tries the credentials of one device until the device can be read. */
+/** Tries the credentials of one device one after the other, until the device can be read. */
 async function readOne(
   locked: ProtectedDevice,
   credentials: readonly Credential[],
@@ -111,7 +111,7 @@ async function readOne(
       else {
         const code: number = isServiceError(error) ? error.code : Code.UNKNOWN
         failure = { code, reason: redact(linkErrorText(error), attempt) }
-        // A device that does not respond in time will not respond to the next credentials either.
+        // A device that does not respond in time does not respond to other credentials either.
         if (code === Code.DEADLINE_EXCEEDED) break
       }
     }
@@ -149,7 +149,10 @@ async function* scanSome(
   }
 }
 
-/** Yields the findings of the attempts, and returns the devices that rejected their credentials. */
+/**
+ * Tries the credentials in one scan of the devices. Yields the findings, and returns the devices that rejected their
+ * credentials.
+ */
 async function* tryAll(all: readonly Attempt[], context: UnlockContext): AsyncGenerator<Finding, ProtectedDevice[]> {
   const { discover, signal } = context
   const attempts = new Attempts(all)
@@ -202,7 +205,7 @@ function readAnswer(
     const made = attempts.ofDevice(device)
     if (made === undefined) {
       read.unrelatedDevices += 1
-      // The device is not reported again, because the first scan has counted it.
+      // The device is not reported again, because the first scan has already reported it.
       if (isFound(mapped)) read.hasKnownDevices = true
       else finding.devices.push({ mapped })
       continue
@@ -213,7 +216,7 @@ function readAnswer(
   }
   for (const reported of errors) {
     const made = attempts.ofError(reported)
-    // The error belongs to another device, and the first scan has reported it.
+    // The error belongs to another device, and the first scan has already reported it.
     if (made === undefined) continue
     const { code, description } = reported.error
     if (code === Code.UNAUTHENTICATED) read.refused.push(made)

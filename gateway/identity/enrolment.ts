@@ -18,7 +18,7 @@ export type Identity = {
   tenantName: string
   name: string
   baseUrl: string
-  /** The hash of the enrolment token. A configuration file with another token enrols the gateway again. */
+  /** The hash of the enrolment token. If the configuration file contains another token, the gateway enrols again. */
   enrolledWith: string
 }
 
@@ -51,7 +51,8 @@ export async function enrolledIdentity(options: Options): Promise<Identity> {
 }
 
 /**
- * Returns the stored identity when an enrolment with a new file fails, because the gateway can still use that identity.
+ * Returns the stored identity when the enrolment with a new configuration file fails, because the gateway can still use
+ * that identity.
  */
 function fallBackTo(stored: Identity | undefined): (error: unknown) => Identity {
   return (error) => {
@@ -97,8 +98,8 @@ async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Pro
     return send({ body: { data } })
   }
   const answer = await attempt()
-    // The first attempt was signed with a wrong clock. Its response has corrected the clock, so the enrolment is
-    // repeated.
+    // If the first attempt was signed with a wrong time, its response has corrected the clock. In this case, the
+    // enrolment is repeated.
     .catch((error: unknown) => (corrected ? attempt() : Promise.reject(error)))
     .catch((error: unknown) => {
       throw enrolmentError(error, config, clock)

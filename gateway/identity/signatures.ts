@@ -13,7 +13,7 @@ function secondsOf(clock: Clock): number {
   return Math.floor(clock.now() / 1000)
 }
 
-/** Returns the proof that the enrolling gateway has the private key. */
+/** Returns the proof that the gateway has the private key, for its enrolment. */
 export function enrolmentProof({ key, clock }: Signer, claims: { gatewayId: string; enrolmentToken: string }) {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: tokenAlgorithm })
@@ -38,7 +38,7 @@ export function clientAssertion(
     .sign(key.privateKey)
 }
 
-/** Returns the proof of possession for one request (RFC 9449). A stolen token is useless without the key. */
+/** Returns the proof of possession for one request (RFC 9449). A stolen token is useless without the private key. */
 export function requestProof({ key, clock }: Signer, request: { method: string; url: URL; token: string }) {
   const { method, url, token } = request
   return new SignJWT({

@@ -14,10 +14,14 @@ export class RefusedError extends Error {
   override readonly name = 'RefusedError'
 }
 
-/** The time of a token's renewal: when `part` of its lifetime is left, and at least `leastMs` before it expires. */
+/**
+ * When a token is renewed: when the fraction `part` of its lifetime is left, and at least `leastMs` before it expires.
+ */
 const renewal = { part: 0.2, leastMs: 30_000 } as const
 
-/** The back-off after a rejection. The gateway retries, because the rejection may be temporary. */
+/**
+ * The back-off after the platform rejected the gateway. The gateway retries, because the rejection may be temporary.
+ */
 const refusalPauses = { firstMs: 5_000, longestMs: 5 * 60_000 } as const
 
 type Token = { text: string; renewAtMs: number; expiresAtMs: number }
@@ -62,12 +66,15 @@ export class TokenSource {
     }
   }
 
-  /** Discards a token that the cloud rejected. The next request gets a new token. */
+  /** Discards a token that the cloud rejected. The next request uses a new token. */
   forget(text: string): void {
     if (this.#token?.text === text) this.#token = undefined
   }
 
-  /** Updates the connection state after a request. */
+  /**
+   * Updates the connection state after a request that reached the platform, or failed to reach it. The state `refused`
+   * is not changed.
+   */
   reportReachability(reached: boolean): void {
     if (this.#connectionState === 'refused') return
     this.#setState(reached ? 'online' : 'offline')

@@ -5,18 +5,20 @@ import { type JobOutcome, LeasedJob } from './leased-job.ts'
 
 type Options = {
   workflows: string[]
-  /** The number of concurrent jobs. */
+  /** The maximum number of concurrent jobs. */
   concurrentJobs: number
   cloud: CloudConnection
   log: Log
   renewEveryMs?: number | undefined
-  /** Resolves when the agent can request the next job. */
+  /** Resolves when the agent may request the next job. */
   ready: (signal: AbortSignal) => Promise<void>
   work: (leased: LeasedJob) => Promise<JobOutcome>
   end: (leased: LeasedJob, ending: JobOutcome) => Promise<void>
 }
 
-/** The minimum time between two polls that return no job. It limits the polling if the cloud responds immediately. */
+/**
+ * The minimum time between two polls that return no job. It limits the rate of polls if the cloud responds immediately.
+ */
 const minPollMs = 1_000
 
 /** `JobAgent` polls the cloud for jobs and runs several jobs concurrently. */
@@ -100,7 +102,7 @@ export class JobAgent {
       await end(leased, ending)
       log.info({ ...about, state: ending.state, message: ending.message }, 'job ended')
     } catch (error) {
-      // The error is only logged, because the lease expires and the cloud then offers the job again.
+      // The error is only logged. When the lease expires, the cloud offers the job again.
       log.error({ ...about, error }, 'the end of a job could not be reported')
     }
   }

@@ -14,7 +14,7 @@ export type JobOutcome = {
 /** `StopReason` is the reason why the work on a job stops early. */
 export type StopReason = 'canceled' | 'abandoned' | 'stopping'
 
-/** The renewal interval. It is short enough that one lost renewal does not end the lease. */
+/** The renewal interval. It is short enough that the lease does not expire after one lost renewal. */
 const renewEveryMs = 10_000
 
 /**
@@ -24,7 +24,7 @@ const renewEveryMs = 10_000
 const firstRenewalMs = 1_000
 
 /**
- * The time that a job continues after its lease was lost. Within this time, the cloud can offer the job to this gateway
+ * How long a job continues after its lease was lost. Within this time, the cloud can offer the same job to this gateway
  * again.
  */
 const adoptWithinMs = 60_000
@@ -33,7 +33,10 @@ const longestMessage = 1_024
 
 type Options = { job: WorkflowJob; lease: string; cloud: CloudConnection; renewEveryMs?: number | undefined }
 
-/** `LeasedJob` is a job that this gateway works on. It renews the lease, and stops when the cloud cancels the job. */
+/**
+ * `LeasedJob` is a job that this gateway works on. It renews the lease, and stops the work when the cloud cancels the
+ * job.
+ */
 export class LeasedJob {
   readonly job: WorkflowJob
   readonly #cloud: CloudConnection
@@ -71,7 +74,8 @@ export class LeasedJob {
   }
 
   /**
-   * Sets the message and the percentage, if known, that the next renewal reports. Only a finished job has 100 percent.
+   * Sets the message and, if known, the percentage that the next renewal reports. The percentage is at most 99, because
+   * only a finished job has 100 percent.
    */
   note(message: string, progress?: number): void {
     this.#note.message = message.slice(0, longestMessage)

@@ -7,7 +7,7 @@ import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
 import { isLinkStatus, isServiceError, LinkClient, linkErrorText, offers } from '../link-client.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 
-/** `Inspection` contains what a link reports about itself. */
+/** `Inspection` contains the information that a link reports about itself. */
 export type Inspection = Pick<LinkReport, 'filters' | 'options' | 'credentialSchemas' | 'interfaces' | 'state'> &
   Partial<Pick<LinkReport, 'product' | 'problem'>>
 
@@ -25,8 +25,8 @@ const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, descri
 const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate } = linkServices
 
 /**
- * Reads product, filters, options and credential schemas of a link. A link that does not respond at its address is
- * unreachable.
+ * Reads the product, filters, options and credential schemas of a link. The state is `unreachable` if the link does not
+ * respond at its address.
  */
 export async function inspect(registration: Registration, signal: AbortSignal): Promise<Inspection> {
   using link = new LinkClient(registration)
@@ -74,8 +74,8 @@ function unreachable(registration: Registration, error: unknown): { state: 'unre
 }
 
 /**
- * Returns the result of an optional call. Links without filters return an error. UNIMPLEMENTED means that the link does
- * not have the interface.
+ * Returns the response of an optional call, and whether the link has the interface. A link that has the interface, but
+ * no filters or options, returns the status UNKNOWN.
  */
 async function optional<Answer>(call: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
   try {
@@ -87,8 +87,8 @@ async function optional<Answer>(call: Promise<Answer>): Promise<{ answer?: Answe
 
 /**
  * Returns the services that the link has although its registration does not name them. Many links register for the
- * first time before they have added all interfaces. The probe requests name no device, so they change nothing on a
- * device.
+ * first time before they have added all interfaces. The requests of this function name no device, so they change
+ * nothing on a device.
  */
 async function unnamedServices(
   link: LinkClient,

@@ -19,16 +19,16 @@ import type { Registration } from '../registry/registration.ts'
 /** `LinkEvent` is an alarm or a driver event of a link, as the gateway's status shows it. */
 export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; text: string }
 
-/** The number of events that the gateway's status shows. */
+/** The maximum number of events that the gateway's status shows. */
 const statusEvents = 200
 
 /**
- * `EventStream` contains the latest events of one link. The events are numbered, so that the cloud publishes each event
- * once.
+ * `EventStream` contains the latest events of one link. The events are numbered, so that the cloud can publish each
+ * event only once.
  */
 type EventStream = { id: string; sequence: number; events: ReportedLinkEvent[] }
 
-/** The minimum time that a stream must be open to reset the back-off. */
+/** How long a stream must be open before the back-off is reset. */
 const lastingMs = 60_000
 
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
@@ -81,7 +81,7 @@ export class LinkEvents {
     this.#followed.delete(appInstanceId)
   }
 
-  /** Opens a stream again when it ends. Stops when the link does not implement the method. */
+  /** Opens a stream again whenever it ends. Stops when the link does not implement the method. */
   async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
     const backOff = new BackOff({ firstMs: 1_000 })
     while (!signal.aborted) {
@@ -109,7 +109,7 @@ export class LinkEvents {
     const stream = link.stream(linkServices.driverEvents.method.subscribeEvents, {}, { signal })
     for await (const { notifications } of stream) {
       for (const { typeUrl, value } of notifications) {
-        // The last part of the type URL identifies the message. The vendor prefix before it can differ.
+        // The last part of the type URL identifies the message. The vendor prefix before this part can differ.
         const name = typeUrl.split('.').at(-1) ?? ''
         this.#note(registration, 'driver', name === 'DriverStateNotification' ? textOfState(value) : name)
       }
@@ -152,7 +152,7 @@ function textOfState(value: Uint8Array): string {
   return `driver is ${state}${bad.length === 0 ? '' : `; not connected: ${bad.join(', ')}`}`
 }
 
-/** Parses a driver state. Returns undefined for invalid bytes, so that the stream continues. */
+/** Parses a driver state. Returns undefined for invalid bytes, so that one invalid message does not end the stream. */
 function stateIn(value: Uint8Array): DriverStateNotification | undefined {
   try {
     return fromBinary(DriverStateNotificationSchema, value)

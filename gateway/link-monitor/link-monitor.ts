@@ -14,13 +14,16 @@ type Options = {
   registry: Registry
   cloud: CloudConnection
   log: Log
-  /** The interval in which links are checked and reported to the cloud, even without a change. */
+  /** The interval in which links are checked and reported to the cloud, even if nothing has changed. */
   everyMs?: number
 }
 
 type MonitoredLink = {
   registration: Registration
-  /** The latest inspection. Before the first inspection, it is the inspection of the previous registration. */
+  /**
+   * The latest inspection. Until the first inspection after a new registration, it is the inspection of the previous
+   * registration.
+   */
   inspection: Inspection
   isGone: boolean
   isInspecting: boolean
@@ -29,8 +32,8 @@ type MonitoredLink = {
 }
 
 /**
- * The pauses between repeated inspections of a link that registered. Inspections repeat until two of them are equal,
- * because many links register before they serve all their interfaces.
+ * The pauses between the inspections after a registration. The link is inspected until two successive results are
+ * equal, because many links register before they serve all their interfaces.
  */
 const reinspection = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
 
@@ -38,21 +41,21 @@ const reinspection = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
 const concurrentInspections = 16
 
 /**
- * The time in which changes are collected for one report. It grows with the number of links, because the size of the
- * report does too.
+ * The time in which changes are collected for one report. It grows with the number of links, because each report
+ * contains all links.
  */
 const gatherMs = { least: 200, perLink: 2 } as const
 
 /**
- * The time in which events are collected for one report. It is longer than for other changes, because some links send
- * many events.
+ * The time in which events are collected for one report. It is longer than for changes of links, because some links
+ * send many events.
  */
 const eventsGatherMs = 2_000
 
 /**
  * The time in which unchanged registrations are collected for one report. It is longer than for changes, because each
- * report contains all links. The report is still needed: it makes the cloud restore relations of the link that a user
- * deleted.
+ * report contains all links. The report is needed even without a change: it makes the cloud restore relations of the
+ * link that a user deleted.
  */
 const refreshGatherMs = { least: 2_000, perLink: 100 } as const
 
@@ -116,7 +119,9 @@ export class LinkMonitor {
     return link === undefined ? undefined : reportOf(link.registration, link.inspection)
   }
 
-  /** Waits, for a limited time, until a link has been inspected once since the start of the gateway. */
+  /**
+   * Waits until a link has been inspected for the first time since the start of the gateway, but at most `withinMs`.
+   */
   async inspected(
     appInstanceId: string,
     { withinMs, signal }: { withinMs: number; signal: AbortSignal },
@@ -134,8 +139,8 @@ export class LinkMonitor {
   }
 
   /**
-   * Inspects a link that is new, changed or was unreachable. A repeated registration of a working link needs no
-   * inspection.
+   * Inspects a link that is new or changed, or that was unreachable. A running link that repeats its registration needs
+   * no inspection.
    */
   #onRegistered(registration: Registration): void {
     const before = this.#links.get(registration.appInstanceId)
@@ -190,14 +195,15 @@ export class LinkMonitor {
 
   #setInspection(link: MonitoredLink, inspection: Inspection): void {
     const { registration } = link
-    // A result is outdated if the link has registered again in the meantime.
+    // The result is discarded if the link has registered again in the meantime.
     if (this.#links.get(registration.appInstanceId) !== link || this.#stopping.signal.aborted) return
     const { log } = this.#options
     const { inspection: before, hasAnswered } = link
     link.inspection = inspection
     link.hasAnswered = true
     link.firstInspection.resolve()
-    // After a new registration, an equal inspection is reported too, because the link may have another address.
+    // An unchanged result is not reported. The first result after a new registration is always reported, because the
+    // address of the link may have changed.
     if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
     const linkId = registration.appInstanceId
     if (inspection.state === 'running' && before.state !== 'running') log.info({ link: linkId }, 'link is reachable')
@@ -240,7 +246,8 @@ export class LinkMonitor {
   }
 
   /**
-   * Reports the complete list of links after a change and periodically, so that the next report corrects a lost report.
+   * Reports the complete list of links after each change and periodically, so that the next report makes up for a lost
+   * report.
    */
   async #reportToCloud(): Promise<void> {
     const { cloud, everyMs, log } = this.#options

@@ -22,8 +22,8 @@ const withoutEvents = ({ events: _, eventStream: __, ...link }: LinkReport): Lin
 const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
 
 /**
- * The steps that make the report of a link smaller. A link is never left out, because the cloud would treat a missing
- * link as gone.
+ * The successive steps that make the report of a link smaller. A link is never left out, because the cloud would treat
+ * a missing link as gone.
  */
 const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   withoutEvents,

@@ -7,18 +7,21 @@ import type { Reading } from './reading.ts'
 import { type Fault, fitMembers, hasMember } from './schema-fit.ts'
 
 /**
- * `MappingResult` is the result of mapping a discovered entry: an asset, a relation between two devices, or only faults
- * when the entry has no identifier.
+ * `MappingResult` is the result of mapping an entry that a link reported. It contains an asset, a relation between two
+ * devices, or only faults if the entry has no identifier.
  */
 export type MappingResult = {
   asset?: Document
-  /** The id of the device in relations of the same scan. */
+  /** The id by which relations of the same scan refer to the device. */
   id?: string
   relation?: { subject: string; predicate: string; object: string }
   faults: Fault[]
 }
 
-/** Returns the asset that a device of the current interface describes. */
+/**
+ * Returns the asset that the values of a device describe, or the relation between two devices. The values have the
+ * format of the current discovery interface.
+ */
 export function assetOfDevice(readings: readonly Reading[]): MappingResult {
   const { document, className } = decodeDevice(readings)
   if (className === relationClass) return relationOf(document)
@@ -71,7 +74,7 @@ function divided(document: Document, type: string): { known: Document; others: D
   return { known: Object.fromEntries(members(true)), others: Object.fromEntries(members(false)) }
 }
 
-/** Stores fields of an extended schema as annotations, because the base schema has no other field for them. */
+/** Converts the fields that the base schema does not define to annotations. They come from an extended schema. */
 function annotationsFrom(others: Document, faults: Fault[]): Document[] {
   return Object.entries(others).flatMap(([key, value]) => {
     const text = textOf(value)
@@ -86,14 +89,14 @@ function annotationsFrom(others: Document, faults: Fault[]): Document[] {
 }
 
 /**
- * The minimum length of a serial number that is searched in an id link. An id link with the serial number identifies
- * one device.
+ * The minimum length of a serial number that is searched in an id link. A shorter serial number could occur in the link
+ * by chance.
  */
 const minSerialCharacters = 4
 
 /**
- * Returns the identifiers that are derived from other fields: id link, product and serial number, MAC addresses of
- * ports.
+ * Returns the identifiers that can be derived from other fields: the id link, the product with its serial number, and
+ * the MAC addresses of ports.
  */
 function derivedIdentifiers(asset: Document): Document[] {
   const { serial_number: serial, manufacturer_product: product } = documentOf(asset.product_instance_information)
@@ -101,7 +104,8 @@ function derivedIdentifiers(asset: Document): Document[] {
   const vendor = textOf(documentOf(manufacturer).name)
   const number = textOf(serial)
   const candidates: Document[] = []
-  // An id link without the serial number is the same for all devices of the product.
+  // An id link identifies one device only if it contains the serial number. Otherwise it is the same for all devices of
+  // the product.
   const isOfInstance =
     number !== undefined && number.length >= minSerialCharacters && decodedText(link).includes(number)
   if (isOfInstance) candidates.push({ asset_identifier_type: 'IdLinkIdentifier', id_link: link })

@@ -3,8 +3,8 @@ import { below, type Step } from './path.ts'
 import type { Reading, Scalar } from './reading.ts'
 
 /**
- * This file builds a document from a flat list of values with their paths. Lists have two forms: one container per
- * element, or one container whose children have an index.
+ * This file builds a document from a flat list of values with their paths. In the input, a list has one of two forms:
+ * one container per element, or one container whose children have an index.
  */
 
 type Node = Branch | List | Scalar
@@ -32,7 +32,7 @@ const lists = new Set([
 
 export type Decoded = {
   document: Document
-  /** The class of the first value that has a class. */
+  /** The class of the first value whose path contains a class. */
   className?: string
 }
 
@@ -53,7 +53,7 @@ function newBranch(): Branch {
   return { kind: 'branch', members: new Map() }
 }
 
-/** Puts a value, or a container with its children, into a branch whose path is `parent`. */
+/** Adds a value, or a container with its children, to a branch. `parent` is the path of the branch. */
 function put(branch: Branch, parent: readonly Step[], { place, content }: Reading): void {
   if (typeof content === 'object') {
     putContainer(branch, parent, { path: place?.path, children: content })
@@ -140,8 +140,8 @@ function plainBranch({ members }: Branch): Document {
 }
 
 /**
- * Converts a node to a plain value. Gaps between indices are removed. If the field is not a list, a single container
- * becomes an object.
+ * Converts a node to a plain value. Gaps between indices are removed. A single container becomes an object, unless the
+ * field is always a list.
  */
 function plain(name: string, node: Node): unknown {
   if (!isNode(node)) return node

@@ -24,7 +24,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
-/** Returns the document without its empty members. */
+/** Returns the document without members whose value is undefined. */
 export function compact(document: Document): Document {
   const kept: Document = {}
   for (const name in document) if (document[name] !== undefined) setMember(kept, name, document[name])

@@ -6,8 +6,8 @@ import { compact, type Document, documentOf, documentsOf, isDocument, textOf } f
  */
 
 /**
- * The fields that are not imported: states and management fields, which the platform sets, and addresses of the
- * document.
+ * The members that are not copied to the converted document: members that the platform sets, such as states; members
+ * that describe the document, such as `@type`; and members that are converted to other fields.
  */
 const notTaken = new Set([
   '@context',
@@ -63,7 +63,7 @@ export function toCurrentSchema(document: Document, className?: string): Documen
 
 const software = new Set(['SoftwareAsset', 'RunningSoftware', 'AssetLink', 'Dcd'])
 
-/** Returns the asset type from the document, or from the name of its schema. An unknown type becomes a device. */
+/** Returns the asset type from the document, or else from the class name. An unknown type becomes `Device`. */
 function typeOf(document: Document, className: string | undefined): string {
   const own = textOf(document.functional_object_type) ?? textOf(document['@type'])
   const named = own ?? className ?? 'Asset'
@@ -107,7 +107,7 @@ function identifierOf(identifier: Document): Document[] {
   return [{ ...identifier, asset_identifier_type: identifierNames[type] ?? type }]
 }
 
-/** Returns the type of an identifier from the fields that it has, because legacy links may omit the type. */
+/** Derives the type of an identifier from its fields, because legacy links may omit the type. */
 function typeByFields(identifier: Document): string {
   if ('mac_address' in identifier) return 'MacIdentifier'
   if ('id_link' in identifier) return 'IdLinkIdentifier'
@@ -129,7 +129,10 @@ function serialIdentifierOf({ manufacturer_product: product, ...rest }: Document
   ]
 }
 
-/** Converts product information. In the legacy schema, the id of a product is its link, and the id of a manufacturer is a hash. */
+/**
+ * Converts product information. In the legacy schema, the id of a product is its product link, and the id of a
+ * manufacturer is a hash.
+ */
 function productOf(information: unknown): Document | undefined {
   const { serial_number: serial, manufacturer_product: product } = documentOf(information)
   if (serial === undefined && product === undefined) return undefined
@@ -164,8 +167,8 @@ function relatedOf({ connection_point: former, ...own }: Document): Document {
 }
 
 /**
- * Converts a software component. In the legacy schema, a component is either the software itself or running software
- * with an artifact.
+ * Converts a software component. In the legacy schema, a component is either the software itself, or running software
+ * that contains its artifact.
  */
 function componentOf(component: Document): Document {
   const { software_component_type: type, artifact, running_sw_id: formerId, running_software_id: id } = component

@@ -20,7 +20,10 @@ export function operationName(name: string): string {
   return operationNames.find((candidate) => candidate.toLowerCase() === plain) ?? name
 }
 
-/** Normalises a MAC address to pairs of digits. The input has pairs, groups of four digits, or no separators. */
+/**
+ * Normalises a MAC address to pairs of digits. The input consists of pairs or groups of four digits, or has no
+ * separators. Other text is not changed.
+ */
 export function macAddress(text: string): string {
   const digits = text.trim().replaceAll(/[.:\s-]/g, '')
   if (!/^[0-9a-f]{12}$/i.test(digits) || /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text)) return text
@@ -53,7 +56,7 @@ const normalisers: ReadonlyMap<string, (text: string) => string> = new Map([
   ['mode_name', (name: string) => name.trim().toLowerCase()],
 ])
 
-/** Normalises all values of a document in place. */
+/** Normalises the values of a document and of its nested documents, in place. */
 export function normaliseDocument(document: Document): void {
   for (const name of Object.keys(document)) {
     const value = document[name]

@@ -6,7 +6,7 @@ export type Step = { name: string; index?: number }
 
 export type Place = {
   readonly path: readonly Step[]
-  /** The class that the schema address ends with. */
+  /** The name of the class at the end of the schema address. */
   readonly className?: string
 }
 
@@ -16,7 +16,7 @@ const maxDepth = 16
 const serial = ['product_instance_information', 'serial_number']
 const product = (name: string) => ['product_instance_information', 'manufacturer_product', name]
 
-/** The paths of dictionary entries (IRDI). The version after the second `#` is ignored. */
+/** The path in an asset for each dictionary entry (IRDI). The version after the second `#` of an IRDI is ignored. */
 const irdis: Readonly<Record<string, readonly string[]>> = {
   '0173-1#02-AAM556': serial,
   '0112/2///61987#ABA951': serial,
@@ -34,8 +34,8 @@ const irdis: Readonly<Record<string, readonly string[]>> = {
 const knownHosts = /^https?:\/\/(schema\.)?industrial-assets\.io\//i
 
 /**
- * Returns the place for a list of classifiers. An address of a known schema has priority, then any address, then a
- * dictionary entry. Returns undefined if no classifier is usable.
+ * Returns the place that a list of classifiers determines. An address of a known schema has priority, then any other
+ * address, then a dictionary entry. Returns undefined if no classifier is usable.
  */
 export function placeOf(classifiers: readonly SemanticClassifier[]): Place | undefined {
   const addresses = classifiers.filter(({ type, value }) => type.toUpperCase() === 'URI' && value.includes('#'))

@@ -12,7 +12,8 @@ import { type Place, placeOf } from './path.ts'
 
 /**
  * This file decodes devices directly from the bytes of a `DiscoverResponse`. The generated messages would take more
- * time than all other work for a device. Most of their text is schema addresses, which are the same for every device.
+ * time than all other work for a device, because they decode the schema addresses again for each device. These
+ * addresses are most of the text, and are the same for every device.
  */
 
 export type Scalar = string | number | boolean
@@ -20,7 +21,7 @@ export type Scalar = string | number | boolean
 /** `Reading` is a value with its path, or a container with its children. */
 export type Reading = { place: Place | undefined; content: Scalar | Reading[] | undefined }
 
-/** `DeviceReadings` contains the values of one device, and its connection through the link. */
+/** `DeviceReadings` contains the values of one device, and the connection through which the link reaches the device. */
 export type DeviceReadings = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
 
 /** The maximum nesting depth of a device. */
@@ -61,7 +62,9 @@ export function readDiscovered(bytes: Buffer): Discovered {
   return { devices, errors, ...(progress === 0 ? {} : { progress }) }
 }
 
-/** Returns the values of a `GetIdentifiersResponse`. They have the same field number as in a discovered device. */
+/**
+ * Returns the values of a `GetIdentifiersResponse`. They have the same field number there as in a discovered device.
+ */
 export function readIdentifiers(bytes: Buffer): Reading[] {
   return readDevice({ reader: new BinaryReader(bytes), bytes }, bytes.length).readings
 }
@@ -158,14 +161,17 @@ function skip(reader: BinaryReader, at: number): void {
   reader.skip((at & 7) as WireType, at >>> 3)
 }
 
-/** The limits of the classifier cache. The cache exists because the devices of one scan have the same classifiers. */
+/**
+ * The limits of the cache for places. The devices of one scan have the same classifiers, so the place of each
+ * classifier is computed only once.
+ */
 const remembered = { places: 5_000, characters: 1_000 } as const
-/** The cached places by classifier. The value is `null` for classifiers without a place. */
+/** The cached places by encoded classifiers. The value is `null` for classifiers without a place. */
 const known = new LruMap<Place | null>(remembered.places)
 
 /**
- * Returns the place for encoded classifiers. Concatenated classifiers are a valid encoded identifier without other
- * fields.
+ * Returns the place for encoded classifiers. Their concatenation is decoded as a `DeviceIdentifier`, because it is the
+ * encoding of an identifier that has no other fields.
  */
 function placeOfBytes(classifiers: string): Place | undefined {
   const before = known.get(classifiers)

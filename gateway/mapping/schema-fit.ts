@@ -6,7 +6,7 @@ import { type Document, documentOf, isDocument } from './document.ts'
  * that does not fit is left out and reported with its JSON pointer, so that one invalid field does not reject the whole
  * device.
  *
- * The schema is compiled once to functions, one function for each kind of value.
+ * The schema is compiled once to functions: one function for each kind of value.
  */
 
 export type Fault = { pointer: string; detail: string }
@@ -29,7 +29,7 @@ type Schema = {
   maxItems?: number
 }
 
-/** `Position` contains the current path, and the faults so far. */
+/** `Position` contains the path of the current value, and all faults that were found so far. */
 type Position = { path: (string | number)[]; faults: Fault[] }
 
 /** `Fit` converts a value to the type of the schema. It returns undefined when the value does not fit or is empty. */
@@ -42,7 +42,10 @@ type Class = {
   discriminator: { name: string; classes: readonly string[] } | undefined
 }
 
-/** Returns the members of a document that fit a class. The caller checks required members. */
+/**
+ * Returns the members of a document that fit a class. Missing required members are not reported; the caller checks
+ * them.
+ */
 export function fitMembers(document: Document, className: string, faults: Fault[]): Document {
   return membersOf(document, classNamed(className), { path: [], faults })
 }
@@ -71,8 +74,8 @@ function classNamed(name: string): Class {
 }
 
 /**
- * Compiles a schema. A referenced class is looked up only when a value is fitted, because classes have circular
- * references.
+ * Compiles a schema to a function. A referenced class is looked up only when a value is fitted, because classes have
+ * circular references.
  */
 function fitterOf(schema: Schema): Fit {
   if (schema.$ref !== undefined) {
@@ -111,7 +114,7 @@ function fitObject(value: unknown, definition: Class, at: Position): Document | 
   if (missing === undefined) return Object.keys(fitted).length === 0 ? undefined : fitted
   return below(at, missing, () => {
     const pointer = pointerTo(at.path)
-    // A required member that did not fit has already been reported.
+    // The member is not reported as missing if it exists but did not fit, because that fault has already been reported.
     const isReported = at.faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
     return isReported ? undefined : refuse(at, 'is missing')
   })

@@ -8,7 +8,8 @@ export type Registration = {
   appInstanceId: string
   host: string
   /**
-   * Whether the link registered a host name or an IP address. Clients of the registry get the address in the same form.
+   * Whether the link registered a host name or an IP address. Clients of the registry receive the address in the same
+   * form.
    */
   addressedBy: 'name' | 'number'
   port: number
@@ -65,7 +66,7 @@ function tooLong({ appInstanceId, host, lists }: { appInstanceId: string; host: 
 const { driverInfo, driverEvents, discover, alarms, firstDiscovery } = linkServices
 const suffixOf = (service: Parameters<typeof interfaceName>[0]) => interfaceName(service, '').slice(1)
 
-/** The interfaces of each application type, without the vendor prefix. */
+/** The interfaces that each application type implies, without the vendor prefix. */
 const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
   'cs-driver': [
     suffixOf(driverInfo),
@@ -84,8 +85,8 @@ const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Returns the interfaces of a link that registered none, derived from its application types. Some links write interface
- * names as application types.
+ * Returns the interfaces of a link that registered no interfaces. They are derived from its application types, because
+ * some links register interface names as application types.
  */
 export function interfacesOf(appTypes: readonly string[], vendor: string): string[] {
   const named = appTypes.flatMap((type) => {
@@ -126,7 +127,9 @@ export function matches(registration: Registration, filter: Filter | undefined):
   )
 }
 
-/** Returns the address of the link for gRPC. Some links register an IPv6 address in the field for IPv4. */
+/**
+ * Returns the gRPC address of the link. An IPv6 address needs brackets; some links register one in the field for IPv4.
+ */
 export function endpointOf({ host, port }: Pick<Registration, 'host' | 'port'>): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -28,7 +28,7 @@ export class RegistryServer {
   }
 
   static async start({ registry, host, port, vendors }: Options): Promise<RegistryServer> {
-    // Without this option, a second gateway could listen on the same port and get half of the registrations.
+    // Without this option, a second gateway could listen on the same port and receive half of the registrations.
     const server = new Server({ 'grpc.so_reuseport': 0 })
     for (const vendor of vendors) {
       const service = wireService(linkServices.registry, interfaceName(linkServices.registry, vendor))

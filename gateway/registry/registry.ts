@@ -14,10 +14,16 @@ type Options = { file: string; log: Log; now?: () => number }
 
 const lifeMs = registrationLimits.lifeSeconds * 1000
 
-/** The time in which changes and refreshes are collected before the file is written. */
+/**
+ * How long the file is not written after a changed registration (`change`) or an unchanged one (`refresh`), so that
+ * several of them are written together.
+ */
 const writeAfterMs = { change: 100, refresh: 60_000 } as const
 
-/** `Registry` stores the registered links, even across restarts. A registration that is not refreshed expires. */
+/**
+ * `Registry` stores the registered links, also across restarts of the gateway. A registration that is not refreshed
+ * expires.
+ */
 export class Registry {
   readonly #options: Required<Options>
   readonly #entries = new Map<string, Entry>()
@@ -32,7 +38,7 @@ export class Registry {
   static async open(options: Options): Promise<Registry> {
     const registry = new Registry(options)
     for (const entry of entriesFrom(await readIfExists(options.file))) {
-      // If the clock was set back, the registration must not become valid for longer.
+      // If the clock of the machine was set back, the registration must not become valid for longer than its lifetime.
       const registeredAtMs = Math.min(entry.registeredAtMs, registry.#options.now())
       registry.#entries.set(entry.registration.appInstanceId, { ...entry, registeredAtMs })
     }
@@ -59,7 +65,7 @@ export class Registry {
     return true
   }
 
-  /** Removes a link. Returns false when it is not registered. */
+  /** Removes a link. Returns false when the link is not registered. */
   unregister(appInstanceId: string): boolean {
     const entry = this.#entries.get(appInstanceId)
     if (entry === undefined || this.#isExpired(entry)) return false
@@ -81,7 +87,10 @@ export class Registry {
     return entry === undefined || this.#isExpired(entry) ? undefined : entry.registration
   }
 
-  /** Returns the time of a link's latest registration and the rest of its lifetime, for the report to the cloud. */
+  /**
+   * Returns the time of a link's latest registration and the remaining lifetime of the registration, for the report to
+   * the cloud.
+   */
   validityOf(appInstanceId: string): LinkReport['registration'] {
     const entry = this.#entries.get(appInstanceId)
     if (entry === undefined) return undefined
@@ -133,7 +142,10 @@ export class Registry {
   }
 }
 
-/** Returns the stored entries. An unreadable file counts as empty, because links register again within a minute. */
+/**
+ * Returns the entries in the text of a file. Text that cannot be parsed counts as empty, because links register again
+ * within a minute.
+ */
 function entriesFrom(text: string | undefined): Entry[] {
   try {
     const entries: unknown = JSON.parse(text ?? '[]')

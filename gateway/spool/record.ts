@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib'
 
-/** The size of an entry's header. An entry in a file consists of length, checksum and text. */
+/**
+ * The size of an entry's header, which contains the length and the checksum of the text. The text follows the header.
+ */
 
 const headerBytes = 8
 
-/** The maximum size of an entry. A larger length in a file means that the file is damaged. */
+/** The maximum size of an entry. If a file contains a larger length, the file is damaged. */
 export const largestEntryBytes = 16 * 1024 * 1024
 
 export function recordOf(entry: string): Buffer {
@@ -21,7 +23,7 @@ export type Read = (position: number, length: number) => Promise<Buffer>
 
 /**
  * Returns the entry at a position, and the position of the next entry. Returns undefined at the end of the file, and
- * for an entry that is incomplete after a crash.
+ * for an entry that a crash left incomplete.
  */
 export async function entryAt(read: Read, position: number): Promise<{ entry: string; next: number } | undefined> {
   const header = await read(position, headerBytes)

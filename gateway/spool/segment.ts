@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { syncFolder } from '../durable-file.ts'
 import { entryAt } from './record.ts'
 
-/** Returns the name of a segment file. The names have the same sort order as their numbers. */
+/** Returns the name of a segment file. The names sort in the order of the segment numbers. */
 export function segmentName(number: number): string {
   return `${String(number).padStart(12, '0')}.spool`
 }

@@ -12,16 +12,16 @@ type Options = { folder: string; limitBytes: number; log?: Log }
 const segmentBytes = 8 * 1024 * 1024
 
 /**
- * The maximum size of a file that is reused when the spool is empty. If the file is larger, the next entry starts a new
- * file.
+ * The maximum size of a file that is reused when the spool is empty. If the file is larger, the next entry is written
+ * to a new file.
  */
 const reusedWhenEmptyBytes = 256 * 1024
 
 type Waiter = { until: () => boolean; resolve: () => void }
 
 /**
- * `Spool` is a bounded first-in-first-out queue on disk for data that waits for the cloud. An appended entry survives a
- * crash. After a crash, entries may be delivered a second time, so the receiver must be idempotent.
+ * `Spool` is a bounded first-in-first-out queue on disk for data that waits for delivery to the cloud. An appended
+ * entry survives a crash. After a crash, entries may be delivered a second time, so the receiver must be idempotent.
  */
 export class Spool {
   readonly #options: Options
@@ -74,7 +74,7 @@ export class Spool {
 
   /**
    * Appends an entry. Resolves when the entry is on disk. Waits while the spool or the disk is full, which slows down
-   * the producer. Aborting the signal ends the wait with an error.
+   * the producer. If the signal is aborted, the wait ends with an error.
    */
   append(entry: string, signal?: AbortSignal): Promise<void> {
     const record = recordOf(entry)
@@ -88,7 +88,7 @@ export class Spool {
     return appended
   }
 
-  /** Resolves when all entries that are currently in the spool are delivered. */
+  /** Resolves when all entries that the spool contains at the time of the call are delivered. */
   async settled(signal: AbortSignal): Promise<void> {
     const end = this.#appended
     await this.#when(() => this.#delivered >= end, signal)
@@ -106,7 +106,7 @@ export class Spool {
       if (signal.aborted || this.#closing.signal.aborted) return
       const entry = await this.#next()
       if (entry === undefined) {
-        // Another program changed the files, so the unreadable entries are skipped.
+        // The entries cannot be read, because another program changed the files. They are skipped.
         this.#delivered = this.#appended
         this.#waitingBytes = 0
         continue
@@ -135,7 +135,10 @@ export class Spool {
     return this.#waitingBytes === 0 || this.#waitingBytes + bytes <= this.#options.limitBytes
   }
 
-  /** Writes a record and retries while the disk is full. Delivered entries and other deleted files free space. */
+  /**
+   * Writes a record and retries while the disk is full. Space becomes free when entries are delivered or other files
+   * are deleted.
+   */
   async #writeWhenPossible(record: Buffer, signal?: AbortSignal): Promise<void> {
     const backOff = new BackOff({ longestMs: 15_000 })
     const ending = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
@@ -195,8 +198,8 @@ export class Spool {
   }
 
   /**
-   * Writes the cursor. A failure is only logged, so that the delivery continues and frees space. After a restart, the
-   * last entries are then delivered a second time.
+   * Writes the cursor. A failure is only logged, so that the delivery continues and frees space. In this case, the last
+   * entries are delivered a second time after a restart.
    */
   async #writeCursor(): Promise<void> {
     const file = join(this.#options.folder, 'delivered.json')
@@ -253,7 +256,8 @@ function cursorFrom(written: string | undefined): { segment: number; offset: num
     const { segment, offset } = JSON.parse(written ?? '{}')
     if (Number.isSafeInteger(segment) && Number.isSafeInteger(offset) && offset >= 0) return { segment, offset }
   } catch {
-    // If the cursor is damaged, all remaining entries are delivered. Some of them are delivered a second time.
+    // If the cursor cannot be read, the delivery starts with the first remaining entry. Some entries are then delivered
+    // a second time.
   }
   return { segment: 0, offset: 0 }
 }

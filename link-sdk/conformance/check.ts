@@ -7,21 +7,24 @@ import { callStream, callUnary } from '../call.ts'
 
 export type Outcome = 'pass' | 'fail' | 'skip'
 
-/** `CheckResult` is the result of a check: its sentence, the outcome, and a hint for a failed check. */
+/**
+ * `CheckResult` is the result of a check: the sentence that describes the check, the outcome, and a hint if the check
+ * failed.
+ */
 export type CheckResult = { sentence: string; outcome: Outcome; detail?: string; hint?: string }
 
 export type SuiteSettings = {
   /** The address of the link as `host:port`. */
   endpoint: string
-  /** The vendor prefix of the link. If it is not set, it is determined automatically. */
+  /** The vendor prefix of the link. Without it, the suite determines the prefix automatically. */
   vendor?: string
-  /** The request of the discovery. It should find some devices, but not too many. */
+  /** The request of the discovery that the checks use. It should find some devices, but not too many. */
   request?: MessageInitShape<typeof DiscoverRequestSchema>
   /** Credentials of a protected device, as JSON text that matches the schema of the link. */
   credentials?: string
   /** The time limit of one call. */
   withinMs?: number
-  /** The address of a registry as `host:port`. The link should be registered there. */
+  /** The address of the registry, as `host:port`, where the link should be registered. */
   registry?: string
 }
 
@@ -38,7 +41,7 @@ export class CheckFailure extends Error {
 /** `NotApplicable` is thrown by a check that does not apply to the link. */
 export class NotApplicable extends Error {}
 
-/** `Subject` is the link under test, with the results that later checks use. */
+/** `Subject` is the link under test. It sends the requests of the checks to the link. */
 export class Subject implements Disposable {
   readonly settings: SuiteSettings
   readonly withinMs: number
@@ -63,7 +66,7 @@ export class Subject implements Disposable {
     return callStream(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
   }
 
-  /** Sends all requests of a stream and then ends the stream. The caller reads the responses. */
+  /** Sends all messages of a request stream, and then ends the stream. The caller reads the responses. */
   converse(
     method:
       | typeof linkServices.artefactUpdate.method.prepareUpdate
@@ -117,7 +120,7 @@ export function expect(holds: boolean, detail: string, hint?: string): asserts h
 
 export type Check = { sentence: string; hint: string; run: (subject: Subject) => Promise<unknown> }
 
-/** Runs a check. An error becomes the outcome of this check, so that the suite continues. */
+/** Runs a check. An error becomes the outcome of this check, so that the suite continues with the next check. */
 export async function runCheck({ sentence, hint, run }: Check, subject: Subject): Promise<CheckResult> {
   try {
     await run(subject)

@@ -8,7 +8,7 @@ import { type Check, codeOf, expect, NotApplicable, type Subject } from './check
 import { type Findings, runDiscovery } from './discover-checks.ts'
 
 const { getConfigSchema } = linkServices.driverInfo.method
-/** A credential value that no device accepts. No link may repeat this value in its responses. */
+/** A credential value that no device accepts. No link may repeat this value in a response. */
 const inventedValue = 'made-up-by-the-conformance-suite'
 
 /** Returns the checks that use the first protected device of the discovery. */
@@ -94,7 +94,7 @@ async function lockedDevice(
 
 type Credential = { schemaUri: string; credentials: string }
 
-/** Repeats the discovery for one device only. */
+/** Repeats the discovery for one device only, with one credential. */
 async function ask(subject: Subject, connection: ConnectionParameterSet, credential: Credential): Promise<Findings> {
   const { schemaUri, parameterJson, subdriverJson } = connection
   const target: MessageInitShape<typeof DestinationSchema> = {

@@ -4,7 +4,7 @@ import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifie
 /** `DeviceValue` is one value of a device, with its path in the asset. */
 export type DeviceValue = { path: string; classifier: string; value: DeviceIdentifier['value'] }
 
-/** Returns all values of a device in order, including containers. */
+/** Returns all values of a device in order. Containers are included in addition to the values that they contain. */
 export function valuesOf({ identifiers }: DiscoveredDevice): DeviceValue[] {
   return identifiers.flatMap(valuesIn)
 }

@@ -18,7 +18,7 @@ const { discoverDevices } = linkServices.discover.method
 /** The maximum number of devices that the checks read, because a plant may have a million devices. */
 const enough = 1_000
 
-/** Returns the checks of a discovery. The discovery runs once for all of them. */
+/** Returns the checks of a discovery. All of these checks use the results of one discovery. */
 export function discoverChecks(findingsOf: (subject: Subject) => Promise<Findings>): readonly Check[] {
   return [
     {
@@ -66,7 +66,7 @@ export function discoverChecks(findingsOf: (subject: Subject) => Promise<Finding
   ]
 }
 
-/** The checks of other calls: unknown parameters, cancellation, concurrency. */
+/** The checks that send their own discovery requests: unknown parameters, cancellation and concurrency. */
 const callChecks: readonly Check[] = [
   {
     sentence: 'The link rejects an unknown filter',
@@ -131,7 +131,10 @@ async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
   )
 }
 
-/** Requires that the link handles an unknown parameter. The link may ignore the parameter, but should reject it. */
+/**
+ * Requires that the link rejects or ignores an unknown parameter. A link that ignores the parameter passes as "not
+ * applicable", because rejecting it is better.
+ */
 async function mayRefuse(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
   if (code === status.OK)

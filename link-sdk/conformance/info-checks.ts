@@ -69,8 +69,8 @@ export async function optionsOf(subject: Subject): Promise<SupportedOption[]> {
 }
 
 /**
- * Returns undefined when the link reports that it has none. Links with an older SDK return UNKNOWN, "no supported
- * filters", instead of an empty list.
+ * Returns undefined when the link reports that it has no such items. Links with an older SDK return UNKNOWN, "no
+ * supported filters", instead of an empty list.
  */
 async function noneIsFine<T>(call: Promise<T>): Promise<T | undefined> {
   return call.catch((error: unknown) => {

@@ -4,8 +4,8 @@ import { type DiscoverRequest, DiscoverRequestSchema } from '@millwright/api/pro
 import { UsageError } from '../settings.ts'
 
 /**
- * Reads credentials as JSON from a file (`@file`). Credentials in arguments are rejected, because other users of the
- * machine can see arguments.
+ * Reads credentials as JSON from a file, which the argument names as `@file`. Credentials in the argument itself are
+ * rejected, because other users of the machine can see arguments.
  */
 export async function readCredentials(argument: string): Promise<string> {
   if (!argument.startsWith('@'))
@@ -19,7 +19,10 @@ export async function readCredentials(argument: string): Promise<string> {
   }
 }
 
-/** Reads a DiscoverRequest in the JSON format of protobuf, or from a file (`@file`). */
+/**
+ * Parses a DiscoverRequest in the JSON format of protobuf. The argument contains the JSON, or names a file with it as
+ * `@file`.
+ */
 export async function readRequest(argument: string): Promise<DiscoverRequest> {
   try {
     const json = argument.startsWith('@') ? await readFile(argument.slice(1), 'utf8') : argument

@@ -7,7 +7,7 @@ const { prepareUpdate, activateUpdate } = linkServices.artefactUpdate.method
 type Method = typeof prepareUpdate | typeof activateUpdate
 type Chunk = Parameters<Subject['converse']>[1][number]
 
-/** The checks of updates that do not change a device. */
+/** The checks of the update interface. They do not change a device. */
 export const updateChecks: readonly Check[] = [
   {
     sentence: 'The link rejects an update without metadata of the device',

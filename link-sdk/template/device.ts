@@ -1,7 +1,7 @@
 import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Target } from '@millwright/link-sdk/define-link.ts'
 
-/** This file implements the protocol of the devices. It does not depend on assets. */
+/** This file implements the protocol of the devices. It does not know the asset schema. */
 
 export type Device = {
   address: string
@@ -14,12 +14,12 @@ export type Device = {
 }
 
 /**
- * `Contact` is a device at an address. For a protected device, `read` throws UNAUTHENTICATED without correct
- * credentials.
+ * `Contact` is a device that responded at an address. For a protected device, `read` throws UNAUTHENTICATED without
+ * correct credentials.
  */
 export type Contact = Pick<Device, 'address' | 'mac'> & { read: (credential: Credential | undefined) => Device }
 
-/** Finds the devices. Replace this function: it returns the two devices of `simulator.ts`. */
+/** Finds the devices. The template finds the two devices of `simulator.ts`: replace this function by a real scan. */
 export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: AbortSignal): AsyncGenerator<Contact> {
   for await (const contact of ask()) {
     signal.throwIfAborted()
@@ -28,8 +28,8 @@ export async function* findDevices(ask: () => AsyncIterable<Contact>, signal: Ab
 }
 
 /**
- * Returns true when the target refers to this device, by the address from `discover` or by its identifiers in the
- * inventory.
+ * Returns true when the target is this device. The target contains the address that `discover` returned, or the
+ * identifiers of the device in the inventory.
  */
 export function isTarget({ address: own, mac }: Contact, { address, identifiers }: Target): boolean {
   return address.ip_address === own || identifiers.some(({ mac_address }) => mac_address === mac)

@@ -7,7 +7,7 @@ import { findDevices, isTarget } from './device.ts'
 import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
-/** Reads all asset fields of one device. */
+/** Reads one device and returns all fields of its asset. */
 export async function properties({ device: target, signal }: PropertiesCall): Promise<PropertyValues> {
   for await (const contact of findDevices(simulatedDevices, signal)) {
     if (!isTarget(contact, target)) continue

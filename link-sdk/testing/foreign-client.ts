@@ -8,7 +8,10 @@ type ServiceClient = InstanceType<ReturnType<typeof makeClientConstructor>>
 
 const sources = join(import.meta.dirname, '../../api/proto')
 
-/** Returns the protocol with the prefix of another vendor. Another library loads it from the .proto files. */
+/**
+ * Returns the protocol with the prefix of a vendor. It is loaded from the .proto files, without the generated protocol
+ * code.
+ */
 export function foreignProtocol(vendor: string): GrpcObject {
   const folder = mkdtempSync(join(tmpdir(), 'millwright-protocol-'))
   try {
@@ -24,7 +27,10 @@ export function foreignProtocol(vendor: string): GrpcObject {
   }
 }
 
-/** Returns a client of one service, such as `industrialassethub.discover.v1.DeviceDiscoverApi`. */
+/**
+ * Returns a client of one service, such as `industrialassethub.discover.v1.DeviceDiscoverApi`, without the generated
+ * protocol code.
+ */
 export function foreignClient(vendor: string, service: string, endpoint: string): ServiceClient {
   let found: unknown = foreignProtocol(vendor)
   for (const part of [vendor, ...service.split('.')]) found = (found as Record<string, unknown>)[part]

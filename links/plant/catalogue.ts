@@ -229,7 +229,7 @@ export const catalogue = {
 
 export type Kind = keyof typeof catalogue
 
-/** The prefixes of asset names, before the number. */
+/** The prefix of the asset name for each kind of asset. A number follows the prefix. */
 export const tags = {
   gateway: 'GW',
   switch: 'SW',

@@ -16,20 +16,22 @@ export type Device = {
   productLink: string
   /** The network interface. It is undefined for a module, which has no separate network interface. */
   network?: { mac: string; ip: string; mask: string; router?: string; port: string }
-  /** The address of the device that contains this module. */
+  /** The MAC address of the device that contains this module, and the slot of the module. */
   parent?: { mac: string; slot: number }
   location?: { hall: string; station: number }
   mode?: 'run' | 'stop' | 'update'
-  /** Whether reading the device requires credentials, and whether its administration requires them. */
+  /**
+   * Whether reading the device requires credentials (`read`), and whether its administration requires them (`admin`).
+   */
   needs: { read: boolean; admin: boolean }
   /** True when the device does not respond. */
   isSilent?: boolean
 }
 
-/** The credentials of protected devices. */
+/** The user names and passwords that protected devices accept. */
 export const users: Readonly<Record<string, string>> = { user: 'user_password', admin: 'admin_password' }
 
-/** Reads a device. A protected device requires credentials. */
+/** Reads a device. A protected device requires correct credentials. */
 export function ask(device: Device, credentials: readonly Credential[]): Device {
   if (device.isSilent) throw new LinkError('UNAVAILABLE', `${device.name} does not respond.`)
   if (!device.needs.read || credentials.some(isUser)) return device
@@ -45,7 +47,10 @@ function isUser({ username, password }: Credential): boolean {
   return username !== undefined && password !== undefined && users[username] === password
 }
 
-/** Returns true when a device matches all identifiers of a target. A target without identifiers matches no device. */
+/**
+ * Returns true when a device matches all identifiers of a target that can be compared. If none can be compared, the
+ * target matches no device.
+ */
 export function isTarget(device: Device, identifiers: Target['identifiers']): boolean {
   const answers = identifiers.map((identifier) => fits(device, identifier)).filter((answer) => answer !== undefined)
   return answers.length > 0 && answers.every((answer) => answer)

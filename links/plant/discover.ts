@@ -50,7 +50,10 @@ function* scanPlant({ options, targets, progress }: DiscoverCall, ranges: readon
 
 type ScanTarget = { index: number; credentials: readonly Credential[] }
 
-/** Returns the devices of the targets. If no target names a device, all devices are returned with all credentials. */
+/**
+ * Yields the devices that the targets name, with the credentials of each target. If no target names a device, yields
+ * all devices with the credentials of all targets.
+ */
 function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarget> {
   const ever = devicesEver(plant)
   if (targets.some(namesDevice)) {
@@ -64,15 +67,12 @@ function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<ScanTarg
   for (let index = 0; index < ever; index += 1) yield { index, credentials }
 }
 
-/**
- * Returns true when the target names a device. A target that has only credentials means all devices with these
- * credentials.
- */
+/** Returns true when the target names a device. A target that has only credentials applies to all devices. */
 function namesDevice({ address, identifiers }: Target): boolean {
   return Object.keys(address).length > 0 || identifiers.length > 0
 }
 
-/** Returns the index of the device that a target refers to by number, MAC address or serial number. */
+/** Returns the index of the device that a target names by its number, MAC address or serial number. */
 export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 'seed'>): number | undefined {
   if (typeof address.device === 'number' && address.seed === seed) return address.device
   const texts = identifiers.flatMap(({ mac_address, serial_number }) => [mac_address, serial_number])
@@ -97,7 +97,7 @@ function* scanReference({ options, targets }: DiscoverCall, ranges: readonly Ran
 }
 
 /**
- * Returns true when the target refers to the reference device, by its address or, without an address, by its
+ * Returns true when the target names the reference device, by its address or, if there is no address, by its
  * identifiers.
  */
 export function isReferenceTarget({ address, identifiers }: Target, device: ReferenceDevice): boolean {
@@ -121,8 +121,8 @@ function answerOf(device: Device, { address, credentials }: Omit<ScannedDevice, 
 }
 
 /**
- * Returns a function that limits the number of devices per second. Without a limit, the function only checks for
- * cancellation.
+ * Returns a function that waits, so that at most `perSecond` devices are returned per second. If `perSecond` is 0, the
+ * function only checks for cancellation.
  */
 function paced(perSecond: number, signal: AbortSignal): () => Promise<void> {
   const startedAt = performance.now()

@@ -1,6 +1,6 @@
 /**
- * Returns a pseudo-random number below 2^32. It depends only on seed, index and purpose, so that a plant of any size
- * needs no memory. The numbers of one index for different purposes (salts) are independent.
+ * Returns a pseudo-random number below 2^32. The number depends only on the seed, the index and the salt, so that a
+ * plant of any size needs no memory. Each purpose has its own salt, so that the numbers of one index are independent.
  */
 export function draw(seed: number, index: number, salt: number): number {
   let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca77) ^ Math.imul(salt, 0xc2b2ae3d)

@@ -4,8 +4,8 @@ import { areas, catalogue, type Kind, type Product, sites, tags } from './catalo
 import { draw, pick } from './draw.ts'
 
 /**
- * `PlantSize` contains the parameters of a plant. The same parameters always create the same plant. A larger plant
- * starts with the assets of a smaller plant.
+ * `PlantSize` contains the parameters of a plant. The same parameters always create the same plant. With the same seed,
+ * a larger plant starts with the assets of a smaller plant.
  */
 export type PlantSize = {
   assets: number
@@ -15,8 +15,8 @@ export type PlantSize = {
 }
 
 /**
- * `PlantRelation` is a relation whose subject is the asset. The other asset is given by its index in the plant and an
- * identifier.
+ * `PlantRelation` is a relation whose subject is the asset. The object is another asset, given by its index in the
+ * plant and one of its identifiers, or a node of a hierarchy.
  */
 export type PlantRelation = { predicate: string } & (
   | { place: number; identifier: AssetDocument }
@@ -55,7 +55,10 @@ const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as con
 
 type GeneratedAsset = { place: number; identifier: AssetDocument }
 
-/** `Place` is the location of a cell in the plant, with the assets that the cell's assets are related to. */
+/**
+ * `Place` is the location of a cell in the plant. It includes the gateway and the line switch that the cell's assets
+ * have relations to.
+ */
 type Place = {
   seed: number
   code: string
@@ -230,7 +233,10 @@ function firmwareOf({ product, version }: AssetDescription): AssetDocument {
   }
 }
 
-/** Returns the relations of an asset. The most informative relations come first: parent, location, group. */
+/**
+ * Returns the relations of an asset. The most informative relations come first: the parent, then the location, then the
+ * group.
+ */
 function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Member): PlantRelation[] {
   const to = (predicate: string, other: GeneratedAsset | undefined): PlantRelation[] =>
     other === undefined ? [] : [{ predicate, ...other }]
@@ -255,7 +261,7 @@ function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Memb
   ]
 }
 
-/** Returns a unique number for each place. The numbers are not sequential. */
+/** Returns a unique number for each index in the plant. The numbers are not sequential. */
 function scrambled(place: number): number {
   return Math.imul(place + 1, 0x9e37_79b1) >>> 0
 }

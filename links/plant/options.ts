@@ -24,7 +24,7 @@ export function wholeNumber(options: Options, key: string, { least = 0, most }: 
 
 const lastSeen = new Map<number, Plant>()
 
-/** Stores the plant of the last scan. A device that is read later has the state of this plant. */
+/** Stores the plant of the last scan. When a device is read later, it has the state that it had in this scan. */
 export function rememberPlant(plant: Plant): void {
   lastSeen.set(plant.seed, plant)
 }

@@ -8,7 +8,7 @@ import { plantOfSeed } from './options.ts'
 import { referenceDevices } from './reference.ts'
 import { deviceAt, deviceOf, plantLimits } from './simulator.ts'
 
-/** Reads all asset fields and the live values of a device. */
+/** Reads all asset fields and the diagnostic values of a device. */
 export function properties({ device: target }: Pick<PropertiesCall, 'device'>): PropertyValues {
   const device = ask(find(target), target.credentials)
   return { ...(assetOf(device) as Record<string, VariantValue>), diagnostics: diagnosticsOf(device) }
@@ -38,7 +38,7 @@ function findReference(target: Target): Device | undefined {
   return typeof subDevice === 'number' && subDevice >= 0 ? device?.subDevices[subDevice] : device
 }
 
-/** Finds a device by its identifiers. They contain the seed of the plant. */
+/** Finds a device by its address or its identifiers, which contain the seed of the plant. */
 function findInPlant(target: Target): Device | undefined {
   const named = target.identifiers.flatMap((one) => [one.mac_address, one.serial_number]).find((text) => deviceIn(text))
   const seed = typeof target.address.seed === 'number' ? target.address.seed : deviceIn(named)?.seed

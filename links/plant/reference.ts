@@ -1,6 +1,8 @@
 import type { Device } from './device.ts'
 
-/** This file contains the six devices of the protocol's reference link, for comparison. */
+/**
+ * This file contains the same six devices as the reference link of the protocol, so that both links can be compared.
+ */
 
 export type ReferenceDevice = Device &
   Required<Pick<Device, 'network'>> & { nic: 'eth0' | 'eth1'; subDevices: readonly Device[] }

@@ -14,12 +14,15 @@ export type Plant = {
 
 export const plantLimits = { size: 1_000_000, seed: 0xffff, tick: 1_000_000 } as const
 
-/** The number of devices in a cell: a controller, its two modules, and five other devices. */
+/** The number of devices in a station: a controller, its two modules, and five other devices. */
 const perStation = 8
 const modulesPerStation = 2
 const stationsPerHall = 40
 
-/** The purposes (salts) of pseudo-random numbers. They make the values of one device independent. */
+/**
+ * The salts of the pseudo-random numbers, one for each purpose. They make the properties of one device independent of
+ * each other.
+ */
 const salts = {
   kind: 9,
   product: 1,
@@ -36,7 +39,7 @@ function isDrawn(plant: Plant, index: number, { salt, percent }: { salt: number;
   return draw(plant.seed, index, salt) % 10_000 < percent * 100
 }
 
-/** Returns the number of devices that have ever existed. Each tick adds some devices. */
+/** Returns the number of devices that have existed up to this tick. Each tick adds some devices. */
 export function devicesEver({ size, tick, changesPercent }: Plant): number {
   return Math.min(size + Math.floor((size * changesPercent * tick) / 300), plantLimits.size)
 }
@@ -47,7 +50,9 @@ export function isGone(plant: Plant, index: number): boolean {
   return tick > 0 && isDrawn(plant, index, { salt: salts.gone + 16 * tick, percent: changesPercent / 3 })
 }
 
-/** Returns the IP address of a device as a number. Addresses have the same order as the devices. */
+/**
+ * Returns the IP address of a device as a number. The addresses are in the same order as the indexes of the devices.
+ */
 export function addressNumber(index: number): number {
   const network = Math.floor(index / 254)
   return 0x0a00_0000 + network * 256 + (index % 254) + 1
@@ -57,7 +62,10 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.')
 }
 
-/** Returns the index of the device whose address is used. A module is reached through its controller. */
+/**
+ * Returns the index of the device through whose address a device is reached. A module is reached through its
+ * controller.
+ */
 export function reachedThrough(index: number): number {
   return isModule(index) ? stationOf(index) * perStation : index
 }
@@ -123,8 +131,8 @@ function isProtected(plant: Plant, index: number): boolean {
 }
 
 /**
- * Returns the firmware version at this tick. Each device is updated one version at a time until it has the newest
- * version.
+ * Returns the firmware version of a device at this tick. Each update installs the next version, until the device has
+ * the newest version.
  */
 function firmwareAt(plant: Plant, { index, product }: { index: number; product: Product }): string {
   const first = draw(plant.seed, index, salts.firmware) % product.firmware.length
@@ -136,8 +144,8 @@ function firmwareAt(plant: Plant, { index, product }: { index: number; product: 
 }
 
 /**
- * Returns a locally administered MAC address that contains seed and index, so that the device can be found by its
- * address.
+ * Returns a locally administered MAC address that contains the seed and the index, so that the device can be found by
+ * its MAC address.
  */
 function macOf({ seed }: Plant, index: number): string {
   return `02${hex(seed, 4)}${hex(index, 6)}`.replace(/..(?!$)/g, '$&:')
@@ -147,7 +155,7 @@ function serialOf({ seed }: Plant, index: number): string {
   return `MW${hex(seed, 4)}${hex(index, 6)}`
 }
 
-/** Returns seed and index of the device with this MAC address or serial number. */
+/** Returns the seed and the index of the device with this MAC address or serial number. */
 export function deviceOf(text: string): { seed: number; index: number } | undefined {
   const match = /^(?:02|MW)([0-9A-F]{4})([0-9A-F]{6})$/i.exec(text.replaceAll(/[:-]/g, ''))
   if (match === null) return undefined

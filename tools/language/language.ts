@@ -5,7 +5,7 @@ export type Finding = { file: string; line: number; text: string; hint: string }
 
 export type LanguageReport = {
   findings: Finding[]
-  /** The number of checked passages. Zero means that the check found no input. */
+  /** The number of checked passages. Zero means that no text was found to check. */
   passages: number
   unusedExceptions: Exception[]
 }
@@ -59,8 +59,8 @@ function findingsIn(passage: Passage, active: readonly Rule[]): Omit<Finding, 'f
 }
 
 /**
- * Returns the sentences above the limit. A full stop, a colon, a semicolon, a middle dot, a table cell or an empty line
- * ends a sentence.
+ * Returns the sentences that have more words than `longestSentence`. A full stop, a colon, a semicolon, a middle dot, a
+ * table cell or an empty line ends a sentence.
  */
 function longSentences(text: string): { index: number; words: number }[] {
   return [...text.matchAll(/(?:[^.!?:;|·\n]|[.!?:;](?!\s|$)|\n(?!\s*(?:\n|[-*@] )))+/g)]

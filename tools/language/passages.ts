@@ -1,7 +1,8 @@
 /**
  * This file extracts the text that a person reads from a source file: prose of Markdown pages, comments, strings with
  * more than one word, titles of tests, and names of declared types. The scanner recognises strings, templates, regular
- * expressions and comments. It does not parse the language. A string that does not end on its line is not a string.
+ * expressions and comments, but does not parse the language. Text that starts like a string but does not end on the
+ * same line is not treated as a string.
  */
 
 export type PassageKind = 'prose' | 'comment' | 'text' | 'title' | 'type name'
@@ -11,8 +12,8 @@ export type Passage = {
   /** The line where the passage starts, counted from 1. */
   line: number
   /**
-   * The text. Code in backticks is replaced by `code`. Line breaks are preserved, so that each finding has a line
-   * number.
+   * The text. Code in backticks is replaced by `code`. Line breaks are preserved, so that the line number of each
+   * finding can be computed.
    */
   text: string
 }
@@ -42,7 +43,7 @@ function passageOf(token: Token, file: string, content: string): Omit<Passage, '
   if (!/\S\s+\S/.test(token.text)) return undefined
   const isTitle = /\b(?:test|describe|it)\(\s*$/.test(content.slice(Math.max(0, token.start - 40), token.start))
   if (isTitle) return { kind: 'title', text: hideCode(token.text) }
-  // Strings of tests are data and are not checked. Only text that the product prints is checked.
+  // Only text that the product prints is checked. Strings in tests are data, so they are left out.
   return file.endsWith('.test.ts') ? undefined : { kind: 'text', text: hideCode(token.text) }
 }
 
@@ -51,8 +52,8 @@ function hideCode(text: string): string {
 }
 
 /**
- * Returns the prose of a page: each list item, table row and paragraph is one passage. Fenced code and generated
- * sections are left out. The text of a generated section is checked in its source.
+ * Returns the prose of a page. Each list item, table row and paragraph is one passage. Fenced code and generated
+ * sections are left out, because the text of a generated section is checked in its source.
  */
 function markdownPassages(content: string): Passage[] {
   const passages: Passage[] = []
@@ -81,7 +82,7 @@ function markdownPassages(content: string): Passage[] {
   return passages.map((passage) => ({ ...passage, text: hideCode(passage.text.replace(/\]\([^)]*\)/g, ']')) }))
 }
 
-/** Joins consecutive `//` lines into one comment, so that a phrase across two lines is found. */
+/** Joins consecutive `//` lines into one comment, so that a phrase that spans two lines is found. */
 function joinLineComments(tokens: readonly Token[], content: string): Token[] {
   const joined: Token[] = []
   for (const token of tokens) {
@@ -140,8 +141,8 @@ function match(content: string, start: number, pattern: RegExp, kind: ScannedTok
 }
 
 /**
- * Returns the template at a position. Each expression is replaced by `value`, with its line breaks, and scanned for
- * nested strings.
+ * Returns the template literal at a position. In its text, each expression is replaced by `value` and the line breaks
+ * of the expression. Strings inside an expression become separate tokens.
  */
 function templateAt(content: string, start: number): ScannedToken | undefined {
   let text = ''

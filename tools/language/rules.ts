@@ -1,8 +1,9 @@
 import type { PassageKind } from './passages.ts'
 
 /**
- * This file lists phrases that signal a sentence to rewrite in plain engineering English. A rule must be precise: its
- * phrase is almost never correct. Correct uses that a pattern cannot exclude are in `allowed`, each with its reason.
+ * This file lists phrases that signal a sentence to rewrite in plain engineering English. A rule must be precise, so
+ * that its phrase is almost never correct. Correct uses that a pattern cannot exclude are listed in `allowed`, each
+ * with its reason.
  */
 export type Rule = {
   pattern: RegExp
@@ -95,14 +96,14 @@ export const rules: readonly Rule[] = [
 ]
 
 /**
- * The maximum length of a sentence, in words. The goal is 25 words. A reader must read a sentence above this limit
+ * The maximum length of a sentence, in words. The goal is 25 words. Readers have to read a sentence above this maximum
  * twice.
  */
 export const longestSentence = 40
 
 export type Exception = { file: string; text: string; reason: string }
 
-/** The correct uses of the phrases above. An entry that matches nothing fails the check. */
+/** The correct uses of the phrases above. The check fails if an entry is not needed. */
 export const allowed: readonly Exception[] = [
   { file: 'cli/completion/scripts.ts', text: 'fish completion for', reason: 'the text is a shell script' },
 ]

@@ -92,7 +92,7 @@ function commandRows(command: Program, path: string): string[][] {
     command.description(),
     ownOptions(command).map(code).join(', '),
   ]
-  // The commands of the API are left out, because the operations have their own page.
+  // The subcommands of `api` are left out, because the API operations have their own reference page.
   if (name === 'api') return [row]
   return [row, ...command.commands.flatMap((child) => commandRows(child as Program, name))]
 }
@@ -104,7 +104,7 @@ function argumentsOf(command: Program): string {
     .trim()
 }
 
-/** Matches the options that most commands share. The page describes them once. */
+/** Matches the options that most commands share. The reference page describes these options only once. */
 const sharedOptions = /^--(?:profile|url|json|ndjson|all|limit|offset|yes)\b/
 
 function ownOptions(command: Program): string[] {

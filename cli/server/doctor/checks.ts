@@ -2,7 +2,7 @@ import { CommandError } from '../../output/error-report.ts'
 
 export type Outcome = 'ok' | 'warn' | 'fail' | 'skip'
 
-/** `Check` is the result of one check, with the next step if the result is not ok. */
+/** `Check` is the result of one check. It contains the next step for the user if the result is not ok. */
 export type Check = { name: string; outcome: Outcome; detail: string; next?: string }
 
 /** Runs a check. A check that throws is a failed check, so that the other checks still run. */

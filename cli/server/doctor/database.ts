@@ -14,7 +14,7 @@ import { findRole, hasPlatformKeys, listHeads, listUnprotected, readBacklog, rea
 
 const clockToleranceSeconds = 5
 
-/** Checks the database as its owner. Starts the embedded database server for the checks when it is not running. */
+/** Checks the database as its owner. Starts the embedded database server for the checks if it is not running. */
 export async function checkDatabase(environment: Environment, configuration: CloudConfiguration): Promise<Check[]> {
   const { databaseUrl, home } = configuration
   if (databaseUrl === undefined && !(await exists(join(resolve(home), 'postgres')))) {

@@ -1,7 +1,10 @@
 import { periodicKey } from '@millwright/cloud/platform/tasks/claim.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 
-/** The queries of `millwright doctor`, as the owner of the database and for all tenants. They are read-only. */
+/**
+ * This file contains the read-only queries of `millwright doctor`. They run as the owner of the database and read the
+ * data of all tenants.
+ */
 
 export type Server = { version: number; versionName: string; clock: string; database: string }
 
@@ -28,7 +31,7 @@ export async function listUnprotected(owner: Owner): Promise<string[]> {
 
 export type Role = { name: string; superuser: boolean; bypass: boolean; owned: number }
 
-/** Reads the rights of a role. */
+/** Reads the rights of a database role, and the number of tables that it owns. */
 export async function findRole(owner: Owner, name: string): Promise<Role | undefined> {
   const { rows } = await owner.query<Role>(
     `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,
@@ -48,9 +51,9 @@ export type Backlog = {
 }
 
 /**
- * Returns the amount of pending work. Standing jobs are left out, because a standing job without work stays due. Their
- * work is counted separately, as queued writes and unsealed audit entries. Audit entries of suspended tenants are left
- * out, because suspended tenants have no background work.
+ * Returns the amount of pending work. Periodic jobs are left out, because a periodic job is due even if there is no
+ * work for it. The work of periodic jobs is counted separately, as queued writes and unsealed audit entries. Audit
+ * entries of suspended tenants are left out, because suspended tenants have no background work.
  */
 export async function readBacklog(owner: Owner): Promise<Backlog> {
   const { rows } = await owner.query<Backlog>(
@@ -76,8 +79,8 @@ export async function listHeads(owner: Owner): Promise<{ tenant: string; sequenc
 }
 
 /**
- * Returns true when platform keys exist. The doctor is read-only and opens the secrets only if keys exist, because
- * opening them would create a missing key.
+ * Returns true when platform keys exist. The doctor must not change the database. It therefore opens the secrets only
+ * if keys exist, because opening the secrets would create a missing key.
  */
 export async function hasPlatformKeys(owner: Owner): Promise<boolean> {
   const { rows: tables } = await owner.query<{ name: string | null }>(

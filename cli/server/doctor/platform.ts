@@ -8,7 +8,7 @@ import { type Check, runCheck } from './checks.ts'
 const timeoutMs = 5_000
 const dayMs = 24 * 3_600_000
 
-/** Checks that the platform is reachable and ready, and compares its version with the command line. */
+/** Checks that the platform is reachable and ready, and compares its version with the version of the CLI. */
 export async function checkReachable(url: string): Promise<Check[]> {
   const get = async (path: string) =>
     fetch(new URL(path, url), { signal: AbortSignal.timeout(timeoutMs), redirect: 'manual' })

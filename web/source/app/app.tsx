@@ -19,7 +19,10 @@ type Stage =
   | { kind: 'failed'; failure: unknown; retry: () => void }
   | { kind: 'signed-in'; context: AppContextValue }
 
-/** `App` checks whether a user is signed in, and shows the console, the sign-in page or an error. */
+/**
+ * `App` checks whether a user is signed in. Depending on the result, it shows the console, the sign-in page or an
+ * error.
+ */
 export function App() {
   const [stage, setStage] = useState<Stage>({ kind: 'loading' })
   useEffect(() => start(setStage), [])

@@ -1,6 +1,6 @@
 /**
- * This file defines the Trusted Types policy of the console. The policy allows static SVG icons of the design system
- * and worker scripts of the console. All other markup and script URLs throw an error.
+ * This file defines the Trusted Types policy of the console. The policy allows the static SVG icons of the design
+ * system and the worker scripts of the console. For any other markup or script URL, the browser throws an error.
  */
 
 type Policy = {

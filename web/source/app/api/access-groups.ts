@@ -2,7 +2,7 @@ import type { AccessGroup } from '@millwright/api/authorization.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from './queries.ts'
 
-/** Returns the access groups that the user can read. The list is empty while it loads. */
+/** Returns the access groups that the user can read. The list is empty until it is loaded. */
 export function useAccessGroups(): readonly AccessGroup[] {
   const query = useOperationQuery()
   const input = { query: { limit: 100 } }

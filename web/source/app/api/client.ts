@@ -7,7 +7,7 @@ import { jsonOf } from './http.ts'
 type Contracts = typeof contracts
 export type ContractName = keyof Contracts
 
-/** `Api` has a typed method for every public operation, by contract and operation name. */
+/** `Api` has a typed method for every public operation. It is indexed by contract name and operation name. */
 export type Api = { [Name in ContractName]: Client<Contracts[Name]> }
 
 export type OperationName<Name extends ContractName> = keyof Api[Name] & string
@@ -32,7 +32,7 @@ type OperationInput = {
 }
 
 /**
- * `FetchOperation` calls an operation and returns the raw response. It is for files and streams, which are not JSON.
+ * `FetchOperation` calls an operation and returns the raw response. Use it for files and streams, which are not JSON.
  */
 export type FetchOperation = (contract: ContractName, operation: string, input: OperationInput) => Promise<Response>
 

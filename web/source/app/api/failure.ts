@@ -3,8 +3,8 @@ import type { FieldError, ProblemDocument } from '@millwright/api/problem.ts'
 type ProblemFields = Partial<Omit<ProblemDocument, 'code' | 'title'>> & { title: string; code: string }
 
 /**
- * `Failure` is a request that was rejected or failed. It contains the problem of the API, or states that the server did
- * not respond.
+ * `Failure` is a request that was rejected or failed. It contains the problem that the API returned, or the information
+ * that the server did not respond.
  */
 export class Failure extends Error {
   readonly title: string
@@ -12,7 +12,9 @@ export class Failure extends Error {
   /** The HTTP status, or 0 if there was no response. */
   readonly status: number
   readonly errors: readonly FieldError[]
-  /** The trace id, which finds the request in the server log. It is set only for server errors. */
+  /**
+   * The trace id, with which an administrator finds the request in the server log. It is set only for server errors.
+   */
   readonly traceId: string | undefined
   readonly retryAfterSeconds: number | undefined
 

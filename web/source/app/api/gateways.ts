@@ -6,7 +6,7 @@ type GatewaysOptions = {
    * Whether to send the request. It is false for users without permission, because the server would reject the request.
    */
   isEnabled?: boolean
-  /** The polling interval. Polling is needed, because a gateway that goes offline causes no event. */
+  /** The polling interval. Polling is needed, because there is no event when a gateway goes offline. */
   refetchIntervalMs?: number
 }
 

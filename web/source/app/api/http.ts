@@ -31,7 +31,10 @@ const proxyOutages = new Set([502, 503, 504])
 
 type OAuthError = { error: string; error_description?: string }
 
-/** Reads problem documents (RFC 9457) and errors of the token endpoint (RFC 6749 §5.2). */
+/**
+ * Returns the problem in a response body: a problem document (RFC 9457), an error of the token endpoint (RFC 6749
+ * §5.2), or a general problem for any other body.
+ */
 function problemOf(body: unknown, { status }: Response) {
   if (isProblem(body)) return body
   const title = 'Request failed'

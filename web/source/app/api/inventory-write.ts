@@ -7,7 +7,7 @@ import { keyOf } from './queries.ts'
 
 /**
  * The headers of a write. The server waits up to 20 s until the write is applied. A write that takes longer stays in
- * the queue.
+ * the queue and is applied later.
  */
 export const waitHeaders = { prefer: 'wait=20' }
 
@@ -31,8 +31,8 @@ function isProblemResult(result: unknown): result is ProblemResult {
 }
 
 /**
- * Returns a function that waits for an inventory write, shows the outcome as a toast and invalidates all inventory
- * queries.
+ * Returns a function that waits for an inventory write, shows a success message as a toast, and invalidates all
+ * inventory queries.
  */
 export function useInventoryWrite() {
   const text = useText(appMessages)

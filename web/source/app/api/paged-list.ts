@@ -15,14 +15,14 @@ export type PagedList<Row> = {
   total: number
   error: Failure | null
   isLoading: boolean
-  /** Loads the next page. Tables call it when the user scrolls near the end. */
+  /** Loads the next page. Tables call this function when the user scrolls near the end. */
   next: () => void
   retry: () => void
 }
 
 /**
- * Loads a list of the API page by page while the user scrolls. An event whose type has a prefix in `live` refreshes the
- * list.
+ * Loads a list of the API page by page while the user scrolls. An event refreshes the list if its type has one of the
+ * prefixes in `live`.
  */
 export function usePagedList<Name extends ContractName, Operation extends OperationName<Name>>(
   [contract, operation]: readonly [Name, Operation],

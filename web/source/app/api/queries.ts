@@ -31,7 +31,9 @@ function isTransient(error: unknown): boolean {
 }
 
 type OperationQueryOptions = {
-  /** Event type prefixes (without `io.millwright.`) that invalidate the query, for example `inventory.asset`. */
+  /**
+   * The prefixes of the event types that invalidate the query, without `io.millwright.`. Example: `inventory.asset`.
+   */
   live?: readonly string[]
 }
 
@@ -53,8 +55,8 @@ export function operationQuery<Name extends ContractName, Operation extends Oper
 }
 
 /**
- * Returns a function that creates query options for the signed-in user: `useQuery(query(['jobs', 'listJobs'], { query:
- * { limit: 5 } }))`.
+ * Returns a function that creates query options for the signed-in user. Example: `useQuery(query(['jobs', 'listJobs'],
+ * { query: { limit: 5 } }))`.
  */
 export function useOperationQuery() {
   const api = useApi()

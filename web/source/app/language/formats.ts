@@ -6,7 +6,7 @@ export type Formats = {
   percent(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
-  /** Formats a time with seconds. */
+  /** Formats a date and time with seconds. */
   exact(timestamp: string): string
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string

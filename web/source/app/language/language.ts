@@ -1,4 +1,4 @@
-/** This file defines catalogues of texts in all languages of the console. */
+/** This file defines catalogues of texts. A catalogue contains its texts in all languages of the console. */
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
@@ -10,22 +10,24 @@ export const languageNames: Readonly<Record<Language, string>> = { en: 'English'
 export type Message = string | ((...values: never[]) => string)
 export type Catalogue = Readonly<Record<string, Message>>
 
-/** `SameAs` requires the same keys in every language, and functions with the same parameters. */
+/**
+ * `SameAs` requires that the catalogue of another language has the same keys, and functions with the same parameters.
+ */
 type SameAs<C extends Catalogue> = {
   readonly [Key in keyof C]: C[Key] extends string ? string : C[Key]
 }
 
 export type Messages<C extends Catalogue = Catalogue> = Readonly<Record<Language, SameAs<C>>>
 
-/** Defines a catalogue. The compiler requires the same keys in English and German. */
+/** Defines a catalogue. The compiler requires that the English and the German texts have the same keys. */
 export function messages<const C extends Catalogue>(texts: { en: C; de: SameAs<C> }): Messages<C> {
   return texts as Messages<C>
 }
 
-/** `Title` is a text in every language, for titles that are needed before their catalogue is loaded. */
+/** `Title` is a text in every language. It is for titles that are needed before their catalogue is loaded. */
 export type Title = Readonly<Record<Language, string>>
 
-/** Returns the first language of the browser that the console supports. */
+/** Returns the first of the browser's languages that the console supports. */
 export function languageOfBrowser(): Language {
   const preferred = navigator.languages.map((tag) => tag.slice(0, 2))
   return (
@@ -33,5 +35,5 @@ export function languageOfBrowser(): Language {
   )
 }
 
-/** The locales for dates and numbers. `en-GB` writes the day before the month. */
+/** The locales for dates and numbers. English uses `en-GB`, which writes the day before the month. */
 export const localeOf: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' }

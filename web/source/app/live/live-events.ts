@@ -14,7 +14,8 @@ const reconnect = { firstMs: 500, longestMs: 30_000 }
 
 /**
  * `LiveEvents` receives all events over one stream and distributes them to subscriptions. After an interruption, the
- * stream resumes at the last position. If the server no longer has that position, `onGap` is called.
+ * stream resumes after the last received event. If the server has already deleted the events after it, `onGap` is
+ * called.
  */
 export class LiveEvents {
   readonly #raw: FetchOperation
@@ -51,8 +52,8 @@ export class LiveEvents {
   }
 
   /**
-   * Calls the handler for events that have one of the type prefixes. Prefixes are written without `io.millwright.` and
-   * compared by segment.
+   * Calls the handler for events whose type has one of these prefixes, and returns a function that ends the
+   * subscription. Prefixes are written without `io.millwright.`. A prefix matches whole segments of the type only.
    */
   subscribe(types: readonly string[], handler: EventHandler): () => void {
     const subscription = { types, handler }
@@ -60,7 +61,7 @@ export class LiveEvents {
     return () => this.#subscriptions.delete(subscription)
   }
 
-  /** Calls the watcher on every change of the connection state. */
+  /** Calls the watcher on every change of the connection state. Returns a function that ends the calls. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)
@@ -100,8 +101,8 @@ export class LiveEvents {
 }
 
 /**
- * Returns true when a type has a prefix. `inventory.asset.created` has the prefixes `inventory.asset` and `*`, but not
- * `inventory.ass`.
+ * Returns true when a type has the prefix. `inventory.asset.created` has the prefixes `inventory.asset` and `*`, but
+ * not `inventory.ass`.
  */
 export function hasTypePrefix(type: string, prefix: string): boolean {
   return prefix === '*' || type === prefix || type.startsWith(`${prefix}.`)

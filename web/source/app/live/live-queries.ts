@@ -4,13 +4,16 @@ import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { useAppContext } from '../session/app-context.tsx'
 import { hasTypePrefix, type LiveEvents, type LiveState } from './live-events.ts'
 
-/** The minimum time between two refreshes, because a scan causes thousands of events in a short time. */
+/**
+ * The minimum time between two invalidations. It limits the number of requests, because a scan causes thousands of
+ * events in a short time.
+ */
 const invalidateIntervalMs = 1_000
 
 /**
- * Calls the handler for every event that has one of these type prefixes. Prefixes are written without `io.millwright.`
- * and compared by segment. `*` matches all types. The list of types is compared by value, and the handler may change on
- * every render.
+ * Calls the handler for every event whose type has one of these prefixes. Prefixes are written without
+ * `io.millwright.`, and match whole segments of the type only. `*` matches all types. The caller may pass a new array
+ * and a new handler on every render.
  */
 export function useLiveEvents(types: readonly string[], handler: (event: CloudEvent) => void): void {
   const { live } = useAppContext()

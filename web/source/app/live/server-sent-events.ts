@@ -1,7 +1,7 @@
 /** `ServerSentEvent` is one message of a server-sent event stream. */
 export type ServerSentEvent = { id?: string; event?: string; data?: string }
 
-/** Reads a server-sent event stream. An empty line ends a message. */
+/** Reads a server-sent event stream and yields its messages. An empty line ends a message. */
 export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let rest = ''
   const decoder = new TextDecoder()
@@ -22,7 +22,7 @@ export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>):
   }
 }
 
-/** Parses one message. Returns undefined for a comment. */
+/** Parses one message. Returns undefined if the block contains only a comment. */
 export function parseBlock(block: string): ServerSentEvent | undefined {
   const message: ServerSentEvent = {}
   for (const line of block.split('\n')) {

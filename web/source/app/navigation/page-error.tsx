@@ -2,7 +2,9 @@ import { useRouter } from '@tanstack/react-router'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { failureOf } from '../api/failure.ts'
 
-/** `PageError` replaces a page that failed to load or threw an error. The frame around the page stays usable. */
+/**
+ * `PageError` replaces a page that could not be loaded or that threw an error. The frame around the page stays usable.
+ */
 export function PageError({ error, reset }: { error: unknown; reset: () => void }) {
   const router = useRouter()
   return (

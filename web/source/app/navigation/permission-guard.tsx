@@ -9,8 +9,8 @@ import { appMessages } from '../shell/messages.ts'
 import type { Area } from './area.ts'
 
 /**
- * `PermissionGuard` renders an area only for users with one of its permissions. Other users see which permission is
- * missing.
+ * `PermissionGuard` renders an area only for users who have one of its permissions. All other users see which
+ * permission is missing.
  */
 export function PermissionGuard({ area, children }: { area: Area; children: ReactNode }) {
   const rights = useRights()

@@ -33,7 +33,7 @@ export const router = createRouter({
   basepath: basePath,
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,
-  // Hovering a link preloads the code of its page. The page loads its data when it opens.
+  // When the user hovers over a link, the code of its page is preloaded. The data is loaded only when the page opens.
   defaultPreload: 'intent',
   scrollRestoration: true,
 })

@@ -1,6 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-/** Stores the state of a page in its URL, so that the user can share the URL and the back button works. */
+/**
+ * Returns the search parameters of the URL, and a function that changes them. Pages store their state there, so that
+ * the user can share the URL and the back button works.
+ */
 export function useSearchState<Names extends string>(): [
   Partial<Record<Names, string>>,
   (change: Partial<Record<Names, string | undefined>>) => Promise<void>,

@@ -1,6 +1,9 @@
 export type SubjectLocation = { to: string; search?: Record<string, string> }
 
-/** The routes of the entities that events and audit entries refer to, by the kind in `kind/id`. */
+/**
+ * The routes of the entities that events and audit entries refer to. A reference has the form `kind/id`, and the key of
+ * this record is the kind.
+ */
 const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   asset: (id) => ({ to: `/assets/${id}` }),
   job: (id) => ({ to: `/jobs/${id}` }),
@@ -19,7 +22,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   schema: () => ({ to: '/model', search: { view: 'schemas' } }),
 }
 
-/** Returns the route of an entity, or undefined if the entity has no page. */
+/** Returns the route of the entity with this reference, or undefined if the entity has no page. */
 export function locationOf(subject: string): SubjectLocation | undefined {
   const [, kind = '', id = ''] = /^([a-z-]+)\/([^/]+)/.exec(subject) ?? []
   return Object.hasOwn(locations, kind) ? locations[kind]?.(id) : undefined

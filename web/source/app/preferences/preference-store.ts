@@ -1,14 +1,14 @@
 import type { Api } from '../api/client.ts'
 
 /**
- * The delay before changes are sent. Changes within this time are sent in one request, for example while the user drags
- * a column.
+ * The delay before a change is sent. Several changes of one preference within this time are sent in one request, for
+ * example while the user drags a column.
  */
 const writeDelayMs = 600
 
 /**
- * `PreferenceStore` stores the preferences of the user. It loads them once at the start. A change takes effect
- * immediately and is sent to the server after a short delay.
+ * `PreferenceStore` contains the preferences of the user. They are loaded once when the console starts. A change takes
+ * effect immediately, and is sent to the server after a short delay.
  */
 export class PreferenceStore {
   readonly #api: Api
@@ -47,7 +47,7 @@ export class PreferenceStore {
     return () => listeners.delete(listener)
   }
 
-  /** Sends all pending changes. The console calls it before sign-out. */
+  /** Sends all pending changes. The console calls this function before sign-out. */
   async flush(): Promise<void> {
     await Promise.all([...this.#pending.keys()].map((name) => this.#write(name)))
   }

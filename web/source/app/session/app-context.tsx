@@ -42,8 +42,8 @@ export function useRights(): Rights {
 }
 
 /**
- * Returns whether the user has a permission in at least one access group. Pages hide the controls that the user has no
- * permission for.
+ * Returns true when the user has a permission in at least one access group. Pages hide the controls that the user has
+ * no permission for.
  */
 export function usePermission(permission: Permission): boolean {
   return useAppContext().rights.has(permission)

@@ -3,10 +3,13 @@ import type { Permission } from '@millwright/api/permission.ts'
 /** `Right` is a permission of the user, for the whole tenant or for some access groups. */
 export type Right = { permission: Permission; accessGroups: 'all' | string[] }
 
-/** `Rights` determines which controls the console shows. The server checks the permissions of every request again. */
+/** `Rights` determines which controls the console shows. The server checks the permissions again for every request. */
 export type Rights = {
   readonly held: readonly Right[]
-  /** Returns whether the user has a permission in the given access group. Without a group, any access group counts. */
+  /**
+   * Returns true when the user has a permission in the given access group. Without an access group, a permission in any
+   * group is sufficient.
+   */
   has(permission: Permission, accessGroup?: string): boolean
   hasAny(permissions: readonly Permission[]): boolean
 }

@@ -3,14 +3,14 @@ import { request, send } from '../api/http.ts'
 
 /**
  * This file implements the sign-in with authorization code and PKCE. Tokens exist only in the memory of this page.
- * After a reload, the browser requests new tokens with its session cookie, which scripts cannot read. The browser
- * storage contains only a signed-in flag and the state of one sign-in attempt.
+ * After a reload, the console gets new tokens with the session cookie of the browser, which scripts cannot read. The
+ * browser storage contains only a signed-in flag and the state of one sign-in attempt.
  */
 
 const clientId = 'console'
 const attemptKey = 'millwright.sign-in'
 const signedInKey = 'millwright.signed-in'
-/** The time before expiry at which tokens are renewed, so that no request arrives with an expired token. */
+/** How long before their expiry tokens are renewed, so that no request arrives with an expired token. */
 const renewBeforeMs = 30_000
 
 export type Metadata = {
@@ -21,8 +21,8 @@ export type Metadata = {
 }
 
 /**
- * `SignInAttempt` is the state of one sign-in: the values that its response is checked against, and the page to return
- * to.
+ * `SignInAttempt` is the state of one sign-in. It contains the values that the response of the server is checked
+ * against, and the address of the page to return to.
  */
 type SignInAttempt = { state: string; verifier: string; address: string }
 
@@ -32,7 +32,7 @@ export function readMetadata(): Promise<Metadata> {
   return send('/.well-known/oauth-authorization-server')
 }
 
-/** Returns whether this browser was signed in before. */
+/** Returns true when a user has signed in with this browser before and has not signed out. */
 export function wasSignedIn(): boolean {
   return localStorage.getItem(signedInKey) !== null
 }
@@ -48,7 +48,7 @@ export function onSignedOutElsewhere(listener: () => void): () => void {
 
 /**
  * Redirects to the sign-in page. With `silent`, the server redirects back immediately if the user would have to enter
- * something.
+ * something on that page.
  */
 export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
   const address = `${location.pathname}${location.search}${location.hash}`
@@ -94,14 +94,14 @@ export async function finishSignIn(metadata: Metadata): Promise<Session | undefi
   return new Session(metadata, tokens)
 }
 
-/** Returns and deletes the stored attempt, so that it can be used only once. */
+/** Returns the stored attempt and deletes it, so that it can be used only once. */
 function takeAttempt(): SignInAttempt | undefined {
   const text = sessionStorage.getItem(attemptKey)
   sessionStorage.removeItem(attemptKey)
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** Returns the address to return to. Addresses outside of the console are replaced. */
+/** Returns the address of the page to return to. An address outside of the console is replaced by the start page. */
 function consoleAddress(address: string | undefined): string {
   return address?.startsWith('/console/') ? address : '/console/'
 }
@@ -140,7 +140,7 @@ export class Session {
   #tokens: Tokens
   #renewAt = 0
   #renewing: Promise<void> | undefined
-  /** Called when the session has ended and the user must sign in again. */
+  /** Is called when the session has ended and the user must sign in again. */
   onEnded: () => void = () => {}
 
   constructor(metadata: Metadata, tokens: Tokens) {
@@ -149,7 +149,10 @@ export class Session {
     this.#setTokens(tokens)
   }
 
-  /** Sends a request with the access token. Renews an expired token and repeats the request. */
+  /**
+   * Sends a request with the access token. If the server rejects the token, the token is renewed and the request is
+   * repeated.
+   */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     if (performance.now() > this.#renewAt) await this.#renew()
     try {
@@ -161,7 +164,7 @@ export class Session {
     }
   }
 
-  /** Ends the session in this browser and on the server. */
+  /** Ends the session on the server and in this browser. */
   async signOut(): Promise<void> {
     const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
     await send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
@@ -174,7 +177,7 @@ export class Session {
     return { ...init, headers }
   }
 
-  /** Renews the tokens. Concurrent requests share one renewal, because a refresh token can be used only once. */
+  /** Renews the tokens. Concurrent requests share one renewal, because each refresh token can be used only once. */
   #renew(): Promise<void> {
     const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
     this.#renewing ??= requestTokens(this.#metadata, grant)

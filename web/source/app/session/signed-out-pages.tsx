@@ -97,7 +97,10 @@ export function StartupErrorPage({ failure, onRetry }: { failure: unknown; onRet
   )
 }
 
-/** `WrongAddressPage` shows the configured address of the server, or states that HTTPS is required. */
+/**
+ * `WrongAddressPage` is shown when the console was opened at an address where sign-in is not possible. It shows the
+ * configured address of the server or, without `home`, states that HTTPS is required.
+ */
 export function WrongAddressPage({ home }: { home: string | undefined }) {
   const text = useText(signedOutMessages)
   return (

@@ -13,7 +13,7 @@ import {
   wasSignedIn,
 } from './session.ts'
 
-/** `StartupResult` is the result of opening the page, before anything is rendered. */
+/** `StartupResult` determines what the page renders first when it opens. */
 export type StartupResult =
   | { kind: 'redirecting' }
   | { kind: 'signed-out'; metadata: Metadata }
@@ -37,9 +37,9 @@ export async function resolveStartup(): Promise<StartupResult> {
 }
 
 /**
- * Returns the result for a wrong address. Sign-in works only at the configured address of the server, and only in a
- * secure context, where the browser offers cryptography. Loopback names such as `localhost` are redirected to the
- * configured name.
+ * Returns undefined if sign-in is possible at this address. Sign-in is possible only at the configured address of the
+ * server and in a secure context, because browsers offer cryptography only there. If both addresses are loopback names
+ * such as `localhost`, the browser is redirected to the configured address.
  */
 function checkAddress({ issuer }: Metadata): StartupResult | undefined {
   const home = new URL(issuer)
@@ -57,7 +57,7 @@ export type SignedOutReason = 'signed-out' | 'ended' | 'elsewhere'
 
 type UserSessionOptions = { onSignedOut: (reason: SignedOutReason) => void }
 
-/** Loads the user with their rights and preferences, and starts the stream of live events. */
+/** Loads the user, the rights and the preferences, and starts the stream of live events. */
 export async function startUserSession(
   session: Session,
   { onSignedOut }: UserSessionOptions,

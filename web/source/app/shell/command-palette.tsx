@@ -77,7 +77,10 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Returns commands that open the assets matching the search text. The list is empty without read permission. */
+/**
+ * Returns commands that open the assets that match the search text. The list is empty if the user has no permission to
+ * read assets.
+ */
 function useAssetCommands(typed: string): Command[] {
   const text = useText(appMessages)
   const query = useOperationQuery()

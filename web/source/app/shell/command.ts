@@ -2,8 +2,8 @@
 export type Command = { id: string; label: string; hint: string; icon?: string; run: () => unknown }
 
 /**
- * Returns the commands that contain every word of the search text. Commands whose label starts with the text come
- * first.
+ * Returns the commands whose label or hint contains every word of the search text. Commands whose label starts with the
+ * search text come first.
  */
 export function matchingCommands<Each extends Pick<Command, 'label' | 'hint'>>(
   commands: readonly Each[],

@@ -7,7 +7,10 @@ import type { Command } from './command.ts'
 import { appMessages } from './messages.ts'
 import { themes } from './theme.ts'
 
-/** Returns all commands of the palette except assets: areas, their views and actions, theme, language and sign-out. */
+/**
+ * Returns all commands of the palette except those for assets: the areas with their views and actions, the themes, the
+ * languages and sign-out.
+ */
 export function useCommands(): Command[] {
   const text = useText(appMessages)
   const language = useLanguage()

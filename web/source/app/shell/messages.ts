@@ -1,6 +1,6 @@
 import { messages } from '../language/language.ts'
 
-/** The texts of the frame around every page. */
+/** The texts of the frame that surrounds every page. */
 export const appMessages = messages({
   en: {
     skip: 'Skip to content',

@@ -7,7 +7,7 @@ import { componentMessages } from '../messages.ts'
 
 const confirmationMs = 2_000
 
-/** `CopyButton` copies a text and announces the copy to screen readers. */
+/** `CopyButton` copies a text to the clipboard, and announces to screen readers that the text was copied. */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   const text = useText(componentMessages)
   const [isDone, setDone] = useState(false)

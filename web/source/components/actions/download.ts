@@ -5,6 +5,6 @@ export function download(content: Blob, name: string): void {
   link.href = address
   link.download = name
   link.click()
-  // The URL is revoked later, because the download may start after the click.
+  // The URL is revoked later, because the download may start only some time after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from 'react'
 
-/** Runs an action on a key combination. `Mod+k` is Ctrl+K or Command+K. */
+/** Runs an action when the user presses a key combination. `Mod+k` means Ctrl+K or Command+K. */
 export function useKeyboardShortcut(keys: string, act: () => void): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (!isPressed(event, keys)) return

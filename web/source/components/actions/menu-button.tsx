@@ -9,22 +9,22 @@ export type MenuEntry =
   | { kind: 'line' }
 
 type MenuButtonProps = {
-  /** The accessible name of the button. It is also the visible text unless `children` is given. */
+  /** The accessible name of the button. It is also the visible text of the button unless `children` is given. */
   label: string
   /** The visible content of the button. */
   children?: ReactNode
   entries: readonly MenuEntry[]
-  /** The content above the entries. */
+  /** The content of the menu above the entries. */
   head?: ReactNode
-  /** Whether the menu is aligned with the right edge of the button. */
+  /** Whether the right edge of the menu is aligned with the right edge of the button. */
   isAtEnd?: boolean
   className?: string
 }
 
 /**
- * `MenuButton` is a button that opens a menu. Arrow keys move between entries, and a letter jumps to the next entry
- * that starts with it. Escape closes the menu and returns the focus to the button. The menu is a popover: the browser
- * draws it in the top layer, so that no ancestor with hidden overflow can clip it.
+ * `MenuButton` is a button that opens a menu. Arrow keys move between the entries, and a letter key moves to the next
+ * entry that starts with this letter. Escape closes the menu and returns the focus to the button. The menu is a
+ * popover: the browser draws it in the top layer, so that no ancestor with hidden overflow can clip it.
  */
 export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false)
@@ -130,7 +130,10 @@ function Entry({ entry, onDone }: { entry: MenuEntry; onDone: () => void }) {
 
 const menuMargin = { button: 4, viewport: 8 } as const
 
-/** Places the menu inside the viewport: below the button, or above the button if there is more space. */
+/**
+ * Places the menu inside the viewport: below the button, or above the button if the menu does not fit below it and
+ * there is more space above.
+ */
 function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): void {
   const anchor = button.getBoundingClientRect()
   const room = (edge: number) => Math.max(0, edge - menuMargin.button - menuMargin.viewport)
@@ -149,7 +152,7 @@ function itemsIn(place: HTMLElement | null): HTMLElement[] {
   return [...(place?.querySelectorAll<HTMLElement>('.menu-item:not(:disabled)') ?? [])]
 }
 
-/** Moves the focus in the menu. Returns true when the key moved the focus. */
+/** Moves the focus in the menu. Returns true when the key has moved the focus. */
 function moveFocus(place: HTMLElement | null, key: string): boolean {
   const items = itemsIn(place)
   const here = items.indexOf(document.activeElement as HTMLElement)

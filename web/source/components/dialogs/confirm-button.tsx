@@ -10,11 +10,11 @@ type ConfirmButtonProps = {
   /** The consequences of the action. */
   children: ReactNode
   onConfirm: () => Promise<unknown>
-  /** Whether to render a text link instead of a button. */
+  /** Whether the button looks like a text link. */
   isLink?: boolean
 }
 
-/** `ConfirmButton` runs an action after a confirmation. */
+/** `ConfirmButton` is a button that opens a confirmation dialog. The action runs after the user has confirmed it. */
 export function ConfirmButton({ action, title, children, onConfirm, isLink }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const ask = () => setOpen(true)

@@ -9,20 +9,20 @@ type ConfirmDialogProps = {
   title: string
   /** The consequences of the action. */
   children?: ReactNode
-  /** The verb on the button. Do not use "OK". */
+  /** The verb on the button that runs the action. Do not use "OK". */
   action: string
   isDangerous?: boolean
   /**
-   * Runs the action. The dialog closes on success and shows a thrown error. The promise resolves to `false` if input is
-   * missing.
+   * Runs the action. The dialog closes when the action succeeds, and shows a thrown error. If the promise resolves to
+   * `false`, input is missing and the dialog stays open.
    */
   onConfirm: () => Promise<unknown>
-  /** Whether the action has finished. The dialog then has only the close button. */
+  /** Whether the action has finished. The dialog then shows only the close button. */
   isDone?: boolean
   onClose: () => void
 }
 
-/** `ConfirmDialog` asks the user before an action that is hard to undo. */
+/** `ConfirmDialog` asks the user for confirmation before an action that is hard to undo. */
 export function ConfirmDialog({
   title,
   children,

@@ -8,7 +8,7 @@ type DialogProps = {
   title: string
   onClose: () => unknown
   children: ReactNode
-  /** The buttons at the bottom. */
+  /** The buttons at the bottom of the dialog. */
   actions?: ReactNode
   isWide?: boolean
   /** Whether to use the layout of the command palette: near the top, with a hidden title. */
@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, children, actions, isWide, isPalette }:
   const text = useText(componentMessages)
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  // The dialog is closed before it is unmounted, because only then the browser restores the focus.
+  // The dialog is closed before it is unmounted, because otherwise the browser does not restore the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()

@@ -1,7 +1,10 @@
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 
-/** `Loading` appears after a short delay, so that fast responses do not flicker. */
+/**
+ * `Loading` shows that data is loading. It appears after a short delay, so that it does not flicker when the response
+ * is fast.
+ */
 export function Loading({ label }: { label?: string }) {
   const text = useText(componentMessages)
   return (

@@ -9,7 +9,7 @@ import { problemTitle } from './problem-titles.ts'
 
 type ProblemMessageProps = { failure: unknown; onRetry?: (() => void) | undefined }
 
-/** `ProblemMessage` shows title, detail and code of a failure, and a retry button. */
+/** `ProblemMessage` shows the title, detail and code of a failure, and a retry button if `onRetry` is given. */
 export function ProblemMessage({ failure, onRetry }: ProblemMessageProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
@@ -64,7 +64,10 @@ function ProblemCode({ code }: { code: string }) {
 
 type Text = (typeof componentMessages)['en']
 
-/** Translates the title. The detail of an API problem is always English. */
+/**
+ * Returns the title and the detail of a failure in the language of the user. Only the detail of an API problem is
+ * always English.
+ */
 function translate({ title, message, code }: Failure, text: Text, language: Language) {
   if (code === consoleCodes.noAnswer)
     return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }
@@ -76,7 +79,7 @@ function translate({ title, message, code }: Failure, text: Text, language: Lang
   }
 }
 
-/** Removes the title from the start of a detail, because the title is shown above the detail. */
+/** Removes the title from the start of a detail, because the page already shows the title above the detail. */
 function withoutTitle(detail: string, title: string): string {
   const rest = detail.startsWith(`${title}: `) ? detail.slice(title.length + 2) : detail
   return rest.charAt(0).toUpperCase() + rest.slice(1)

@@ -83,7 +83,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
 }
 
 /**
- * Returns the title of a problem in the language of the user. For an unknown code, the title of the API is returned.
+ * Returns the title of a problem in the language of the user. For an unknown code, the title from the API is returned.
  */
 export function problemTitle(code: string, title: string, language: Language): string {
   if (language === 'en' || !Object.hasOwn(german, code)) return title

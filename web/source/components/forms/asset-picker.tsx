@@ -11,7 +11,7 @@ type AssetPickerProps = {
   label: string
   picked: PickedAsset | undefined
   onPick: (asset: PickedAsset | undefined) => void
-  /** The id of an asset that the picker does not offer. */
+  /** The id of an asset that cannot be picked. */
   except?: string
   error?: string | undefined
 }
@@ -21,7 +21,7 @@ const minimumLength = 2
 
 type ListedAsset = { id: string; name?: string | null; description?: string | null }
 
-/** `AssetPicker` searches assets by name, serial number or address. */
+/** `AssetPicker` lets the user search for an asset by name, serial number or address, and pick it. */
 export function AssetPicker({ label, picked, onPick, except, error }: AssetPickerProps) {
   const text = useText(componentMessages)
   const listId = useId()

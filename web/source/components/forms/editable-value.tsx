@@ -8,25 +8,25 @@ import { componentMessages } from '../messages.ts'
 import { SelectField, TextAreaField, TextField } from './fields.tsx'
 
 type EditableValueProps = {
-  /** The name of the value. */
+  /** The name of the value, for labels. */
   name: string
   value: string
   /** Saves the value. A thrown error is shown below the field. */
   onSave: (value: string) => Promise<unknown>
-  /** Clears an optional value. */
+  /** Clears the value. It is set only for optional values. */
   onClear?: () => Promise<unknown>
   type?: 'text' | 'number' | 'date' | 'url'
-  /** The choices of a select field. Without choices, a text field is rendered. */
+  /** The values that the user can choose from. Without choices, the user types the value. */
   choices?: readonly { value: string; label: string }[]
-  /** The displayed value. The default is the text. */
+  /** The content that is shown while the value is not edited. The default is the value as text. */
   shown?: ReactNode
   isRequired?: boolean
   maxLength?: number
-  /** Whether the text has several lines. Enter then adds a line, and Ctrl+Enter saves. */
+  /** Whether the text can have several lines. If it can, Enter adds a line and Ctrl+Enter saves. */
   isLong?: boolean
 }
 
-/** `EditableValue` edits a value in place. Enter saves, Escape cancels. */
+/** `EditableValue` edits a value in place. Enter saves the value, and Escape cancels. */
 export function EditableValue({
   name,
   value,

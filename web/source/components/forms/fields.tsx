@@ -7,7 +7,7 @@ type FieldProps = {
   error?: string | undefined
   isRequired?: boolean
   isDisabled?: boolean
-  /** Whether the label is hidden visually. Screen readers still read it. */
+  /** Whether the label is visually hidden. Screen readers still read it. */
   isLabelUnseen?: boolean
 }
 
@@ -15,7 +15,7 @@ type FieldFrameProps = FieldProps & {
   children: (control: { id: string; describedBy: string | undefined; isInvalid: boolean }) => ReactNode
 }
 
-/** `Field` adds label, hint and error to a control, with ARIA references. */
+/** `Field` adds a label, a hint and an error message to a control, and connects them with ARIA references. */
 export function Field({ label, hint, error, isRequired, isLabelUnseen, children }: FieldFrameProps) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
@@ -48,7 +48,7 @@ type TextFieldProps = FieldProps & {
   placeholder?: string
   maxLength?: number
   isCode?: boolean
-  /** Suggestions that are shown while the user types. Other values are allowed. */
+  /** The suggestions that are shown while the user types. The user can also enter other values. */
   suggestions?: readonly Choice[]
   ref?: Ref<HTMLInputElement>
 }

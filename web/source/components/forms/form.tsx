@@ -8,11 +8,11 @@ type FormProps = {
   action: string
   /** Additional buttons next to the submit button. */
   extraActions?: ReactNode
-  /** Submits the form. The form shows a thrown error. The function returns `false` if input is missing. */
+  /** Submits the form. The form shows an error that the promise rejects with. Returns `false` if input is missing. */
   onSubmit: () => Promise<unknown> | false
 }
 
-/** `Form` prevents concurrent submits and shows errors below its fields. */
+/** `Form` prevents a second submit while the first one is running, and shows errors below its fields. */
 export function Form({ children, action, extraActions, onSubmit }: FormProps) {
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)

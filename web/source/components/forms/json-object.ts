@@ -1,4 +1,4 @@
-/** Parses a JSON object. Returns undefined for invalid JSON and for other JSON values. */
+/** Parses a JSON object. Returns undefined for invalid JSON, and for JSON that is not an object. */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)

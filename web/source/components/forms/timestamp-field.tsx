@@ -8,7 +8,7 @@ type TimestampFieldProps = {
   isLabelUnseen?: boolean
 }
 
-/** `TimestampField` edits a point in time in the local time zone. The value is a UTC timestamp. */
+/** `TimestampField` edits a point in time in the local time zone of the browser. Its value is a UTC timestamp. */
 export function TimestampField({ label, value, onChange, isLabelUnseen }: TimestampFieldProps) {
   return (
     <TextField
@@ -24,7 +24,7 @@ export function TimestampField({ label, value, onChange, isLabelUnseen }: Timest
   )
 }
 
-/** Returns the local time with seconds and without a time zone, in the format of the input element. */
+/** Returns the local time with seconds but without a time zone, in the format of a `datetime-local` input element. */
 function localOf(timestamp: string): string {
   const at = new Date(timestamp)
   if (Number.isNaN(at.getTime())) return ''

@@ -8,7 +8,7 @@ type ViewSwitchProps<Value extends string> = {
   onChoose: (value: Value) => void
 }
 
-/** `ViewSwitch` selects one of a few views within a tab. Arrow keys move between them. */
+/** `ViewSwitch` selects one of a few views within a tab. Arrow keys move between the views. */
 export function ViewSwitch<Value extends string>({ label, choices, chosen, onChoose }: ViewSwitchProps<Value>) {
   const name = useId()
   return (

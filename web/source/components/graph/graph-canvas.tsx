@@ -8,7 +8,10 @@ import { graphMessages } from './messages.ts'
 
 type GraphCanvasProps = { data: GraphData; appearance: GraphAppearance; onSelect: (key: string | undefined) => void }
 
-/** `GraphCanvas` draws the graph. The list next to the graph contains the same information. */
+/**
+ * `GraphCanvas` draws the graph. For users who cannot see the drawing, the list next to it contains the same
+ * information.
+ */
 export function GraphCanvas({ data, appearance, onSelect }: GraphCanvasProps) {
   const text = useText(graphMessages)
   const formats = useFormats()

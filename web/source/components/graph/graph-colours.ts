@@ -8,18 +8,18 @@ export type Colouring = (typeof colourings)[number]
 export type LegendEntry = {
   value: string
   count: number
-  /** The colour token of the design system. */
+  /** The name of the colour token in the design system. */
   colour: string
 }
 
 export const otherValue = 'other'
 export const unsetValue = 'unset'
 
-/** The colours for the most frequent values. They are distinct in the light and the dark theme. */
+/** The colours for the most frequent values. They can be distinguished in the light and the dark theme. */
 const categoryColours = [1, 15, 8, 12, 17, 6, 14, 4].map((number) => `--theme-chart-${number}`)
 const quietColour = '--theme-color-neutral'
 
-/** The fixed colours of values with a meaning, for example green for reachable. */
+/** The fixed colours of values that have a meaning, for example green for reachable. */
 const semanticColours: Readonly<Record<string, string>> = {
   regarded: '--theme-color-success',
   reached: '--theme-color-success',
@@ -49,7 +49,7 @@ export function legendValueOf(node: GraphNode, { by, changes }: ColourScheme): s
   return field ?? unsetValue
 }
 
-/** Returns the legend. The most frequent values come first, and rare values are grouped as `other`. */
+/** Returns the legend. The most frequent values come first, and all rare values together are the entry `other`. */
 export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   const counts = new Map<string, number>()
   for (const node of data.nodes.values()) {
@@ -73,7 +73,7 @@ export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   ]
 }
 
-/** Returns the legend entry of a node. */
+/** Returns the value of the legend entry that a node belongs to. */
 export function entryOf(node: GraphNode, scheme: ColourScheme, legend: readonly LegendEntry[]): string {
   const value = legendValueOf(node, scheme)
   return legend.some((entry) => entry.value === value) ? value : otherValue

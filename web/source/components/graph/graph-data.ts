@@ -1,12 +1,12 @@
 import type { Entity, GraphEdge, GraphNode } from '@millwright/api/inventory/inventory.ts'
 
-/** `GraphData` is a graph with its nodes by key and its relations by id. */
+/** `GraphData` is a graph: its nodes by key, and its relations by id. */
 export type GraphData = {
   readonly nodes: ReadonlyMap<string, GraphNode>
   readonly edges: ReadonlyMap<string, GraphEdge>
 }
 
-/** `ChangeKind` is the change of a node or relation between two points in time. */
+/** `ChangeKind` describes how a node or relation changed between two points in time. */
 export type ChangeKind = 'added' | 'removed' | 'changed'
 
 export const emptyGraph: GraphData = { nodes: new Map(), edges: new Map() }
@@ -29,8 +29,8 @@ export function graphOf({ nodes, edges }: GraphPart): GraphData {
 }
 
 /**
- * Merges two graphs. For common nodes, the first graph has priority. If the second graph adds nothing, the first graph
- * is returned unchanged, so that it is not drawn again.
+ * Merges two graphs. For nodes and relations that both graphs contain, the first graph has priority. If the second
+ * graph adds nothing, the first graph is returned unchanged, so that it is not drawn again.
  */
 export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
   const hasAll = (all: ReadonlyMap<string, unknown>, some: ReadonlyMap<string, unknown>) =>
@@ -41,7 +41,7 @@ export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
 
 export type Neighbour = { edge: GraphEdge; direction: 'out' | 'in'; key: string }
 
-/** Returns the neighbours of a node, ordered by predicate and name. */
+/** Returns the neighbours of a node, ordered by predicate, direction and name. */
 export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   const neighbours: Neighbour[] = []
   for (const edge of data.edges.values()) {
@@ -54,7 +54,10 @@ export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   return neighbours.toSorted((a, b) => order(a).localeCompare(order(b)))
 }
 
-/** The number of characters of an id that are shown for a hierarchy node, because hierarchy nodes have no name. */
+/**
+ * The number of characters of the id that the label of a hierarchy node shows, because hierarchy nodes have no name in
+ * the graph.
+ */
 const idCharacters = 8
 
 export function labelOf(node: Pick<GraphNode, 'type' | 'id' | 'name'> | undefined): string {
@@ -73,7 +76,7 @@ export function nodesNamed(data: GraphData, words: string): GraphNode[] {
     .map(({ node }) => node)
 }
 
-/** Merges the graphs of two points in time and returns the changes between them. */
+/** Merges the graphs of two points in time, and returns the changes between them. */
 export function compareGraphs(
   before: GraphData,
   after: GraphData,

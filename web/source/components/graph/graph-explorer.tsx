@@ -18,7 +18,7 @@ type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
-  /** The keys of nodes and the ids of relations to emphasize. */
+  /** The keys of the nodes and the ids of the relations that are emphasized. */
   emphasis?: ReadonlySet<string> | undefined
   /** The changes between two points in time. If they are set, they determine the colours of the graph. */
   changes?: ReadonlyMap<string, ChangeKind> | undefined
@@ -31,8 +31,8 @@ type GraphExplorerProps = {
 }
 
 /**
- * `GraphExplorer` shows a graph and a list with the same nodes next to it. The list makes the graph usable with
- * keyboard and screen reader.
+ * `GraphExplorer` shows a graph, and next to it a list with the same nodes. The list makes the graph usable with a
+ * keyboard and with a screen reader.
  */
 export function GraphExplorer({
   data,

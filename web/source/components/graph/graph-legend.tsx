@@ -10,7 +10,7 @@ type GraphLegendProps = {
   onOnly: (value: string | undefined) => void
 }
 
-/** `GraphLegend` lists the colours with their number of nodes. Selecting an entry filters the graph. */
+/** `GraphLegend` lists each colour with its meaning and its number of nodes. Selecting an entry filters the graph. */
 export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   const text = useText(graphMessages)
   const formats = useFormats()
@@ -37,7 +37,10 @@ export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   )
 }
 
-/** Returns the display names of legend entries. Names of manufacturers are not translated. */
+/**
+ * Returns the display names of legend entries by value. Manufacturers have none, because their names are not
+ * translated.
+ */
 function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
   const { other, unset, same, added, removed, changed, node } = text
   const { regarded, ignored, unknown, reached, failed, reachUnknown } = text

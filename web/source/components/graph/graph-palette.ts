@@ -2,7 +2,7 @@ import type { Attributes } from 'graphology-types'
 import type { Settings } from 'sigma/settings'
 import type { NodeDisplayData, PartialButFor } from 'sigma/types'
 
-/** `Palette` contains the colours of the design system for a canvas, resolved for the current theme. */
+/** `Palette` contains the colours of the design system as values that a canvas accepts, for the current theme. */
 export type Palette = {
   colour: (token: string | undefined) => string
   text: string
@@ -35,7 +35,7 @@ export function paletteOf(element: HTMLElement): Palette {
   }
 }
 
-/** Converts a CSS colour to six hex digits or `rgba()`. */
+/** Converts a CSS colour to six hexadecimal digits, or to `rgba()` if it is transparent. */
 function plainColour(context: CanvasRenderingContext2D | null, value: string): string {
   if (context === null) return '#888888'
   context.fillStyle = '#888888'
@@ -49,7 +49,9 @@ const padding = 4
 
 type DrawOptions<N extends Attributes, E extends Attributes> = { settings: Settings<N, E>; palette: Palette }
 
-/** Draws the label of a node with an outline in the background colour. */
+/**
+ * Draws the label of a node. The label has an outline in the background colour, so that it is readable above relations.
+ */
 export function drawLabel<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
   { x, y, size, label }: DisplayedNode,

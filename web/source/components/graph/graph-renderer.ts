@@ -8,14 +8,14 @@ import { type ChangeKind, emptyGraph, type GraphData, keyOf, labelOf } from './g
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
 import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
 
-/** `GraphAppearance` contains the display options of the graph, without its data. */
+/** `GraphAppearance` contains the display options of the graph, but not its data. */
 export type GraphAppearance = {
   scheme: ColourScheme
   legend: readonly LegendEntry[]
   selected: string | undefined
-  /** The main node of the graph. */
+  /** The key of the main node of the graph. */
   root: string | undefined
-  /** The keys of nodes and the ids of relations to emphasize. If undefined, all are emphasized. */
+  /** The keys of the nodes and the ids of the relations that are emphasized. If undefined, everything is emphasized. */
   emphasis: ReadonlySet<string> | undefined
 }
 
@@ -28,14 +28,20 @@ type NodeAttributes = { x: number; y: number; size: number; label: string; entry
 type EdgeAttributes = { label: string; change: ChangeKind | undefined }
 type DisplayedGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
-/** The maximum number of relations for which relation labels are shown. */
+/** The maximum number of relations in a graph that shows labels of relations. */
 const maxEdgeLabels = 80
-/** The maximum number of relations that are drawn as arrows. Above it, relations are drawn as lines. */
+/**
+ * The maximum number of relations in a graph that draws them as arrows. In a larger graph, relations are drawn as
+ * lines.
+ */
 const maxArrows = 1_500
-/** The maximum number of nodes for which the whole graph stays visible. The camera then does not move to a node. */
+/**
+ * The maximum number of nodes of a graph that is always shown completely. In such a graph, the camera does not move to
+ * a single node.
+ */
 const maxVisibleNodes = 150
 
-/** `GraphRenderer` draws a graph into an element and updates it when the data changes. */
+/** `GraphRenderer` draws a graph into an element, and updates the drawing when the data changes. */
 export class GraphRenderer {
   readonly #sigma: Sigma<NodeAttributes, EdgeAttributes>
   readonly #container: HTMLElement
@@ -75,7 +81,8 @@ export class GraphRenderer {
     this.#data = data
     const positions = this.#positionsFor(data)
     this.#graph = displayedGraphOf(data, positions, appearance)
-    // The graph is drawn in a separate frame, so that building and drawing together do not block the page.
+    // The graph is drawn in a separate frame, so that building and drawing the graph do not block the page for too
+    // long.
     cancelAnimationFrame(this.#frame)
     this.#frame = requestAnimationFrame(() => this.#draw())
   }
@@ -104,7 +111,7 @@ export class GraphRenderer {
   /** Moves the camera to a node. */
   focusOn(key: string): void {
     if (this.#graph.order <= maxVisibleNodes) return
-    // The display positions of nodes are known only after rendering.
+    // The camera moves after the next rendering, because the display position of a node is known only then.
     this.#sigma.once('afterRender', () => {
       const place = this.#sigma.getNodeDisplayData(key)
       if (place === undefined) return
@@ -123,7 +130,7 @@ export class GraphRenderer {
     else camera.animatedReset(options)
   }
 
-  /** Assigns the legend entry of each node again. */
+  /** Updates the legend entry of each node. */
   #assignEntries(): void {
     const { scheme, legend } = this.#appearance
     this.#graph.forEachNode((key, attributes) => {
@@ -138,7 +145,7 @@ export class GraphRenderer {
     return initialPositions([...data.nodes.keys()], linksOf(data), positions)
   }
 
-  /** Starts the layout worker and applies its intermediate results. */
+  /** Starts the layout in a worker and applies its intermediate results. */
   #runLayout(): void {
     this.#worker?.terminate()
     const { order, size } = this.#graph
@@ -156,7 +163,7 @@ export class GraphRenderer {
 
   #applyLayout({ positions, isDone }: LayoutUpdate): void {
     let at = 0
-    // The attributes are set directly, because an event for each node would redraw the graph each time.
+    // The attributes are set directly. Setting them through the graph would cause an event and a redraw for each node.
     this.#graph.forEachNode((_key, attributes) => {
       attributes.x = positions[at++] ?? 0
       attributes.y = positions[at++] ?? 0
@@ -256,7 +263,7 @@ function sizesFor(nodeCount: number): { smallest: number; growth: number } {
   return nodeCount > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
 }
 
-/** Returns the label settings for a number of nodes. Larger graphs show fewer labels. */
+/** Returns the label settings for a graph with this number of nodes. In larger graphs, fewer labels are shown. */
 function labelsFor(nodeCount: number): { labelDensity: number; labelGridCellSize: number } {
   if (nodeCount > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
   return nodeCount > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }

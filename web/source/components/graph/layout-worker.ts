@@ -1,7 +1,10 @@
 import iterate from 'graphology-layout-forceatlas2/iterate.js'
 import { type LayoutRequest, type LayoutUpdate, numbersPerNode } from './layout.ts'
 
-/** The time between intermediate results. It is longer for large graphs, because drawing them takes longer. */
+/**
+ * The time between two intermediate results. It is longer for graphs with many nodes, because drawing them takes
+ * longer.
+ */
 const updateIntervalMs = { few: 300, many: 1_500 }
 const many = 1_000
 
@@ -9,7 +12,7 @@ addEventListener('message', async ({ data }: MessageEvent<LayoutRequest>) => {
   const { nodes, edges, iterations } = data
   const nodeCount = nodes.length / numbersPerNode
   const settings = {
-    // This mode keeps clusters together and separates their members.
+    // The LinLog model, which makes clusters easier to recognize.
     linLogMode: true,
     outboundAttractionDistribution: false,
     adjustSizes: false,

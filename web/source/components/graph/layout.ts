@@ -1,15 +1,18 @@
-/** This file contains the force-directed layout of a graph. The layout runs in a worker and does not block the page. */
+/**
+ * This file contains the force-directed layout of a graph. The layout runs in a worker, so that it does not block the
+ * page.
+ */
 
 export type PlacedNode = { key: string; x: number; y: number; size: number }
 
 export type LayoutRequest = {
-  /** The node matrix of ForceAtlas2 has ten numbers per node. The edge matrix has three numbers per relation. */
+  /** The matrices of ForceAtlas2. `nodes` has ten numbers per node, and `edges` has three numbers per relation. */
   nodes: Float32Array
   edges: Float32Array
   iterations: number
 }
 
-/** `LayoutUpdate` contains x and y of every node, in the order of the nodes. */
+/** `LayoutUpdate` contains the x and y coordinates of every node, in the order of the nodes in the request. */
 export type LayoutUpdate = { positions: Float32Array; isDone: boolean }
 
 export const numbersPerNode = 10
@@ -28,7 +31,7 @@ export function layoutRequestOf(
   placed.forEach(({ key, x, y, size }, index) => {
     const at = index * numbersPerNode
     start.set(key, at)
-    // The ten numbers are x, y, forces, mass, convergence, size and fixed.
+    // The ten numbers are: x, y, four forces, mass, convergence, size, and whether the node is fixed.
     nodes.set([x, y, 0, 0, 0, 0, 1, 1, size, 0], at)
   })
   links.forEach(({ source, target }, index) => {
@@ -39,14 +42,17 @@ export function layoutRequestOf(
   return { nodes, edges, iterations }
 }
 
-/** Returns the number of iterations. Large graphs get fewer iterations, because each iteration takes longer. */
+/**
+ * Returns the number of iterations of the layout. Large graphs have fewer iterations, because each iteration takes
+ * longer.
+ */
 export function iterationsFor(nodeCount: number): number {
   return nodeCount > 2_000 ? 150 : 500
 }
 
 /**
- * Returns the initial positions for the layout. Known nodes keep their positions. Other nodes start near a neighbour,
- * in rings around the node with the most relations. This shortens the layout.
+ * Returns the initial positions for the layout. Nodes with a previous position keep it. All other nodes start near a
+ * neighbour, in rings around the node with the most relations. Good initial positions shorten the layout.
  */
 export function initialPositions(
   keys: readonly string[],
@@ -69,7 +75,7 @@ export function initialPositions(
     if (!positions.has(start))
       positions.set(start, turn === 0 ? origin : pointAround(origin, turn, reach * Math.sqrt(turn / keys.length)))
     turn++
-    // The set grows during the iteration, which is a breadth-first traversal.
+    // The traversal is breadth-first, because nodes are added to the set while the loop iterates over it.
     const reached = new Set([start])
     for (const key of reached) {
       const here = positions.get(key) ?? origin
@@ -87,7 +93,7 @@ const origin = { x: 0, y: 0 }
 const spacing = 10
 const goldenAngle = 2.399963229728653
 
-/** Returns a point at a distance from another point. The golden angle gives every node a different direction. */
+/** Returns a point at a distance from another point. Each turn by the golden angle leads to a different direction. */
 function pointAround({ x, y }: { x: number; y: number }, turn: number, distance: number): { x: number; y: number } {
   return { x: x + Math.cos(turn * goldenAngle) * distance, y: y + Math.sin(turn * goldenAngle) * distance }
 }

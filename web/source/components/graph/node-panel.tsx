@@ -16,7 +16,10 @@ type NodePanelProps = {
   actions: ReactNode
 }
 
-/** `NodePanel` shows one node and its relations. Each relation links to the node at its other end. */
+/**
+ * `NodePanel` shows one node and its relations. A click on a relation selects the node at the other end of the
+ * relation.
+ */
 export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
   const text = useText(graphMessages)
   const typeName = useNodeTypeName()
@@ -59,7 +62,7 @@ export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
 
 type RelationsProps = Pick<NodePanelProps, 'data' | 'node' | 'onSelect'> & { neighbours: readonly Neighbour[] }
 
-/** The maximum number of listed relations. */
+/** The maximum number of relations in the list. */
 const maxListed = 200
 
 function Relations({ data, node, neighbours, onSelect }: RelationsProps) {

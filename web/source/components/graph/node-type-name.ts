@@ -3,7 +3,10 @@ import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { assetTypeName } from '../values/asset-type-names.ts'
 import { graphMessages } from './messages.ts'
 
-/** Returns a function for the names of node types in the language of the user. Custom types keep their name. */
+/**
+ * Returns a function that returns the name of a node's type in the language of the user. Custom types are not
+ * translated.
+ */
 export function useNodeTypeName(): (node: Pick<GraphNode, 'type' | 'functional_object_type'>) => string {
   const text = useText(graphMessages)
   const language = useLanguage()

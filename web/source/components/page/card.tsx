@@ -7,7 +7,7 @@ type CardProps = {
   actions?: ReactNode
   /** The size of the card: `tall` spans two rows of the card grid, and `wide` spans all columns. */
   size?: 'wide' | 'tall'
-  /** The heading level. It is 3 for a card below a section heading. */
+  /** The heading level. Use 3 for a card below a section heading. */
   level?: 2 | 3
 }
 

@@ -10,7 +10,10 @@ type PageHeaderProps = {
   actions?: ReactNode
 }
 
-/** `PageHeader` is the main heading of a page. It takes the focus, so that screen readers announce the new page. */
+/**
+ * `PageHeader` contains the main heading of a page. The heading receives the focus when the page opens, so that screen
+ * readers announce the new page.
+ */
 export function PageHeader({ title, subtitle, above, actions }: PageHeaderProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -12,7 +12,7 @@ type TabbedPageProps<View extends string> = {
   views: Readonly<Record<View, { title: string; View: ComponentType }>>
 }
 
-/** `TabbedPage` is a page with several views. The URL contains the selected view. The first view is the default. */
+/** `TabbedPage` is a page with several views. The selected view is stored in the URL. The first view is the default. */
 export function TabbedPage<View extends string>({ title, subtitle, label, views }: TabbedPageProps<View>) {
   const [search, setSearch] = useSearchState<'view'>()
   usePageTitle(title)

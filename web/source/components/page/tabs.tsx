@@ -10,7 +10,7 @@ type TabsProps<Id extends string> = {
   children: ReactNode
 }
 
-/** `Tabs` shows one of several views. Arrow keys move between the tabs. */
+/** `Tabs` shows several tabs and the view of the selected tab. Arrow keys move between the tabs. */
 export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<Id>) {
   const base = useId()
   const list = useRef<HTMLDivElement>(null)

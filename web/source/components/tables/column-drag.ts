@@ -1,12 +1,12 @@
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
 
-/** The minimum movement of a drag. Smaller movements count as a click. */
+/** The minimum distance in pixels at which a pointer movement is a drag. A smaller movement counts as a click. */
 const minimumDragPixels = 6
 
 type ColumnDragOptions = {
   /** The column ids in display order. */
   ids: readonly string[]
-  /** Moves a column to another position. */
+  /** Moves a column to another position. If undefined, columns cannot be moved. */
   onMove: ((id: string, to: number) => void) | undefined
   /** Pins or unpins a column. */
   onPin: ((id: string) => void) | undefined
@@ -14,7 +14,7 @@ type ColumnDragOptions = {
 
 export type DropTarget = { id: string; side: 'before' | 'after' }
 
-/** Reorders columns by dragging their headers or with Shift and an arrow key. The key P pins a column. */
+/** Moves columns when the user drags their headers, or presses Shift and an arrow key. The key P pins a column. */
 export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
   const [drop, setDrop] = useState<DropTarget>()
   const wasDragged = useRef(false)
@@ -42,7 +42,7 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     addEventListener('pointerup', () => finish(true), { signal: ended.signal })
     addEventListener('pointercancel', () => finish(false), { signal: ended.signal })
   }
-  /** Suppresses the click that ends a drag. */
+  /** Suppresses the click event that the browser sends at the end of a drag. */
   const onClickCapture = (event: MouseEvent) => {
     if (!wasDragged.current) return
     wasDragged.current = false
@@ -58,21 +58,24 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     else if (isPin && onPin !== undefined) onPin(id)
     else return
     event.preventDefault()
-    // The browser removes the focus when the header moves in the document, so the focus is set again.
+    // The focus is set again, because the browser removes it when the header moves in the document.
     const row = event.currentTarget.parentElement
     requestAnimationFrame(() => focusable(row?.querySelector(`[data-column="${CSS.escape(id)}"]`))?.focus())
   }
   return { drop, onPointerDown, onClickCapture, onKeyDown }
 }
 
-/** Returns true for the resize handle, which handles pointer and keys itself. */
+/**
+ * Returns true when the event belongs to the resize handle of a column, which handles pointer and keyboard events
+ * itself.
+ */
 function isResizeHandle({ target }: { target: EventTarget }): boolean {
   return (target as HTMLElement).closest('.grid-edge') !== null
 }
 
 /**
- * Returns the column at a position. Pinned columns cover other columns, so the topmost element at the position
- * determines the column.
+ * Returns the column at a position on the screen. Pinned columns can cover other columns, so the topmost element at the
+ * position is used.
  */
 function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): DropTarget | undefined {
   const columnId = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column

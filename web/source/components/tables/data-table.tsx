@@ -11,15 +11,15 @@ type DataTableProps<Row> = {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   idOf: (row: Row) => string
-  /** Opens a row. It is called on Enter and on a click on the row. */
+  /** Opens a row. The table calls this function on Enter, and on a click on the row. */
   onOpen?: (row: Row) => void
   selection?: Selection
   /** The content that is shown when there are no rows. */
   empty?: ReactNode
-  /** Loads the next page. It is called when the user scrolls near the end. */
+  /** Loads the next page. The table calls this function when the user scrolls near the end. */
   onEnd?: () => void
   /**
-   * Whether the table fills the remaining height of the page. Otherwise the height depends on the number of rows, up to
+   * Whether the table fills the remaining height of the page. Otherwise its height depends on the number of rows, up to
    * a limit.
    */
   isTall?: boolean
@@ -27,7 +27,10 @@ type DataTableProps<Row> = {
 
 const closeToEnd = 10
 
-/** `DataTable` shows rows that are either all loaded or loaded page by page while the user scrolls. */
+/**
+ * `DataTable` shows rows. Either all rows are already loaded, or further rows are loaded page by page while the user
+ * scrolls.
+ */
 export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }: DataTableProps<Row>) {
   const onRange = useCallback(
     (_first: number, last: number) => {

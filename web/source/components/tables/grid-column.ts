@@ -8,7 +8,9 @@ export type GridColumn<Row> = {
   cell: (row: Row) => ReactNode
   /** Whether the column contains numbers, which are aligned right. */
   isNumber?: boolean
-  /** Whether the column stays on the left while other columns scroll. Pinned columns come first. */
+  /**
+   * Whether the column stays on the left while the other columns scroll. Pinned columns come before all other columns.
+   */
   isPinned?: boolean
   isSortable?: boolean
 }
@@ -17,7 +19,9 @@ export type Sorting = { id: string; isDescending: boolean }
 
 export type GridSelection = {
   isSelected: (id: string) => boolean
-  /** Toggles the selection of a row. With `isRange`, all rows from the last toggled row to this row are toggled. */
+  /**
+   * Toggles the selection of a row. With `isRange`, all rows from the previously toggled row to this row are toggled.
+   */
   onToggle: (index: number, isRange: boolean) => void
   isAll: boolean
   onAll: () => void
@@ -30,9 +34,9 @@ export type GridProps<Row> = {
   /** Returns the row at an index, or undefined while the row is loading. */
   rowAt: (index: number) => Row | undefined
   idOf: (row: Row) => string
-  /** Receives the visible range, so that its rows can be loaded. */
+  /** Receives the range of the visible rows, so that these rows can be loaded. */
   onRange?: (first: number, last: number) => void
-  /** Opens a row. It is called on Enter and on a click outside of links and controls. */
+  /** Opens a row. The table calls this function on Enter, and on a click outside of links and controls. */
   onOpen?: (row: Row) => void
   /** Starts to drag a row. Without it, rows cannot be dragged. */
   onDrag?: ((row: Row) => void) | undefined
@@ -45,7 +49,7 @@ export type GridProps<Row> = {
   /** Pins or unpins a column. */
   onPin?: (id: string) => void
   /**
-   * Whether the table fills the remaining height of the page. Otherwise the height depends on the number of rows, up to
+   * Whether the table fills the remaining height of the page. Otherwise its height depends on the number of rows, up to
    * a limit.
    */
   isTall?: boolean
@@ -54,21 +58,24 @@ export type GridProps<Row> = {
 /** The width of the column with the checkboxes. */
 export const checkWidth = 44
 
-/** Returns the left offset of a pinned column. */
+/** Returns the distance of a pinned column from the left edge of the table. */
 export function pinnedLeft(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
   return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
 }
 
 /**
- * Returns the CSS classes of a cell. The last pinned column has its own class for the edge, because a CSS selector for
- * that column would be slow in large tables.
+ * Returns the CSS classes of a cell. The last pinned column has its own class, which draws its edge. A CSS selector
+ * that finds the last pinned column would be slow in large tables.
  */
 export function cellClass(columns: readonly { isPinned?: boolean }[], place: number): string {
   if (!columns[place]?.isPinned) return 'grid-cell'
   return columns[place + 1]?.isPinned ? 'grid-cell grid-pinned' : 'grid-cell grid-pinned grid-pinned-last'
 }
 
-/** Returns the style of a pinned cell with the offset at which the cell stays while the table scrolls horizontally. */
+/**
+ * Returns the style of a pinned cell. It contains the distance from the left edge that the cell keeps while the table
+ * scrolls horizontally.
+ */
 export function pinnedStyle(left: number): CSSProperties {
   return { '--grid-left': `${left}px` } as CSSProperties
 }

@@ -11,8 +11,8 @@ const maximumWidth = 900
 const keyStep = 16
 
 /**
- * `Header` shows the column headers. The user clicks a header to sort, drags it to reorder, and drags its handle to
- * resize.
+ * `Header` shows the column headers. The user clicks a header to sort, drags it to move the column, and drags the
+ * handle to resize the column.
  */
 function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridProps<Row>) {
   const text = useText(componentMessages)
@@ -36,7 +36,7 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
             role="columnheader"
             className={cellClass(columns, place)}
             data-number={column.isNumber}
-            // The label excludes the name of the resize handle from the accessible name of the column.
+            // Without this label, the accessible name of the column would include the name of the resize handle.
             aria-label={onResize === undefined ? undefined : column.header}
             data-column={column.id}
             data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}

@@ -15,12 +15,15 @@ import { contentHeight, positionAfterScroll, positionFor, rowsAt, startPosition,
 
 const rowHeight = 36
 const headHeight = 37
-/** The number of rows that are rendered above and below the visible rows, for fast scrolling. */
+/**
+ * The number of additional rows that are rendered above and below the visible rows, so that fast scrolling shows no
+ * gaps.
+ */
 const overscanRows = 4
 
 /**
- * `Grid` is a table for lists of any length that renders only the visible rows. Arrow keys move between rows, Enter
- * opens a row, and Space selects it. Wide tables scroll horizontally.
+ * `Grid` is a table for lists of any length. It renders only the visible rows. Arrow keys move between rows, Enter
+ * opens a row, and Space selects it. A table that is wider than the page scrolls horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
   const { label, columns, count, rowAt, idOf, onRange, onOpen, onDrag, selection, isTall } = props
@@ -42,7 +45,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     observer.observe(watched)
     return () => observer.disconnect()
   }, [])
-  // The last known scroll position. Reading `scrollTop` from the element would force a layout.
+  // The last known scroll position. It is stored, because reading `scrollTop` from the element would force a layout.
   const lastScrollTop = useRef(0)
   useLayoutEffect(() => {
     if (scroller.current === null || lastScrollTop.current === position.scrollTop) return
@@ -55,7 +58,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 
   const latest = useRef(props)
   latest.current = props
-  // The callbacks are stable, so that unchanged rows are not rendered again.
+  // The callbacks never change, so that unchanged rows are not rendered again.
   const [{ toggleRow, openRow, dragRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
     openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
@@ -201,8 +204,8 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
 })
 
 /**
- * Returns true for a click on the row or its link. Returns false for a click on a control, and for a click that opens a
- * new window.
+ * Returns true for a click on the row or on the link that opens the row. Returns false for a click on another control,
+ * and for a click that opens a new window.
  */
 function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
   const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')

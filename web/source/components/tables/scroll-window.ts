@@ -1,25 +1,25 @@
 /**
- * This file calculates the visible rows of a very long list. Browsers limit the height of an element, so the scrolled
- * height is limited too. An offset moves the rows relative to the scroll bar. The mouse wheel moves by exact pixels. A
- * jump with the scroll bar goes to the same fraction of the list.
+ * This file calculates the visible rows of a very long list. Browsers limit the height of an element, so the content
+ * can be lower than all rows together. In this case, an offset moves the rows relative to the scroll bar. The mouse
+ * wheel scrolls by exact pixels. Dragging the scroll bar goes to the corresponding fraction of the list.
  */
 
 export type Extent = { count: number; rowHeight: number; viewportHeight: number }
 
 /**
  * `Position` is the scroll position: the position of the scroll bar, and the offset by which the rows are moved
- * relative to it.
+ * relative to the scroll bar.
  */
 export type Position = { scrollTop: number; offset: number }
 
 export const startPosition: Position = { scrollTop: 0, offset: 0 }
 
-/** The maximum height of the content. Every browser supports this height, with some margin. */
+/** The maximum height of the content in pixels. Every browser supports a larger height. */
 const maximumPixels = 8_000_000
 const pages = 100
 /**
- * The tolerances in viewport heights. A position within `close` counts as near an end. Elsewhere, `off` is the allowed
- * error of the scroll bar. The tolerance is large, because correcting the scroll bar redraws all rows.
+ * Tolerances, as a number of viewport heights. A position is close to an end of the list within `close`. Elsewhere,
+ * `off` limits the error of the scroll bar. The limit is high, because correcting the scroll bar redraws all rows.
  */
 const heights = { close: 2, off: 8 } as const
 
@@ -28,8 +28,8 @@ export function contentHeight({ count, rowHeight }: Extent): number {
 }
 
 /**
- * Returns the position after the scroll bar moved. If the scroll bar must be corrected, the returned `scrollTop`
- * differs from the given one.
+ * Returns the position after the user moved the scroll bar. The returned `scrollTop` differs from the given one if the
+ * scroll bar must be corrected.
  */
 export function positionAfterScroll(extent: Extent, before: Position, scrollTop: number): Position {
   const fullHeight = extent.count * extent.rowHeight
@@ -46,7 +46,10 @@ export function positionAfterScroll(extent: Extent, before: Position, scrollTop:
 
 type Sizes = { height: number; surplus: number }
 
-/** Moves the scroll bar towards its proportional position if the error is too large. The visible rows stay the same. */
+/**
+ * Moves the scroll bar to the position that corresponds to the visible rows, if its error exceeds the tolerance. The
+ * visible rows do not change.
+ */
 function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Position, extent: Extent): Position {
   const room = Math.max(1, height - extent.viewportHeight)
   const page = height / pages
@@ -64,7 +67,7 @@ function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Pos
 
 export type Rows = { first: number; last: number }
 
-/** Returns the visible rows and the overscan rows. */
+/** Returns the range of the visible rows, extended by the overscan rows. */
 export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan: number): Rows {
   const { count, rowHeight, viewportHeight } = extent
   const at = scrollTop + offset
@@ -73,12 +76,12 @@ export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan
   return { first: Math.max(0, Math.min(first, count - 1)), last: Math.min(count - 1, last) }
 }
 
-/** Returns the offset of a row from the top of the content. */
+/** Returns the distance of a row from the top of the content, in pixels. */
 export function topOf({ rowHeight }: Extent, { offset }: Position, index: number): number {
   return index * rowHeight - offset
 }
 
-/** Returns the nearest position at which a row is visible. */
+/** Returns the position nearest to the given position at which the row is visible. */
 export function positionFor(extent: Extent, position: Position, index: number): Position {
   const { rowHeight, viewportHeight } = extent
   const at = position.scrollTop + position.offset

@@ -2,9 +2,9 @@ import { useState } from 'react'
 
 type JsonViewProps = { value: unknown; name?: string; depth?: number }
 
-/** The number of levels that are open initially. */
+/** The number of nesting levels that are open initially. */
 const openDepth = 2
-/** The number of entries that are shown before the user selects "more". */
+/** The number of entries that are shown initially. The user can show more entries. */
 const shownAtFirst = 100
 
 /** `JsonView` shows a document as a collapsible tree. Values are always rendered as text. */

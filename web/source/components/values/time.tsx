@@ -6,11 +6,11 @@ type TimeProps = {
   at: string | null | undefined
   isRelative?: boolean
   isDate?: boolean
-  /** Whether to show seconds, for event lists. */
+  /** Whether to show seconds. Lists of events show them. */
   isExact?: boolean
 }
 
-/** `Time` shows a timestamp in the format of the user. The tooltip contains the exact value. */
+/** `Time` shows a timestamp in the language of the user. The tooltip contains the exact value. */
 export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
@@ -26,7 +26,7 @@ export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
 
 const renewEveryMs = 10_000
 
-/** The update functions of all relative times on the page. They share one timer. */
+/** The functions that update the relative times on the page. All of them share one timer. */
 const watchers = new Set<() => void>()
 let ticks = 0
 let timer: ReturnType<typeof setInterval> | undefined
@@ -45,7 +45,7 @@ function watch(onTick: () => void): () => void {
   }
 }
 
-/** `Ago` shows a relative time and updates it. */
+/** `Ago` shows a time relative to now, and updates it periodically. */
 function Ago({ at }: { at: string }) {
   const formats = useFormats()
   useSyncExternalStore(watch, () => ticks)

@@ -18,7 +18,10 @@ export function useRoles(): readonly Role[] {
   return data?.data.map((role) => ({ ...role, title: roleTitle(role, language) })) ?? []
 }
 
-/** Returns the assignable roles. The gateway role is left out, because it is assigned automatically at enrolment. */
+/**
+ * Returns the roles that a user can assign. The gateway role is left out, because gateways get it automatically at
+ * enrolment.
+ */
 export function useRoleChoices(): Choice[] {
   return useRoles()
     .filter(({ name }) => name !== 'gateway')
@@ -28,7 +31,10 @@ export function useRoleChoices(): Choice[] {
 /** `Principal` is a user, service account or gateway that roles can be assigned to. */
 export type Principal = { id: string; name: string; kind: 'user' | 'serviceAccount' | 'gateway'; disabled: boolean }
 
-/** Returns the users, service accounts and enrolled gateways. */
+/**
+ * Returns the users, the service accounts and the enrolled gateways. Gateways are left out if the user has no
+ * permission to list them.
+ */
 export function usePrincipals(): readonly Principal[] {
   const query = useOperationQuery()
   const users = useQuery(query(['identity', 'listUsers'], input, { live: ['identity.user'] }))

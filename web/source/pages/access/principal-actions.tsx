@@ -17,7 +17,7 @@ export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
 
 type PrincipalActionsProps = {
   name: string
-  /** The name that can be edited: the display name of a user, or the name of a service account. */
+  /** The name that the user can edit: the display name of a user, or the name of a service account. */
   renamed: { label: string; value: string }
   onRename: (value: string) => Promise<unknown>
   isDisabled: boolean

@@ -15,7 +15,7 @@ import { permissionTitle } from '../access/roles/role-titles.ts'
 import { accountMessages } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
 
-/** `AccountPage` shows the profile and permissions of the user, and changes the password. */
+/** `AccountPage` shows the profile and the permissions of the signed-in user, who can change the password there. */
 export function AccountPage() {
   const text = useText(accountMessages)
   const { user } = useAppContext()

@@ -9,7 +9,7 @@ import { accountMessages } from './messages.ts'
 
 type FieldErrors = { current?: string; next?: string }
 
-/** `PasswordForm` changes the password of the user and ends all other sessions. */
+/** `PasswordForm` changes the password of the signed-in user. The change ends all other sessions of this user. */
 export function PasswordForm() {
   const text = useText(accountMessages)
   const { api, user } = useAppContext()
@@ -41,7 +41,7 @@ export function PasswordForm() {
   const type = isShown ? 'text' : 'password'
   return (
     <Form action={text.changePassword} onSubmit={submit}>
-      {/* Password managers need the user name in the form. */}
+      {/* The form contains the user name for password managers. */}
       <input
         className="unseen"
         type="text"

@@ -4,7 +4,7 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 import { useRights } from '../../app/session/app-context.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
 
-/** The event types that refresh the data of an asset. */
+/** The prefixes of the event types that refresh the data of an asset. */
 export const assetEvents = ['inventory.asset']
 export const relationEvents = ['inventory.relation', 'inventory.asset']
 
@@ -22,13 +22,15 @@ export function useAsset(id: string, at: string | undefined) {
   })
 }
 
-/** Loads the latest history entries. A deleted asset also has a history. */
+/** Loads the latest history entries of an asset. A deleted asset still has its history. */
 export function useLatestHistory(id: string) {
   const query = useOperationQuery()
   return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
 }
 
-/** Returns the start of the stored history in milliseconds. Earlier versions are not available. */
+/**
+ * Returns the time at which the stored history starts, in milliseconds since 1970. Earlier versions are not available.
+ */
 export function useHistoryStart(): number {
   const query = useOperationQuery()
   const settings = useQuery(query(['inventory', 'readSettings'], {}))
@@ -36,8 +38,8 @@ export function useHistoryStart(): number {
 }
 
 /**
- * Returns whether the user can write the asset in its access group. While the access group is unknown, any group
- * counts.
+ * Returns true when the user can write the asset in its access group. While the access group is unknown, a permission
+ * in any group is sufficient.
  */
 export function useCanWrite(asset: Asset | undefined): boolean {
   const rights = useRights()

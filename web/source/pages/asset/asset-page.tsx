@@ -48,7 +48,10 @@ export function AssetPage() {
   )
 }
 
-/** `DeletedAsset` shows a deleted asset with a link to its last version. For an unknown asset, it shows the error. */
+/**
+ * `DeletedAsset` is shown when an asset was not found. If the asset was deleted, it links to the last version.
+ * Otherwise it shows the error.
+ */
 function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
   const text = useText(assetMessages)
   const [, change] = useSearchState<'at'>()
@@ -123,7 +126,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   )
 }
 
-/** Returns the states to show. Unknown reachability is left out. */
+/** Returns the states of an asset that are shown. The reachability is left out if it is unknown. */
 function statesOf(asset: Asset): { path: string; value: string }[] {
   return ['management_state/state_value', 'reachability_state/state_value']
     .map((path) => ({ path, value: textAt(asset, path) }))

@@ -17,7 +17,10 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { assetMessages } from './messages.ts'
 
-/** `Credentials` lists the credentials of a device with their last success and failure, without secrets. */
+/**
+ * `Credentials` lists the credentials of a device, each with its last successful and failed login. Secrets are not
+ * shown.
+ */
 export function Credentials({ id }: { id: string }) {
   const text = useText(assetMessages)
   const canWrite = usePermission('glb_credential_write')

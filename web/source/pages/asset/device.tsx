@@ -15,7 +15,7 @@ import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { fieldPathText, valueText } from './history/differences.ts'
 import { assetMessages } from './messages.ts'
 
-/** The maximum number of properties in one read. */
+/** The maximum number of properties in one request. */
 const maxKeys = 256
 
 /** `Device` reads live properties from the device through its asset link. */
@@ -79,12 +79,12 @@ export function Device({ id }: { id: string }) {
   )
 }
 
-/** Returns true when the code means that the device responds but does not have the property. */
+/** Returns true when the error code means that the device responds but does not have the property. */
 function isNotSupported(code: string): boolean {
   return ['FAILED_PRECONDITION', 'NOT_FOUND', 'UNIMPLEMENTED'].includes(code)
 }
 
-/** `LiveValue` shows a value. Structured values are shown as a tree. */
+/** `LiveValue` shows a value of a device. Objects and arrays are shown as a tree. */
 function LiveValue({ value }: { value: unknown }) {
   return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : valueText(value)
 }

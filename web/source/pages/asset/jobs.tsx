@@ -9,7 +9,7 @@ import { type Asset, textAt } from '../assets/model/asset.ts'
 import { JobPhaseChip } from '../jobs/job-phase.tsx'
 import { assetMessages } from './messages.ts'
 
-/** `Jobs` lists the jobs of a device, or all jobs of a gateway. */
+/** `Jobs` lists the jobs that refer to an asset. For a gateway, it lists all jobs that the gateway runs. */
 export function Jobs({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
   const navigate = useNavigate()

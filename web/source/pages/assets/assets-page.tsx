@@ -80,8 +80,8 @@ export function AssetsPage() {
 }
 
 /**
- * Returns the columns from the URL, or the stored columns of the user. A change is stored and removes the columns from
- * the URL.
+ * Returns the columns that the URL names, or else the stored columns of the user. When the user changes the columns,
+ * they are stored and removed from the URL.
  */
 function useColumns(
   view: View,
@@ -211,8 +211,8 @@ function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>
 }
 
 /**
- * Returns the number of conditions in a filter. It is 1 for an expression that the filter builder cannot show as a
- * list.
+ * Returns the number of conditions in a filter. An expression that cannot be shown as a list of conditions counts as
+ * one condition.
  */
 function conditionCount(filter: string): number {
   return conditionsOf(filter)?.conditions.length ?? 1
@@ -222,7 +222,9 @@ function sortingOf(sort: string) {
   return sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
 }
 
-/** Returns the next sort order of a column: ascending, then descending, then the default order. */
+/**
+ * Returns the sort order after a click on a column header: first ascending, then descending, then the default order.
+ */
 function nextSort(sort: string, path: string): string {
   if (sort === path) return `-${path}`
   return sort === `-${path}` ? '' : path

@@ -14,7 +14,7 @@ type Filters = Partial<Record<Filter, string>>
 
 const outcomes = ['done', 'denied', 'failed'] as const
 
-/** The suggested actions: all writing operations of the API. */
+/** The suggested actions: all operations of the API that change data. */
 const actions = Object.entries(operations).flatMap(([service, named]) =>
   Object.entries(named).flatMap(([name, [method]]) => (method === 'GET' ? [] : [`${service}.${name}`])),
 )
@@ -74,8 +74,8 @@ export function AuditFilters({ search, onChange, rows }: AuditFiltersProps) {
 }
 
 /**
- * Returns the principals to choose from: all users and service accounts if the user can list them. Otherwise the result
- * contains only the selected principal, with its name from the entries.
+ * Returns the principals to choose from. If the user has permission to list them, these are all users and service
+ * accounts. Otherwise the only choice is the selected principal, whose name is found in the entries.
  */
 function usePrincipalChoices(selected: string | undefined, rows: readonly AuditEntry[]): Choice[] {
   const canListPrincipals = usePermission('glb_access_manage')

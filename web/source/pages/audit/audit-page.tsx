@@ -76,7 +76,7 @@ export function AuditPage() {
   )
 }
 
-/** `Download` downloads the filtered entries. */
+/** `Download` is a button that downloads all entries that match the filters. */
 function Download({ filters }: { filters: Record<string, string | undefined> }) {
   const text = useText(auditMessages)
   const { fetchOperation } = useAppContext()
@@ -102,7 +102,7 @@ function Download({ filters }: { filters: Record<string, string | undefined> }) 
 
 type EntryDialogProps = {
   entry: AuditEntry
-  /** Adds a filter for entries with the same account, target or request. */
+  /** Filters the list by an account, a target or a request of this entry. */
   onOnly: (filter: Partial<Record<Filter, string>>) => void
   onClose: () => void
 }

@@ -22,8 +22,8 @@ import { ScanTable } from './scans/scan-table.tsx'
 import { GatewayState, LinkState } from './state-chips.tsx'
 
 /**
- * `DiscoveryPage` lists the scans, and the gateways with their asset links. Other pages open the scan dialog with
- * `?scan`.
+ * `DiscoveryPage` lists the scans, and the gateways with their asset links. Pages open the scan dialog with the search
+ * parameter `scan`.
  */
 export function DiscoveryPage() {
   const text = useText(discoveryMessages)

@@ -3,7 +3,10 @@ import type { CloudEvent } from '@millwright/api/events.ts'
 /** The maximum number of events in memory. */
 const maxEvents = 2_000
 
-/** `EventList` contains events, newest first. While the list is paused, new events are collected in `waiting`. */
+/**
+ * `EventList` contains the displayed events, newest first. While the list is paused, new events are collected in
+ * `waiting`.
+ */
 export type EventList = { shown: readonly CloudEvent[]; waiting: readonly CloudEvent[] }
 
 export const noEvents: EventList = { shown: [], waiting: [] }

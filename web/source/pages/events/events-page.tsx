@@ -25,7 +25,7 @@ import { eventMessages } from './messages.ts'
 const pageEvents = 100
 const pagesPerRequest = 10
 
-/** `EventsPage` lists events live. */
+/** `EventsPage` lists events as they arrive. */
 export function EventsPage() {
   const text = useText(eventMessages)
   const formats = useFormats()
@@ -96,7 +96,10 @@ export function EventsPage() {
 
 type EarlierEventsProps = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
 
-/** `EarlierEvents` loads earlier events. This requires permission to read the audit trail. */
+/**
+ * `EarlierEvents` loads events that occurred before the oldest event in the list. The user needs permission to read the
+ * audit trail.
+ */
 function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
   const text = useText(eventMessages)
   const api = useApi()
@@ -115,7 +118,7 @@ function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
       setFailure(error)
     }
   }
-  // Recent events are loaded when the page opens, so that the page is not empty.
+  // Recent events are loaded when the page opens, so that the list is not empty at first.
   const loadFirst = useEffectEvent(() => {
     if (canRead) load(1)
   })

@@ -15,7 +15,7 @@ import { inboxMessages } from './messages.ts'
 type State = 'regarded' | 'ignored' | 'unknown'
 type DecisionBarProps = { list: InboxList; selection: AssetSelection; total: number; onDone: () => void }
 
-/** `DecisionBar` contains the actions for selected assets in the inbox: onboard, ignore, delete. */
+/** `DecisionBar` contains the actions for the selected assets of the inbox: onboard, ignore and delete. */
 export function DecisionBar({ list, selection, total, onDone }: DecisionBarProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()

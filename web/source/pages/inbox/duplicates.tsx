@@ -15,7 +15,7 @@ import { Time } from '../../components/values/time.tsx'
 import { identifierLine } from '../assets/model/identifier-names.ts'
 import { inboxMessages } from './messages.ts'
 
-/** `Duplicates` lists possible duplicates with their shared identifiers. */
+/** `Duplicates` lists pairs of possible duplicates, with the identifiers that both assets have. */
 export function Duplicates() {
   const text = useText(inboxMessages)
   const query = useOperationQuery()

@@ -1,2 +1,2 @@
-/** `InboxList` is a management state whose assets the inbox lists. */
+/** `InboxList` is one of the lists of the inbox. It contains the assets with this management state. */
 export type InboxList = 'unknown' | 'ignored'

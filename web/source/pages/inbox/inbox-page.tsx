@@ -22,7 +22,7 @@ import '../assets/assets.css'
 
 const product = 'product_instance_information/manufacturer_product'
 
-/** The columns of the inbox. */
+/** The paths of the properties that the inbox shows as columns. */
 const paths = [
   'name',
   'functional_object_type',
@@ -46,7 +46,7 @@ const idOf = ({ id }: Asset) => id
 
 const lists = ['unknown', 'ignored', 'twins'] as const
 
-/** `InboxPage` lists new assets for review. Rows appear while a scan runs. */
+/** `InboxPage` lists new assets, so that the user can review them. While a scan runs, its assets appear in the list. */
 export function InboxPage() {
   const text = useText(inboxMessages)
   usePageTitle(text.title)

@@ -22,7 +22,7 @@ import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { jobMessages } from './messages.ts'
 
-/** `JobPage` shows progress, input, result and history of one job. */
+/** `JobPage` shows the progress, the input, the result and the history of one job. */
 export function JobPage() {
   const text = useText(jobMessages)
   const { id = '' } = useParams({ strict: false })

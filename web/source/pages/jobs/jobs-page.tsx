@@ -26,7 +26,7 @@ import { StartJob } from './start-job.tsx'
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
 
-/** `JobsPage` lists all jobs of the tenant and updates them live. */
+/** `JobsPage` lists all jobs of the tenant. Events update the list. */
 export function JobsPage() {
   const text = useText(jobMessages)
   const names = useText(workflowNames)

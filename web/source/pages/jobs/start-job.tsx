@@ -12,7 +12,10 @@ import { jobMessages } from './messages.ts'
 
 type StartJobProps = { workflows: readonly string[]; onClose: () => Promise<void> }
 
-/** `StartJob` starts a job of a custom workflow. Built-in jobs start from their own pages, for example scans. */
+/**
+ * `StartJob` starts a job of a custom workflow. Jobs of built-in workflows are started on other pages, for example a
+ * scan on the discovery page.
+ */
 export function StartJob({ workflows, onClose }: StartJobProps) {
   const text = useText(jobMessages)
   const api = useApi()

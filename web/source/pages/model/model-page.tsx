@@ -4,7 +4,7 @@ import { modelMessages } from './messages.ts'
 import { Properties } from './properties.tsx'
 import { Schemas } from './schemas.tsx'
 
-/** `ModelPage` shows custom properties and asset schemas. */
+/** `ModelPage` shows the custom properties and the asset schemas of the tenant. */
 export function ModelPage() {
   const text = useText(modelMessages)
   return (

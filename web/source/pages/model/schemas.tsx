@@ -69,7 +69,7 @@ function columnsOf(text: Text): Column<Schema>[] {
 }
 
 /**
- * `SchemaDialog` shows a schema with its document. Schemas are immutable, because assets were validated against them.
+ * `SchemaDialog` shows a schema with its document. A schema cannot be edited, because assets were validated against it.
  */
 function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Schema; onClose: () => void }) {
   const text = useText(modelMessages)

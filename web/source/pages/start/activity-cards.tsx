@@ -80,7 +80,7 @@ export function JobsCard() {
   )
 }
 
-/** The display order of gateway states. Gateways that need attention come first. */
+/** The display order of gateways by state. Gateways that need attention come first. */
 const order = ['offline', 'config_expired', 'created', 'online', 'revoked'] as const
 
 export function GatewaysCard() {

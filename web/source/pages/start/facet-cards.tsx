@@ -11,7 +11,7 @@ import { useFacet } from './plant-queries.ts'
 type FacetCardProps = { title: string; by: string; filter?: string }
 type Count = { value: string | null; count: number }
 
-/** `FacetCard` shows the distribution of assets over the values of a property. Each value links to its assets. */
+/** `FacetCard` shows how many assets have each value of a property. Each value links to its assets. */
 export function FacetCard({ title, by, filter }: FacetCardProps) {
   return (
     <Card title={title}>
@@ -53,7 +53,7 @@ function barOf({ value, count }: Count, about: { by: string; filter: string | un
   }
 }
 
-/** `StatesCard` shows management state, reachability and trust of all assets. */
+/** `StatesCard` shows how many assets have each management state, reachability and trust state. */
 export function StatesCard() {
   const text = useText(startMessages)
   const kinds = [

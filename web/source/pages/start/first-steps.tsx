@@ -13,7 +13,10 @@ import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates } from './plant-queries.ts'
 
-/** `FirstSteps` guides the user of an empty plant through gateway, scan and review. Completed steps are checked. */
+/**
+ * `FirstSteps` guides the user of an empty plant through the first steps: gateway, scan and review. Completed steps are
+ * marked.
+ */
 export function FirstSteps() {
   const text = useText(startMessages)
   const gateways = useGatewayStates().data?.data ?? []
@@ -87,7 +90,7 @@ function NoGateway({ isWaiting }: { isWaiting: boolean }) {
   )
 }
 
-/** The polling interval while an asset link starts. */
+/** The interval at which the asset links are read again, because a new asset link needs some time to start. */
 const askAgainMs = 3_000
 
 function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jobId: string) => void }) {

@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 
 type Step = { id: string; icon: string; title: string; detail: string; to: string; search?: Record<string, string> }
 
-/** `NextCard` lists the next steps that the user has permission for. */
+/** `NextCard` lists recommended next steps. It contains only the steps that the user has permission for. */
 export function NextCard() {
   const text = useText(startMessages)
   const steps = useNextSteps()
@@ -91,7 +91,10 @@ function useNextSteps(): Step[] {
   return steps.filter((step) => step !== false)
 }
 
-/** Returns the counts of the next steps. A count is 0 while it loads or if the user lacks permission. */
+/**
+ * Returns the counts that determine the next steps. A count is 0 until it is loaded, and also if the user lacks
+ * permission.
+ */
 function useCounts() {
   const query = useOperationQuery()
   const canReadJobs = useRights().has('glb_jobs_read')

@@ -6,7 +6,7 @@ import { usePermission } from '../../app/session/app-context.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates, useJobs, useTotalQuery } from './plant-queries.ts'
 
-/** `PlantFigures` shows the main figures of the plant, with links. */
+/** `PlantFigures` shows the main figures of the plant. Each figure links to the page with the details. */
 export function PlantFigures() {
   const text = useText(startMessages)
   const formats = useFormats()

@@ -6,7 +6,7 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 
 const assetEvents = { live: ['inventory.asset'] }
 
-/** Counts the matching assets without loading them. */
+/** Returns the query options for the number of assets that match the filter. The assets themselves are not loaded. */
 export function useTotalQuery(filter?: string) {
   const query = useOperationQuery()
   return query(
@@ -23,7 +23,7 @@ export function useFacet(by: string, { filter, limit = 7 }: { filter?: string | 
   )
 }
 
-/** Polls the states of gateways while the page is open. */
+/** Returns the gateways with their states, and polls the states while the page is open. */
 export function useGatewayStates() {
   return useGateways({ refetchIntervalMs: 30_000 })
 }

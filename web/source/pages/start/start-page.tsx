@@ -16,13 +16,16 @@ import { PlantFigures } from './plant-figures.tsx'
 import { useTotalQuery } from './plant-queries.ts'
 import './start.css'
 
-/** `StartPage` shows figures, changes, jobs and next steps. For an empty plant it shows the first steps. */
+/**
+ * `StartPage` shows the figures of the plant, recent changes, jobs and next steps. For an empty plant, it shows the
+ * first steps instead.
+ */
 export function StartPage() {
   const text = useText(startMessages)
   const rights = useRights()
   const { user } = useAppContext()
   usePageTitle(text.title)
-  // A credential manager can read only gateways and asset links, and also sees the figures of the plant.
+  // The figures are also shown to a credential manager, who can read only gateways and asset links.
   const canReadAssets = rights.has('inventory_read_asset_data') || rights.has('glb_inventory_read_gateway_data')
   const canReadJobs = rights.has('glb_jobs_read')
   return (
@@ -44,14 +47,14 @@ export function StartPage() {
   )
 }
 
-/** The filter for devices. Gateways and asset links are assets too, but do not count. */
+/** The filter that selects devices. Gateways and asset links are assets too, but they do not count as devices. */
 const devices = "functional_object_type eq 'Device'"
 
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const deviceTotal = useQuery(useTotalQuery(devices))
   const canDiscover = useRights().has('glb_discovery_run')
-  // The guide stays open after the scan has found the first devices.
+  // Stays true after the first scan has found devices, so that the guide does not disappear in the middle.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = deviceTotal.data?.meta.totalElements === 0
   if (isEmpty && !wasEmpty) setWasEmpty(true)

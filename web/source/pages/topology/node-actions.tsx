@@ -15,7 +15,10 @@ type NodeActionsProps = {
   onExpand: () => Promise<void>
 }
 
-/** `NodeActions` contains the actions for the selected node: impact, path, expand. */
+/**
+ * `NodeActions` contains the actions for the selected node: show its impact, show the path to another node, and expand
+ * it.
+ */
 export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
   const text = useText(topologyMessages)
   const [isPicking, setPicking] = useState(false)

@@ -6,7 +6,7 @@ import { type GraphData, keyOf, labelOf } from '../../components/graph/graph-dat
 import type { Impact, Path } from './graph-queries.ts'
 import { topologyMessages } from './messages.ts'
 
-/** `PathNotice` shows a path between two assets step by step. */
+/** `PathNotice` shows the steps of a path between two assets. */
 export function PathNotice({ path, onDone }: { path: Path; onDone: () => void }) {
   const text = useText(topologyMessages)
   const { graph, error, isLoading, isTruncated } = path

@@ -10,7 +10,7 @@ type TimeNoticeProps = {
   change: (changed: { at: undefined; with: undefined }) => void
 }
 
-/** `TimeNotice` shows the displayed point in time and summarizes the changes. */
+/** `TimeNotice` shows the displayed point in time and, for a comparison, a summary of the changes. */
 export function TimeNotice({ query: { at, with: other }, changes, change }: TimeNoticeProps) {
   const text = useText(topologyMessages)
   const formats = useFormats()
@@ -31,7 +31,7 @@ export function TimeNotice({ query: { at, with: other }, changes, change }: Time
 
 type Text = (typeof topologyMessages)['en']
 
-/** Counts added, removed and changed nodes and relations. */
+/** Returns the numbers of added, removed and changed nodes and relations as texts. */
 function summaryOf(changes: ReadonlyMap<string, ChangeKind>, text: Text): string[] {
   const words = { added: text.added, removed: text.removed, changed: text.changed }
   return (['added', 'removed', 'changed'] as const).flatMap((fate) => {

@@ -16,7 +16,7 @@ export type TopologyQuery = {
   predicate: string | undefined
   /** The displayed point in time. If undefined, the current topology is displayed. */
   at: string | undefined
-  /** Another point in time to compare with. */
+  /** The point in time that the displayed topology is compared with. */
   with: string | undefined
   limit: number
 }
@@ -32,7 +32,10 @@ export type Topology = {
   refresh: () => void
 }
 
-/** Loads the topology. It is refreshed only on request, because a scan changes it very often. */
+/**
+ * Loads the topology. Events only mark it as stale, and the user refreshes it, because a scan changes the topology very
+ * often.
+ */
 export function useTopology({ q, predicate, at, with: other, limit }: TopologyQuery): Topology {
   const query = useOperationQuery()
   const [changedAt, setChangedAt] = useState(0)

@@ -22,7 +22,7 @@ import { type TopologyQuery, useTopology } from './topology-data.ts'
 import type { TopologySearch } from './topology-search.ts'
 import { TopologyTools } from './topology-tools.tsx'
 
-/** The default maximum number of nodes. */
+/** The default limit for the number of nodes. The user can raise it to `maxNodes`. */
 const defaultLimit = 5_500
 const maxNodes = 10_000
 
@@ -121,7 +121,7 @@ function Explorer({ topology, query, search, change }: ExplorerProps) {
   const select = (key: string | undefined) => {
     change({ thing: key, show: undefined, to: undefined })
     const node = key === undefined ? undefined : data.nodes.get(key)
-    // The node is at the edge of the graph, and its relations are not loaded yet.
+    // A node with a depth above 0 is at the edge of the graph, where its relations are not loaded yet.
     if (node?.type === 'asset' && node.depth > 0) expand(node.id)
   }
   return (
@@ -145,8 +145,8 @@ function Explorer({ topology, query, search, change }: ExplorerProps) {
 }
 
 /**
- * Returns the nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its
- * relations.
+ * Returns the nodes and relations to emphasize: the result of a path or impact query or, without a query, the selected
+ * node with its relations and neighbours.
  */
 function emphasisOf(data: GraphData, selected: string | undefined, result: GraphData | undefined) {
   if (result !== undefined) return new Set([...result.nodes.keys(), ...result.edges.keys()])

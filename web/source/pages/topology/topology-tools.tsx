@@ -15,7 +15,10 @@ type TopologyToolsProps = {
   count: string
 }
 
-/** `TopologyTools` contains the filters and points in time of the topology. */
+/**
+ * `TopologyTools` contains the filters of the topology, and the fields for the displayed and the compared point in
+ * time.
+ */
 export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   const text = useText(topologyMessages)
   return (
@@ -28,7 +31,10 @@ export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   )
 }
 
-/** `WordFilter` submits its text on Enter or blur, because loading the topology is expensive. */
+/**
+ * `WordFilter` is the field for the search text. It applies the text only on Enter or when the field loses the focus,
+ * because loading the topology is expensive.
+ */
 function WordFilter({ value, onChange }: { value: string; onChange: (words: string) => void }) {
   const text = useText(topologyMessages)
   const [typed, setTyped] = useState(value)

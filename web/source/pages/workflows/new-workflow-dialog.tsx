@@ -29,7 +29,7 @@ export function NewWorkflowDialog({ onClose, onStored }: NewWorkflowDialogProps)
   const [definition, setDefinition] = useState(() => JSON.stringify(example, null, 2))
   const [error, setError] = useState<string>()
   const submit = () => {
-    // This step only checks that the input is a JSON object. The server validates the workflow.
+    // Only checks that the input is a JSON object, because the server validates the workflow.
     const workflow = parseJsonObject(definition) as Workflow | undefined
     setError(workflow === undefined ? text.notJson : undefined)
     return workflow === undefined ? false : store(workflow)

@@ -1,7 +1,7 @@
 import { type BuiltInWorkflowName, isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
 import { type Language, type Messages, messages } from '../../app/language/language.ts'
 
-/** The display names of the built-in workflows. Custom workflows keep their name. */
+/** The display names of the built-in workflows. Custom workflows are shown by their own name. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({
   en: {
     'artefact-update': 'Firmware update',
@@ -23,7 +23,10 @@ export function workflowName(name: string, names: Readonly<Record<BuiltInWorkflo
   return isBuiltInWorkflow(name) ? names[name] : name
 }
 
-/** The German texts of the built-in workflows: descriptions by workflow, states by `workflow/STATE` or by `STATE`. */
+/**
+ * The German texts of the built-in workflows. The key of a description is the name of the workflow. The key of a state
+ * is `workflow/STATE`, or `STATE` for a state that several workflows share.
+ */
 const german: Readonly<Record<string, string>> = {
   'artefact-update': 'Überträgt und aktiviert neue Firmware',
   'device-info': 'Liest Eigenschaften eines Geräts',
@@ -52,7 +55,10 @@ const german: Readonly<Record<string, string>> = {
 
 type WorkflowText = { workflow: string; state?: string; description: string | undefined }
 
-/** Returns the description of a workflow or of one of its states. Only built-in workflows are translated. */
+/**
+ * Returns the description of a workflow or of one of its states in the language of the user. The texts of custom
+ * workflows are not translated.
+ */
 export function workflowText({ workflow, state, description }: WorkflowText, language: Language): string | undefined {
   if (language === 'en' || !isBuiltInWorkflow(workflow)) return description
   const text = state === undefined ? german[workflow] : (german[`${workflow}/${state}`] ?? german[state])

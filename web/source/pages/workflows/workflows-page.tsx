@@ -23,7 +23,7 @@ import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
 import { WorkflowDiagram } from './workflow-diagram.tsx'
 import { workflowName, workflowNames, workflowText } from './workflow-names.ts'
 
-/** `WorkflowsPage` shows workflows with diagram, states and transitions. */
+/** `WorkflowsPage` shows the workflows with their diagrams, states and transitions. */
 export function WorkflowsPage() {
   const text = useText(workflowMessages)
   const names = useText(workflowNames)

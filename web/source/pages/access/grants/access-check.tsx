@@ -11,7 +11,7 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { usePermissions, usePrincipalChoices, usePrincipals, useRoles } from '../choices.ts'
 import { accessMessages } from '../messages.ts'
 
-/** `AccessCheck` checks whether a principal has a permission, and through which role assignments. */
+/** `AccessCheck` shows whether a principal has a permission, and which role assignments give it. */
 export function AccessCheck() {
   const text = useText(accessMessages)
   const query = useOperationQuery()
@@ -99,8 +99,8 @@ function CheckResult({ result, title, groups }: CheckResultProps) {
 type DenialReasonProps = { result: CheckResultProps['result']; where: (group: string | null) => string }
 
 /**
- * `DenialReason` explains why a permission is denied: it shows assignments in other groups, or the roles that would
- * grant the permission.
+ * `DenialReason` explains why a permission is denied. It shows the assignments in other access groups, or the roles
+ * that would give the permission.
  */
 function DenialReason({ result: { principal, permission }, where }: DenialReasonProps) {
   const text = useText(accessMessages)

@@ -77,7 +77,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    // The gateway role has no revoke button, because it ends when the gateway is revoked.
+    // The gateway role has no revoke button, because it is removed when the gateway is revoked.
     {
       id: 'revoke',
       header: text.revoke,
@@ -87,7 +87,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
   ]
 }
 
-/** Returns the name of a gateway without the id that makes principal names unique. */
+/** Returns the name of a gateway without the id in parentheses, which makes the names of principals unique. */
 function withoutId(name: string): string {
   return name.replace(/ \([0-9a-f-]{36}\)$/, '')
 }

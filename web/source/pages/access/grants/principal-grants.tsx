@@ -52,7 +52,7 @@ export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalG
                     <td>
                       <Time at={grant.createdTimestamp} isDate />
                     </td>
-                    {/* The gateway role has no revoke button, because it ends when the gateway is revoked. */}
+                    {/* The gateway role has no revoke button, because it is removed when the gateway is revoked. */}
                     <td>{grant.role !== 'gateway' && <RevokeButton grant={grant} />}</td>
                   </tr>
                 ))}

@@ -9,7 +9,7 @@ import { accessMessages } from '../messages.ts'
 
 export type CreatedServiceAccount = Output<'identity', 'createServerUser'>['data']
 
-/** `SecretDialog` shows a new secret once. */
+/** `SecretDialog` shows the secret of a new service account. The secret is shown only once. */
 export function SecretDialog({ created, onClose }: { created: CreatedServiceAccount; onClose: () => void }) {
   const text = useText(accessMessages)
   const { clientId, clientSecret, tokenUrl, name } = created

@@ -19,7 +19,7 @@ import { accessMessages } from '../messages.ts'
 import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
 import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
-/** `ServiceAccountPage` shows client id, age of the secret and roles of a service account. */
+/** `ServiceAccountPage` shows the client id, the age of the secret and the roles of a service account. */
 export function ServiceAccountPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })

@@ -21,7 +21,7 @@ import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
 import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
-/** `ServiceAccounts` lists the service accounts. The API calls them server users. */
+/** `ServiceAccounts` lists the service accounts. The API calls a service account a server user. */
 export function ServiceAccounts() {
   const text = useText(accessMessages)
   const formats = useFormats()

@@ -20,7 +20,7 @@ import { PrincipalGrants } from '../grants/principal-grants.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
 
-/** `UserPage` shows one user with the assigned roles. */
+/** `UserPage` shows a user and the assigned roles. */
 export function UserPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })

@@ -2,14 +2,16 @@
 
 export type Difference = { field: string; before: unknown; after: unknown }
 
-/** The fields that change with every write. They are not compared. */
+/** The fields that change with every write. They are left out of the comparison. */
 const ignoredFields = new Set(['last_modified_timestamp', 'state_timestamp'])
 
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return differencesBetween(keyed(before), keyed(after), '')
 }
 
-/** Returns the differences between two values. An added or removed object is reported field by field. */
+/**
+ * Returns the differences between two values. If an object was added or removed, each of its fields is a difference.
+ */
 function differencesBetween(before: unknown, after: unknown, field: string): Difference[] {
   if (isEqual(before, after)) return []
   const [one, other] = [before ?? emptyLike(after), after ?? emptyLike(before)]
@@ -25,8 +27,8 @@ function emptyLike(value: unknown): unknown {
 }
 
 /**
- * Returns the document with its custom properties by key, because they are compared by key and not by their index in
- * the list.
+ * Returns the document with its custom properties as an object, because they must be compared by key and not by their
+ * index in the list.
  */
 function keyed(document: unknown): unknown {
   if (!isBranch(document) || !Array.isArray(document.custom_properties)) return document
@@ -46,13 +48,16 @@ function isEqual(one: unknown, other: unknown): boolean {
   return Array.isArray(one) === Array.isArray(other) && names.every((name) => isEqual(one[name], other[name]))
 }
 
-/** Returns a value as text: a dash for no value, JSON for an object. */
+/** Returns a value as text. An absent value is shown as a dash, and an object as JSON. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Returns a readable path: `connection_points/0/ipv4_address` becomes `connection points › 1 › ipv4 address`. */
+/**
+ * Returns a readable text for a path: `connection_points/0/ipv4_address` becomes `connection points › 1 › ipv4
+ * address`.
+ */
 export function fieldPathText(path: string): string {
   const words = path
     .split('/')

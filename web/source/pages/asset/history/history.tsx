@@ -41,7 +41,7 @@ export function History({ id }: { id: string }) {
   )
 }
 
-/** `Changes` lists the changes of an asset with author and time, newest first. */
+/** `Changes` lists the changes of an asset with their authors and times, newest first. */
 function Changes({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = usePagedList(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
@@ -114,7 +114,10 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   )
 }
 
-/** Returns the display names of fields and values. For a field without a display name, the path is shown. */
+/**
+ * Returns functions for the display names of fields and of their values. A field without a display name is shown as its
+ * path.
+ */
 function useFieldTexts() {
   const language = useLanguage()
   const properties = useAssetProperties()

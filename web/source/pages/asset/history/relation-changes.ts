@@ -5,15 +5,18 @@ import { assetEvents, relationEvents } from '../asset-data.ts'
 import { otherEnd } from '../relations/neighbourhood.ts'
 
 /**
- * `RelationChangeRow` is an added or removed relation, from the perspective of one asset. For an entity without a name,
- * `label` is its id.
+ * `RelationChangeRow` is an added or removed relation, from the perspective of one asset. `other` is the entity at the
+ * other end. `label` is the name of `other`, or its id if it has no name.
  */
 export type RelationChangeRow = RelationChange & { direction: 'out' | 'in'; other: Entity; label: string }
 
-/** The event types that refresh the list. Asset events are included, because an asset can be renamed. */
+/**
+ * The prefixes of the event types that refresh the list. Asset events are included, because a renamed asset changes a
+ * label in the list.
+ */
 const live = [...relationEvents, ...assetEvents]
 
-/** Returns the relation changes of an asset, newest first. */
+/** Returns the changes of an asset's relations, newest first. */
 export function useRelationChanges(id: string): PagedList<RelationChangeRow> {
   const pagedList = usePagedList(['inventory', 'readRelationHistory'], { params: { id } }, { live })
   return {

@@ -12,7 +12,7 @@ import { assetMessages } from '../messages.ts'
 import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
 import { Source } from './source.tsx'
 
-/** `RelationHistory` lists added and removed relations of an asset with time and author, newest first. */
+/** `RelationHistory` lists the added and removed relations of an asset with their times and authors, newest first. */
 export function RelationHistory({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = useRelationChanges(id)
@@ -72,7 +72,8 @@ function useColumns(): Column<RelationChangeRow>[] {
 }
 
 /**
- * `Other` shows the entity at the other end. The tooltip contains the full name and id, because names may be truncated.
+ * `Other` shows the entity at the other end of a relation. The tooltip contains the full name and the id, because the
+ * name may be truncated.
  */
 function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
@@ -84,7 +85,10 @@ function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   )
 }
 
-/** `ShowVersion` opens the graph at the time of an added relation, or just before the time of a removed relation. */
+/**
+ * `ShowVersion` opens the graph of the asset's relations: at the time of the change if the relation was added, or just
+ * before the change if it was removed.
+ */
 function ShowVersion({ row: { time, change, label } }: { row: RelationChangeRow }) {
   const text = useText(assetMessages)
   const [, show] = useSearchState<'at' | 'tab' | 'view'>()

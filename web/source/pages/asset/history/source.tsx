@@ -4,7 +4,7 @@ import { identityMessages } from '../identity/identity-messages.ts'
 
 type SourceProps = { source: { type: string; value?: string } }
 
-/** `Source` shows the source of a change. For merges and splits, it links to the other asset. */
+/** `Source` shows the source of a change. For merges and splits, it links to the other asset of the merge or split. */
 export function Source({ source: { type, value } }: SourceProps) {
   const text = useText(identityMessages)
   const names: Readonly<Record<string, string>> = {

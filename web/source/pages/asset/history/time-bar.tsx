@@ -10,10 +10,10 @@ import { assetMessages } from '../messages.ts'
 
 type TimeBarProps = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
 
-/** The delay before the selected version is loaded, so that dragging the slider does not load every version. */
+/** The delay before the selected version is loaded, so that not every version that the slider passes is loaded. */
 const debounceMs = 250
 
-/** `TimeBar` selects a version of an asset between its creation and now. */
+/** `TimeBar` is a slider that selects a version of an asset, between its creation and now. */
 export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   const text = useText(assetMessages)
   const formats = useFormats()
@@ -88,15 +88,17 @@ export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   )
 }
 
-/** Returns the positions of changes on the slider in percent. Equal positions are merged. */
+/**
+ * Returns the positions of the changes on the slider, in percent. Changes with the same position are shown as one mark.
+ */
 function markPositions(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
   const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
   return [...new Set(places)]
 }
 
 /**
- * Returns the time span of the slider. The end of the span moves to the current time on every event and when the user
- * focuses the slider.
+ * Returns the time span of the slider. The span is extended to the current time when an event arrives, and when the
+ * user focuses the slider.
  */
 function useTimeSpan(asset: Asset) {
   const [now, setNow] = useState(() => Date.now())

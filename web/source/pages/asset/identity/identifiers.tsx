@@ -15,8 +15,8 @@ import { identityMessages } from './identity-messages.ts'
 import { SplitDialog } from './split-dialog.tsx'
 
 /**
- * `Identifiers` lists the identifiers of an asset. Current identifiers are ordered by confidence. Identifiers of an
- * earlier version keep their stored order.
+ * `Identifiers` lists the identifiers of an asset. The current identifiers are ordered by confidence. The identifiers
+ * of an earlier version have the order in which they were stored.
  */
 export function Identifiers({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)

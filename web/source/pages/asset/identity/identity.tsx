@@ -18,7 +18,10 @@ import { Identifiers, IdentifierText } from './identifiers.tsx'
 import { Matches } from './matches.tsx'
 import { type DuplicateAsset, MergeDialog, UndoDialog } from './merge-dialogs.tsx'
 
-/** `Identity` shows the identifiers of an asset, its matches, possible duplicates and merges. */
+/**
+ * `Identity` shows the identifiers of an asset, and how reports were matched to it. It also shows possible duplicates
+ * and merges of the asset.
+ */
 export function Identity(props: AssetTabProps) {
   return (
     <div className="cards">

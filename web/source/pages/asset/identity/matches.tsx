@@ -14,7 +14,7 @@ const maxShown = 5
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
-/** `Matches` shows which identifiers matched a report to this asset. */
+/** `Matches` shows by which identifiers each report was matched to this asset. */
 export function Matches({ asset, at }: AssetTabProps) {
   const text = useText(identityMessages)
   const history = useLatestHistory(asset.id)
@@ -40,7 +40,10 @@ export function Matches({ asset, at }: AssetTabProps) {
   )
 }
 
-/** Returns true when a report created the asset or matched its identifiers. A change by id matches no identifiers. */
+/**
+ * Returns true when a report created the asset, or was matched to the asset by identifiers. A change that names the
+ * asset by its id is not a match.
+ */
 function isMatch({ change, matchedBy }: Entry): boolean {
   return change === 'created' || matchedBy !== undefined
 }

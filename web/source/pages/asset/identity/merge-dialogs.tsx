@@ -9,7 +9,7 @@ import { assetMessages } from '../messages.ts'
 
 export type DuplicateAsset = PickedAsset
 
-/** `MergeDialog` merges another asset into this asset. If no duplicate is given, the user picks the other asset. */
+/** `MergeDialog` merges another asset into this asset. If `duplicate` is undefined, the user picks the other asset. */
 export function MergeDialog({
   id,
   duplicate,

@@ -12,7 +12,7 @@ import { identityMessages } from './identity-messages.ts'
 type Identifier = { [field: string]: unknown }
 type SplitDialogProps = { id: string; identifiers: readonly Identifier[]; onClose: () => void }
 
-/** `SplitDialog` moves identifiers to a new asset and opens the new asset. */
+/** `SplitDialog` moves some identifiers of an asset to a new asset, and opens the page of the new asset. */
 export function SplitDialog({ id, identifiers, onClose }: SplitDialogProps) {
   const text = useText(identityMessages)
   const language = useLanguage()

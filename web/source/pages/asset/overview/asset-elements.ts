@@ -6,7 +6,9 @@ export function elementsOf(asset: Asset, path: string): unknown[] {
   return Array.isArray(elements) ? elements : []
 }
 
-/** Returns the non-empty fields of an element, without the field that contains its class. */
+/**
+ * Returns the non-empty fields of an element. The field `kind`, which contains the class of the element, is left out.
+ */
 export function fieldsOf(element: unknown, kind: string): { field: string; value: unknown }[] {
   if (typeof element !== 'object' || element === null) return []
   return Object.entries(element)

@@ -96,7 +96,7 @@ function useShown({ data_type: type }: CustomProperty, value: string): ReactNode
   if (value === '') return value
   if (type === 'boolean') return value === 'true' ? text.yes : text.no
   if (type === 'number') return formats.number(Number(value))
-  // Only http and https URLs become links, because a URL with another scheme can contain a script.
+  // Only http and https URLs become links, because URLs with other schemes can run scripts.
   if (type === 'url' && /^https?:\/\//i.test(value)) {
     return (
       <a href={value} target="_blank" rel="noreferrer">

@@ -15,7 +15,7 @@ import { assetMessages } from '../messages.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
-/** `Overview` shows nameplate, states, network, software, location and properties of an asset. */
+/** `Overview` shows the nameplate, states, network, software, location and properties of an asset. */
 export function Overview({ asset, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   return (
@@ -238,7 +238,7 @@ function Software({ asset }: { asset: Asset }) {
   )
 }
 
-/** `Elements` shows elements of any schema class with their fields. */
+/** `Elements` shows elements of any schema class as a list of their fields. */
 function Elements({ elements, kind }: { elements: readonly unknown[]; kind: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()

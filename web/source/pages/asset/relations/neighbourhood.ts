@@ -6,7 +6,10 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
 import { relationEvents } from '../asset-data.ts'
 
-/** `RelationRow` is a relation from the perspective of one asset. */
+/**
+ * `RelationRow` is a relation from the perspective of one asset. `other` is the entity at the other end of the
+ * relation.
+ */
 export type RelationRow = { relation: Relation; direction: 'out' | 'in'; other: Entity; node: GraphNode | undefined }
 
 export type Neighbourhood = {
@@ -16,7 +19,7 @@ export type Neighbourhood = {
   isLoading: boolean
   error: Failure | null
   retry: () => void
-  /** Adds the relations of another node. */
+  /** Adds the relations of another node to the graph. */
   expand: (key: string) => void
 }
 
@@ -64,7 +67,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
   }
 }
 
-/** Returns the direction and the other end of a relation, from the perspective of one end. */
+/** Returns the direction of a relation and the entity at its other end, from the perspective of the entity `here`. */
 export function otherEnd(here: Entity, { subject, object }: Relation): { direction: 'out' | 'in'; other: Entity } {
   return keyOf(subject) === keyOf(here) ? { direction: 'out', other: object } : { direction: 'in', other: subject }
 }

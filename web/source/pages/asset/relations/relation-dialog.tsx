@@ -10,7 +10,7 @@ import { CheckField, Field, SelectField } from '../../../components/forms/fields
 import { Form } from '../../../components/forms/form.tsx'
 import { assetMessages } from '../messages.ts'
 
-/** The common relation types. They are suggested in addition to the types in use. */
+/** Common relation types. They are suggested in addition to the relation types that the tenant already uses. */
 const commonPredicates = [
   'is_module_of',
   'is_connected_to',

@@ -20,7 +20,7 @@ import { assetMessages } from '../messages.ts'
 import { type RelationRow, useNeighbourhood } from './neighbourhood.ts'
 import { RelationDialog } from './relation-dialog.tsx'
 
-/** `Relations` shows the relations of an asset as an expandable graph and as a list. */
+/** `Relations` shows the relations of an asset as a list and as a graph. The user can expand the graph. */
 export function Relations({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const canRelate = usePermission('glb_inventory_write_relation_data') && canWrite

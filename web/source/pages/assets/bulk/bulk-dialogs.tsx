@@ -13,7 +13,7 @@ import { stateName } from '../model/value-names.ts'
 import { BulkProgress, type BulkProgressState } from './bulk-progress.tsx'
 import { type AcceptedWrite, writeInBulk } from './bulk-result.ts'
 
-/** The headers of a bulk write. The server waits until the batch is applied. */
+/** The headers of a bulk write. The server waits up to 30 s until the write is applied. */
 const headers = { prefer: 'wait=30' }
 
 type BulkDialogProps = { ids: readonly string[]; onClose: () => void; onDone?: () => void }

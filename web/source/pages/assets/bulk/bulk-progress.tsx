@@ -4,7 +4,7 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { BulkOutcome } from './bulk-result.ts'
 
-/** `BulkProgressState` is the progress of a bulk write. The outcome is set when the write has finished. */
+/** `BulkProgressState` is the progress of a bulk write. `outcome` is set when the write has finished. */
 export type BulkProgressState = { done: number; outcome?: BulkOutcome }
 
 /** The maximum number of listed failures. */

@@ -1,6 +1,6 @@
 import { inventoryLimits } from '../model/limits.ts'
 
-/** `BulkOutcome` is the outcome of a bulk write, which is split into requests of the allowed size. */
+/** `BulkOutcome` is the outcome of a bulk write. The write is split into requests that respect the limit of the API. */
 
 export type BulkOutcome = { done: number; failures: { id: string; detail: string }[] }
 
@@ -23,7 +23,7 @@ export async function writeInBulk({ ids, write, onProgress }: BulkWriteOptions):
 }
 
 /**
- * Returns the failures of a write. Results have the order of the ids. The result of a rejected item is a problem
+ * Returns the failures of a write. The results are in the order of the ids. The result of a rejected item is a problem
  * document.
  */
 export function failuresIn({ data }: AcceptedWrite, ids: readonly string[]): BulkOutcome['failures'] {

@@ -1,13 +1,17 @@
 /**
- * This file converts filters between a list of conditions and an expression in the filter language. Every list has an
- * expression. An expression that is nested, negated or mixed has no list.
+ * This file converts filters between a list of conditions and an expression in the filter language. Every list can be
+ * converted to an expression. An expression that is nested, negated, or combines `and` with `or` cannot be converted to
+ * a list.
  */
 
 export const operators = ['eq', 'ne', 'contains', 'startswith', 'endswith', 'gt', 'lt', 'is-empty', 'is-set'] as const
 export type Operator = (typeof operators)[number]
 
 export type Condition = {
-  /** The path in the filter language. `array/any/field` is the path of a field in array elements. */
+  /**
+   * The path of the property in the filter language. `array/any/field` is the path of a field in the elements of an
+   * array.
+   */
   path: string
   operator: Operator
   value: string
@@ -54,7 +58,7 @@ function tokensOf(text: string): string[] | undefined {
   return tokens
 }
 
-/** Parses an expression to a condition list. Returns undefined if the expression is not a plain list. */
+/** Parses an expression to a list of conditions. Returns undefined if the expression cannot be converted to a list. */
 export function conditionsOf(text: string): ConditionList | undefined {
   if (text.trim() === '') return { conditions: [], join: 'and' }
   const tokens = tokensOf(text)

@@ -11,7 +11,8 @@ import { type Condition, type ConditionList, conditionsOf, filterOf, type Operat
 type FilterPanelProps = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
 /**
- * `FilterPanel` edits a filter as a list of conditions and as an expression. A change in one of them updates the other.
+ * `FilterPanel` edits a filter as a list of conditions and as an expression. A change in the list updates the
+ * expression, and a change in the expression updates the list.
  */
 export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   const text = useText(assetsMessages)

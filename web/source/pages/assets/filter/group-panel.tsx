@@ -30,7 +30,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
     value === null ? text.withoutValue : valueName(property.path, value, language)
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
-      {/* The table shows errors, so they are not shown here again. */}
+      {/* Errors are not shown here, because the table already shows them. */}
       {facets.isPending && <Loading />}
       {facets.data !== undefined && (
         <ul>

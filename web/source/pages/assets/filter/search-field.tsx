@@ -14,7 +14,7 @@ type SearchFieldProps = {
   hint?: string
 }
 
-/** `SearchField` is the field for full-text search. It submits the text after a pause in typing. */
+/** `SearchField` is the field for full-text search. The search starts when the user stops typing. */
 export function SearchField({ value, onChange, label, hint }: SearchFieldProps) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)

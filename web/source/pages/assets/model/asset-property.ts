@@ -1,17 +1,20 @@
 import type { Title } from '../../../app/language/language.ts'
 import { assetTypes } from '../../../components/values/asset-type-names.ts'
 
-/** `AssetProperty` is a property that assets can be displayed, filtered and sorted by. */
+/** `AssetProperty` is a property of assets that the asset table can show and filter by. */
 export type AssetProperty = {
-  /** The path in the filter language. `array/any/field` is the path of a field in array elements. */
+  /**
+   * The path of the property in the filter language. `array/any/field` is the path of a field in the elements of an
+   * array.
+   */
   path: string
   title: Title
   kind: 'text' | 'state' | 'time'
   /** All possible values, if the set of values is fixed. */
   values?: readonly string[]
-  /** Common values, if any value is allowed. */
+  /** Common values, if the user can also enter other values. */
   suggestions?: readonly string[]
-  /** The field of the asset document that must be requested. */
+  /** The field of the asset document that contains the property. It must be requested from the API. */
   field: string
   isSortable: boolean
   /** Whether assets can be grouped by this property. */
@@ -84,7 +87,7 @@ export const defaultPaths: readonly string[] = [
   'access_group',
 ]
 
-/** Creates the property definition of a custom property. */
+/** Returns the `AssetProperty` for a custom property of the tenant. */
 export function customProperty({ key, name }: { key: string; name: string }): AssetProperty {
   const both = { en: name, de: name }
   return {

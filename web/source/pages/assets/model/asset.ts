@@ -1,8 +1,10 @@
-/** `Asset` is an asset document. Its fields depend on its schema, so the type of each value must be checked. */
+/**
+ * `Asset` is an asset document. Its fields depend on its schema, so the type of each value must be checked before use.
+ */
 
 export type Asset = { id: string; [field: string]: unknown }
 
-/** Returns the value at a path, or undefined if there is no value. */
+/** Returns the value at a path, or undefined if the path does not exist. */
 export function valueAt(asset: unknown, path: string): unknown {
   return path.split('/').reduce((value: unknown, name) => fieldOf(value, name), asset)
 }
@@ -13,14 +15,14 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined
 }
 
-/** Returns the value at a path as text. */
+/** Returns the value at a path as text. An absent value is an empty text. */
 export function textAt(asset: unknown, path: string): string {
   const value = valueAt(asset, path)
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Returns the non-empty values of a field in all elements of an array, as text. */
+/** Returns the values of one field in all elements of an array, as texts. Empty values are left out. */
 export function textsIn(asset: unknown, array: string, field: string): string[] {
   const elements = valueAt(asset, array)
   if (!Array.isArray(elements)) return []
@@ -31,7 +33,9 @@ export function nameOf(asset: Asset): string {
   return textAt(asset, 'name') || asset.id
 }
 
-/** Returns the firmware version of an asset, from its software components. */
+/**
+ * Returns the firmware version of an asset, which is the version of the first firmware among its software components.
+ */
 export function firmwareOf(asset: unknown): string {
   const components = valueAt(asset, 'software_components')
   if (!Array.isArray(components)) return ''

@@ -1,6 +1,6 @@
 import type { Language } from '../../../app/language/language.ts'
 
-/** The display names of schema classes. */
+/** The display names of schema classes in each language. */
 const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     EthernetPort: 'Ethernet port',
@@ -26,7 +26,7 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Returns the display name of a schema class. Custom classes keep their name. */
+/** Returns the display name of a schema class. Custom classes are not translated. */
 export function className(name: string, language: Language): string {
   return names[language][name] ?? name
 }

@@ -48,7 +48,7 @@ const fields: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Returns the display name of an identifier class. Unknown classes keep their name. */
+/** Returns the display name of an identifier's class. Unknown classes are not translated. */
 export function identifierKind(identifier: unknown, language: Language): string {
   const own = textAt(identifier, kind)
   return kinds[language][own] ?? own
@@ -56,7 +56,7 @@ export function identifierKind(identifier: unknown, language: Language): string 
 
 export type IdentifierField = { name: string; value: string }
 
-/** The display order of fields. Other fields follow after these. */
+/** The display order of the fields of an identifier. All other fields follow after these fields. */
 const order = [
   'vendor',
   'article_number',
@@ -72,7 +72,10 @@ function placeOf(field: string): number {
   return place === -1 ? order.length : place
 }
 
-/** Returns the fields that make up an identifier, without its metadata. */
+/**
+ * Returns the fields of an identifier with their display names. The fields that describe the identifier, such as its
+ * class, are left out.
+ */
 export function identifierFields(identifier: unknown, language: Language): IdentifierField[] {
   if (typeof identifier !== 'object' || identifier === null) return []
   return Object.keys(identifier)
@@ -83,13 +86,16 @@ export function identifierFields(identifier: unknown, language: Language): Ident
     .map(({ field, value }) => ({ name: fields[language][field] ?? field.replaceAll('_', ' '), value }))
 }
 
-/** Returns an identifier on one line: `MAC address 02:00:00:00:00:01`. */
+/** Returns an identifier on one line, for example `MAC address 02:00:00:00:00:01`. */
 export function identifierLine(identifier: unknown, language: Language): string {
   const values = identifierFields(identifier, language).map(({ value }) => value)
   return [identifierKind(identifier, language), ...values].join(' ')
 }
 
-/** Returns a value as text. A nested identifier, for example the identifier of the parent, is written on one line. */
+/**
+ * Returns a value of an identifier as text. A nested identifier, such as the identifier of the parent, is written on
+ * one line.
+ */
 function textOf(value: unknown, language: Language): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? identifierLine(value, language) : String(value)

@@ -1,8 +1,8 @@
 /**
- * The limits of the inventory API. They are copied from the contract, because its schemas are not loaded in the
- * browser.
+ * The limits of the inventory API. They are copied from its contract, because the browser does not load the schemas of
+ * the contract.
  */
 export const inventoryLimits = { bulk: 100 } as const
 
-/** The maximum number of selected assets for a bulk change. */
+/** The maximum number of assets that can be selected for a bulk change. */
 export const maxSelected = 10_000

@@ -26,10 +26,7 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/**
- * The names of values that have a special name in one property. For example, an asset with the management state
- * `unknown` is shown as new.
- */
+/** Values whose name depends on the property. For example, the management state `unknown` is shown as new. */
 const special: Readonly<Record<string, string>> = {
   'management_state unknown': 'new',
   'reachability_state failed': 'unreachable',

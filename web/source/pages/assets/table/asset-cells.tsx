@@ -41,7 +41,7 @@ export function gridColumns(
 function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asset) => React.ReactNode {
   const [array, field] = path.split('/any/')
   if (path === 'name') {
-    // The cell contains a plain link that the row handles, because router links in every row are too slow.
+    // The cell contains a plain link, and the row handles the click. Router links in every row would be too slow.
     return (asset) => (
       <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
         {nameOf(asset)}

@@ -15,10 +15,13 @@ export type AssetListOptions = {
   scope?: NodeScope | undefined
 }
 
-/** The refresh interval of visible rows, because a scan changes thousands of assets per minute. */
+/**
+ * The minimum time between two refreshes of the visible rows. It limits the number of requests, because a scan changes
+ * thousands of assets per minute.
+ */
 const refreshIntervalMs = 2_000
 
-/** Loads a list of assets while the user scrolls, and refreshes it on events. */
+/** Loads a list of assets while the user scrolls. Events about assets refresh the list. */
 export function useAssetList({ filter, q, sort, fields, scope }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
@@ -56,7 +59,7 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
   return pages
 }
 
-/** Returns the fields to request for the given columns. */
+/** Returns the fields to request from the API: the fields of the columns, the id and the name. */
 export function fieldsFor(fields: Iterable<string>): string[] {
   return [...new Set(['id', 'name', ...fields])].toSorted()
 }

@@ -1,27 +1,30 @@
 import type { Asset } from '../model/asset.ts'
 
 export const pageSize = 100
-/** The maximum number of cached pages. Other pages are loaded again when needed. */
+/** The maximum number of pages in memory. All other pages are loaded again when the user scrolls to them. */
 const maxPages = 60
-/** The delay before loading, so that dragging the scroll bar does not load every page that it passes. */
+/** The delay before a page is loaded, so that not every page that the scroll bar passes is loaded. */
 const debounceMs = 90
 
 export type AssetPage = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
 
-/** `PageRequest` requests one page. The offset is relative to the cursor, or to the start if there is no cursor. */
+/**
+ * `PageRequest` is the request for one page. The offset is relative to the cursor, or to the start of the list if there
+ * is no cursor.
+ */
 export type PageRequest = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
 export type LoadPage = (question: PageRequest) => Promise<AssetPage>
 
 /**
  * `AssetPages` loads a long list page by page while the user scrolls. It requests pages by cursor, because the cost of
- * a cursor does not depend on the position in the list. A jump uses the nearest cursor and an offset. Requests for
- * pages that are no longer visible are aborted.
+ * such a request does not depend on the position in the list. If the user jumps to a distant page, the nearest known
+ * cursor and an offset are used. Requests for pages that are no longer visible are aborted.
  */
 export class AssetPages {
   readonly #loadPage: LoadPage
   readonly #onChange: () => void
   readonly #pages = new Map<number, Asset[]>()
-  /** The cursors by page number. A cursor identifies the row before the page. */
+  /** The known cursors by page number. Each cursor identifies the row before the page. */
   readonly #cursors = new Map<number, string>()
   readonly #loading = new Map<number, AbortController>()
   #stale = new Set<number>()
@@ -40,7 +43,7 @@ export class AssetPages {
     return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize]
   }
 
-  /** Yields the loaded rows of a range in order, for range selection. */
+  /** Yields the loaded rows from one index to another, in order, for the selection of a range. */
   *loaded(from: number, to: number): Generator<Asset> {
     for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
       const row = this.rowAt(index)
@@ -55,7 +58,7 @@ export class AssetPages {
     this.#timer = setTimeout(() => this.#loadVisible(), isNear ? 0 : debounceMs)
   }
 
-  /** Reloads the visible pages. The old rows stay visible until the new rows arrive. */
+  /** Reloads the visible pages. The old rows stay visible until the new rows are loaded. */
   refresh(): void {
     this.#stale = new Set(this.#pages.keys())
     this.#cursors.clear()
@@ -118,7 +121,10 @@ export class AssetPages {
     for (const each of farthest.slice(0, Math.max(0, this.#pages.size - maxPages))) this.#pages.delete(each)
   }
 
-  /** Returns the nearest cursor before a page. Cursors stay valid, because they identify a row and not an index. */
+  /**
+   * Returns the nearest known cursor at or before a page. A cursor stays valid when rows are added or deleted, because
+   * it identifies a row and not an index.
+   */
   #nearestCursor(page: number): { page: number; cursor: string } | undefined {
     for (let each = page; each > Math.max(0, page - 20); each--) {
       const cursor = this.#cursors.get(each)

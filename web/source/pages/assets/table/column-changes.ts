@@ -10,7 +10,10 @@ type ColumnChangesOptions = {
   onColumns: (columns: TableColumn[]) => void
 }
 
-/** Returns the handlers for resizing, moving and pinning columns. Changes are announced to screen readers. */
+/**
+ * Returns the handlers for resizing, moving and pinning columns. They announce each moved or pinned column to screen
+ * readers.
+ */
 export function useColumnChanges({ columns, properties, onColumns }: ColumnChangesOptions) {
   const text = useText(assetsMessages)
   const language = useLanguage()

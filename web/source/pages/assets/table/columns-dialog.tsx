@@ -68,7 +68,7 @@ type ColumnRowProps = {
   column: TableColumn
   name: string
   onMove: (step: 1 | -1) => void
-  /** Whether the column is the first of the pinned columns, or the first of the other columns. */
+  /** Whether the column is the first one within the pinned columns, or within the columns that are not pinned. */
   isFirst: boolean
   isLast: boolean
   onPin: () => void

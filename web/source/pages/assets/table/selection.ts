@@ -10,13 +10,16 @@ export type AssetSelection = {
   ids: ReadonlySet<string>
   grid: GridSelection
   clear: () => void
-  /** Selects all matching assets. It loads their ids. */
+  /** Loads the ids of all assets that match the filter, and selects them. */
   selectMatching: () => Promise<void>
 }
 
 type SelectionFilter = { filter: string; q: string; scope?: NodeScope | undefined }
 
-/** Manages the selection of rows: single rows, ranges with the shift key, or all matching assets. */
+/**
+ * Manages the selection of rows. The user selects single rows, a range of rows with the shift key, or all matching
+ * assets.
+ */
 export function useAssetSelection(pages: AssetPages, { filter, q, scope }: SelectionFilter): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())

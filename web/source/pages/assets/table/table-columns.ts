@@ -1,6 +1,6 @@
 import { type AssetProperty, assetProperties, defaultPaths } from '../model/asset-property.ts'
 
-/** `TableColumn` is a column of the table, with its property, its width, and whether it is pinned. */
+/** `TableColumn` is a column of the asset table: the path of its property, its width, and whether it is pinned. */
 export type TableColumn = { path: string; width: number; isPinned: boolean }
 
 const maxColumns = 30
@@ -13,7 +13,7 @@ export function defaultColumns(): TableColumn[] {
   }))
 }
 
-/** Validates stored columns. Columns of properties that no longer exist are removed. */
+/** Returns the valid columns of a stored preference. Columns of properties that no longer exist are left out. */
 export function tableColumnsOf(stored: unknown, properties: readonly AssetProperty[]): TableColumn[] {
   if (!Array.isArray(stored)) return defaultColumns()
   const columns = stored.flatMap((each): TableColumn[] => {
@@ -25,7 +25,7 @@ export function tableColumnsOf(stored: unknown, properties: readonly AssetProper
   return columns.length === 0 ? defaultColumns() : pinnedFirst(columns.slice(0, maxColumns))
 }
 
-/** Returns the columns that the URL names, with the widths that the user has stored. */
+/** Returns the columns that the URL names. A column that the user has stored keeps its width. */
 export function namedColumns(
   names: string,
   own: readonly TableColumn[],
@@ -43,7 +43,7 @@ export function pinnedFirst(columns: readonly TableColumn[]): TableColumn[] {
   return columns.toSorted((one, other) => Number(other.isPinned) - Number(one.isPinned))
 }
 
-/** Moves a column. Pinned columns always stay on the left. */
+/** Moves a column to another position. Pinned columns always stay on the left. */
 export function movedColumn(columns: readonly TableColumn[], path: string, to: number): TableColumn[] {
   return pinnedFirst(
     moved(

@@ -1,21 +1,21 @@
 import { andFilters, quoted } from '../filter/filter-conditions.ts'
 
 /**
- * `View` is the state of the asset table in the URL. A shared link shows the same view to another user, limited by that
- * user's permissions.
+ * `View` is the state of the asset table in the URL. With a shared link, another user sees the same view, limited by
+ * that user's permissions.
  */
 export type View = {
-  /** The text of the full-text search. */
+  /** The search text of the full-text search. */
   q: string
   /** The filter, in the filter language. */
   filter: string
   /** The sort order, for example `name` or `-last_modified_timestamp`. */
   sort: string
-  /** The property that assets are grouped by. */
+  /** The path of the property by which assets are grouped. */
   by: string
-  /** The selected group. The text `null` selects assets without a value. */
+  /** The value of the selected group. The text `null` selects the assets without a value. */
   in: string | undefined
-  /** The columns that the URL names. */
+  /** The paths of the columns, separated by commas. If undefined, the columns of the user are shown. */
   columns: string | undefined
 }
 
@@ -36,13 +36,13 @@ export function viewOf(search: Readonly<Record<string, unknown>>): View {
   }
 }
 
-/** Returns the search parameters of a view without empty values. */
+/** Returns the search parameters of a view. Empty values are left out. */
 export function searchOf(view: Partial<View>): ViewSearch {
   const entries = Object.entries(view).filter(([, value]) => value !== undefined && value !== '')
   return Object.fromEntries(entries) as ViewSearch
 }
 
-/** Returns the filter with the condition of the selected group. */
+/** Returns the filter of a view, combined with the condition for the selected group. */
 export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' | 'by' | 'in'>): string {
   if (by === '' || group === undefined) return filter.trim()
   return andFilters(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
@@ -50,7 +50,10 @@ export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' |
 
 export type SavedView = { id: string; name: string; search: ViewSearch }
 
-/** Validates stored views, because older versions may have used another format. */
+/**
+ * Returns the valid views of a stored preference, because an older version of the console may have stored another
+ * format.
+ */
 export function savedViewsOf(stored: unknown): SavedView[] {
   if (!Array.isArray(stored)) return []
   return stored.filter(

@@ -21,7 +21,10 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
-/** `CredentialTypes` lists credential types. A type contains the fields that the devices of an asset link require. */
+/**
+ * `CredentialTypes` lists the credential types. A credential type defines the fields that an asset link requires for
+ * the credentials of its devices.
+ */
 export function CredentialTypes() {
   const text = useText(credentialMessages)
   const formats = useFormats()

@@ -21,7 +21,7 @@ function useImported(onClose: () => void) {
   }
 }
 
-/** `ImportDialog` imports the credential type that an asset link provides. */
+/** `ImportDialog` imports a credential type from an asset link. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()

@@ -16,7 +16,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 
-/** Matches a complete IP address. An incomplete address is not sent as a filter. */
+/** Matches a complete IP address. An incomplete address is not sent as a filter, because the API would reject it. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 
 /** `CredentialList` lists credentials without their secrets. */

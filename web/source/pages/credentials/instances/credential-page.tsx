@@ -18,7 +18,7 @@ import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 import { CredentialUsageCard } from './credential-usage.tsx'
 
-/** `CredentialPage` shows scope, usage and history of credentials, without secrets. */
+/** `CredentialPage` shows the scope, the usage and the history of credentials. Secrets are not shown. */
 export function CredentialPage() {
   const text = useText(credentialMessages)
   const { id = '' } = useParams({ strict: false })

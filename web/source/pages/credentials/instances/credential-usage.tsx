@@ -11,7 +11,7 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 
-/** `CredentialUsageCard` shows the usage of credentials: logins, gateways, copies and monitoring sets. */
+/** `CredentialUsageCard` shows where credentials are used: logins, gateways, copies and monitoring sets. */
 export function CredentialUsageCard({ instanceId }: { instanceId: string }) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()
@@ -73,7 +73,7 @@ function UsageLists({ usage: { associations, deliveries, copies, templates } }: 
   )
 }
 
-/** `AssetLine` links to an asset. It shows the name if the user can read the asset, otherwise the id. */
+/** `AssetLine` links to an asset. It shows the name of the asset or, if the user cannot read the asset, the id. */
 function AssetLine({ assetId }: { assetId: string }) {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')

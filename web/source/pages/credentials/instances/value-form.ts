@@ -1,4 +1,4 @@
-/** This file builds the form for credential values from the JSON Schema of the asset link. */
+/** This file builds the form for the values of credentials from the JSON Schema that the asset link provides. */
 
 export type ValueKind = 'text' | 'number' | 'boolean' | 'choice' | 'json'
 
@@ -17,12 +17,15 @@ export type ValueError = 'required' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * The placeholder of a stored secret. It is copied from the API, because importing the schemas of the API would
- * increase the bundle size.
+ * The placeholder that the API returns instead of a stored secret. It is copied here, because importing it from the API
+ * would also load the schemas of the API into the browser.
  */
 export const secretPlaceholder = '***'
 
-/** Returns the fields of an object schema, in the order of the schema. Nested values are entered as JSON. */
+/**
+ * Returns the form fields for the properties of an object schema, in the order of the schema. The user enters nested
+ * values as JSON.
+ */
 export function fieldsOf(schema: JsonObject): ValueField[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(objectIn(schema.properties)).map(([name, value]) => {
@@ -57,7 +60,10 @@ export function errorsIn(fields: readonly ValueField[], typed: FormValues): Read
   return Object.fromEntries(wrong)
 }
 
-/** Returns the values to send. Values are not trimmed, because a password may start or end with a space. */
+/**
+ * Returns the typed values in the format of the API. Text is not trimmed, because a password may start or end with a
+ * space.
+ */
 export function valuesOf(fields: readonly ValueField[], typed: FormValues): Record<string, unknown> {
   const values = fields.flatMap(({ name, kind }): [string, unknown][] => {
     const text = typed[name] ?? ''
@@ -66,7 +72,9 @@ export function valuesOf(fields: readonly ValueField[], typed: FormValues): Reco
   return Object.fromEntries(values)
 }
 
-/** Returns the changes as a JSON merge patch (RFC 7396). `null` removes a value that the user cleared. */
+/**
+ * Returns the typed values as a JSON merge patch (RFC 7396). A value that the user cleared is `null`, which removes it.
+ */
 export function changesOf(
   fields: readonly ValueField[],
   before: JsonObject,
@@ -107,7 +115,7 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Splits ranges by line, comma or semicolon, and trims them. */
+/** Splits a text into IP ranges, which are separated by a line break, a comma or a semicolon. */
 export function rangesIn(text: string): string[] {
   return text
     .split(/[\n,;]/)

@@ -13,7 +13,7 @@ export function useLinksOf(gatewayId: string | undefined) {
   return useQuery({ ...query(['discovery', 'listAssetLinks'], gateways, { live }), enabled: gatewayId !== undefined })
 }
 
-/** Returns the asset links of all online gateways that can start a scan. */
+/** Returns the asset links of all online gateways, without the links that cannot start a scan. */
 export function useReadyLinks(): { links: GatewayLink[]; isLoading: boolean } {
   const query = useOperationQuery()
   const gateways = useGateways()
@@ -27,7 +27,10 @@ export function useReadyLinks(): { links: GatewayLink[]; isLoading: boolean } {
   return { links, isLoading: gateways.isPending || answers.some(({ isPending }) => isPending) }
 }
 
-/** Returns a function for the names of asset links. For an unregistered link, the function returns the id. */
+/**
+ * Returns a function that returns the product name of an asset link. If the link has no product name, the function
+ * returns its id.
+ */
 export function useLinkNames(gatewayIds: readonly string[]): (gatewayId: string, assetLinkId: string) => string {
   const query = useOperationQuery()
   const gateways = [...new Set(gatewayIds)]

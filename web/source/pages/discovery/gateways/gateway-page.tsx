@@ -27,7 +27,7 @@ import { ConfigFile } from './config-file.tsx'
 import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
 import { gatewayMessages } from './gateway-messages.ts'
 
-/** `GatewayPage` shows state, asset links and scans of one gateway. */
+/** `GatewayPage` shows the state, the asset links and the scans of one gateway. */
 export function GatewayPage() {
   const text = useText(gatewayMessages)
   const { id = '' } = useParams({ strict: false })
@@ -64,7 +64,10 @@ export function GatewayPage() {
   )
 }
 
-/** `GatewayGrants` shows the roles of a gateway. A gateway is a principal from its enrolment until it is revoked. */
+/**
+ * `GatewayGrants` shows the roles of a gateway. It is shown only for enrolled gateways, because other gateways cannot
+ * have roles.
+ */
 function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const canManage = usePermission('glb_access_manage')
@@ -194,7 +197,7 @@ function LinkDetails({ link }: { link: AssetLink }) {
 
 const shownEvents = 5
 
-/** `LinkEvents` lists alarms and driver events, newest first. */
+/** `LinkEvents` lists the latest alarms and driver events of an asset link, newest first. */
 function LinkEvents({ link: { events } }: { link: AssetLink }) {
   return events
     .slice(-shownEvents)
@@ -206,7 +209,7 @@ function LinkEvents({ link: { events } }: { link: AssetLink }) {
     ))
 }
 
-/** Returns the short name of an interface: `discover` for `siemens.industrialassethub.discover.v1`. */
+/** Returns the short name of an interface. Example: `discover` for `siemens.industrialassethub.discover.v1`. */
 function interfaceName(name: string): string {
   return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
 }

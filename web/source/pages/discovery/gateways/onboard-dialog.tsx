@@ -17,7 +17,10 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { ConfigFile } from './config-file.tsx'
 import { gatewayMessages } from './gateway-messages.ts'
 
-/** `OnboardDialog` guides the user through adding a gateway: create, download, start, wait for the connection. */
+/**
+ * `OnboardDialog` guides the user through the steps to add a gateway: create it, download its configuration file, start
+ * it, and wait until it is connected.
+ */
 export function OnboardDialog({ onClose }: { onClose: () => void }) {
   const text = useText(gatewayMessages)
   const [gateway, setGateway] = useState<OnboardedGateway>()

@@ -7,12 +7,12 @@ import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { discoveryMessages } from '../messages.ts'
 
-/** `IndexedError` is an error with its index in the report, because errors have no id. */
+/** `IndexedError` is an error with its index in the report. The index identifies the row, because errors have no id. */
 type IndexedError = DeviceError & { place: number }
 
 type DeviceErrorsProps = { errors: readonly DeviceError[]; onEnd: () => void }
 
-/** `DeviceErrors` lists the errors of a scan per device. */
+/** `DeviceErrors` lists the errors of a scan, one row per error. */
 export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const [open, setOpen] = useState<IndexedError>()
@@ -53,8 +53,8 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
 type Text = (typeof discoveryMessages)['en']
 
 /**
- * Returns the columns. The column for rejected fields is left out if no error names a field, so that the table fits the
- * page.
+ * Returns the columns. The column for rejected fields is left out if no error contains a rejected field, so that the
+ * table fits the page.
  */
 function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedError>[] {
   const fields: Column<IndexedError> = {
@@ -71,12 +71,12 @@ function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedEr
   ]
 }
 
-/** Returns the rejected fields with their reasons. */
+/** Returns the rejected fields and their reasons as one text. */
 function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
-/** Returns the readable parts of a device address. The format of the address depends on the asset link. */
+/** Returns the readable values of a device address. The format of the address depends on the asset link. */
 function deviceName(device: DeviceError['device']): string {
   const values = Object.values(device ?? {})
   const words = values.filter((value) => typeof value === 'string')

@@ -9,8 +9,8 @@ import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { gatewayMessages } from '../gateways/gateway-messages.ts'
 
 /**
- * `IdentityConflicts` lists devices whose identifier belongs to an asset that the gateway cannot write. It renders
- * nothing without conflicts.
+ * `IdentityConflicts` lists devices with an identifier that belongs to an asset that the gateway cannot write. Without
+ * such conflicts, it renders nothing.
  */
 export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)

@@ -53,7 +53,7 @@ function ParameterField({ parameter, value, error, onChange }: ParameterFieldPro
   return <TextField {...common} type={isNumeric(parameter) ? 'number' : 'text'} />
 }
 
-/** Adds a full stop to the description if it is missing. */
+/** Returns the hint of a field: its description, ended with a full stop if necessary, and the default value. */
 function hintOf(description: string | undefined, isDefault: string | false): string | undefined {
   const sentence = description?.replace(/[^.!?:]$/, '$&.')
   return [sentence, isDefault].filter(Boolean).join(' ') || undefined

@@ -2,8 +2,8 @@ import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
 /**
- * `FormValues` contains the form values of the filters or options of an asset link, by key. For an empty value, the
- * default is used.
+ * `FormValues` contains the typed values of an asset link's filters or options, by key. An empty value means the
+ * default.
  */
 export type FormValues = Readonly<Record<string, string>>
 export type ParameterError = 'required' | 'notNumber' | 'notBase64'
@@ -15,7 +15,7 @@ export function isNumeric({ dataType }: LinkParameter): boolean {
   return numeric.includes(dataType)
 }
 
-/** Returns the errors of the form. The API and the asset link validate the values again. */
+/** Returns the errors of the form by key. The API and the asset link validate the values again. */
 export function errorsOf(
   parameters: readonly LinkParameter[],
   typed: FormValues,
@@ -33,7 +33,10 @@ function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
   return mandatory && defaultValue === undefined
 }
 
-/** Returns the parameters to send: the non-empty values in the data type that the asset link declares. */
+/**
+ * Returns the parameters to send. They contain the non-empty values, converted to the data type that the asset link
+ * declares.
+ */
 export function parametersOf(parameters: readonly LinkParameter[], typed: FormValues): Parameter[] {
   return parameters.flatMap((parameter) => {
     const text = (typed[parameter.key] ?? '').trim()

@@ -10,13 +10,11 @@ type ScanSettings = Pick<Discovery, 'discoveryFilters' | 'discoveryOptions'>
 export type ParameterForm = {
   settings: ScanSettings
   isWrong: boolean
-  /** Returns the form fields. If `isSubmitted` is true, they show error messages. */
+  /** Returns the form fields. With `isSubmitted`, the fields show their error messages. */
   fields: (isSubmitted: boolean) => ReactNode
 }
 
-/**
- * Returns the form state for the filters and options of an asset link. The initial values come from existing settings.
- */
+/** Returns the form state for the filters and options of an asset link. The initial values are those of `before`. */
 export function useParameterForm(link: AssetLink, before?: ScanSettings): ParameterForm {
   const text = useText(scanMessages)
   const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))
@@ -62,7 +60,10 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
   }
 }
 
-/** Returns a function that restores the comparison operator that an API client has set. */
+/**
+ * Returns a function that adds the comparison operator of the previous settings to a filter. The form does not show
+ * operators, but API clients can set them.
+ */
 function withOperator(before: ScanSettings['discoveryFilters'] = []) {
   return (parameter: { key: string; value: string | number | boolean }): ScanSettings['discoveryFilters'][number] => {
     const operator = before.find(({ key }) => key === parameter.key)?.comparisonOperator

@@ -18,7 +18,7 @@ import { ScheduleFields } from './schedule-fields.tsx'
 
 type ScanDialogProps = { onClose: () => unknown; chosen?: string | undefined }
 
-/** `ScanDialog` asks the user for the settings of an asset link and starts or schedules a scan. */
+/** `ScanDialog` asks the user for an asset link and its settings, and starts or schedules a scan. */
 export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
   const text = useText(scanMessages)
   const { links, isLoading } = useReadyLinks()

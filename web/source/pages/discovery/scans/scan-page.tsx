@@ -27,7 +27,7 @@ import { ScheduleCard } from './schedule-card.tsx'
 
 const live = ['discovery', 'workflows.job']
 
-/** `ScanPage` shows progress, result, schedule and settings of one scan. */
+/** `ScanPage` shows the progress, the result, the schedule and the settings of one scan. */
 export function ScanPage() {
   const text = useText(discoveryMessages)
   const { id = '' } = useParams({ strict: false })
@@ -78,7 +78,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
       <KeyValueList
         items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          // The message of a successful run is left out, because it repeats the figures below.
+          // The message of a successful run is left out, because the figures below show the same information.
           scan.state !== 'finished' && { name: text.message, value: scan.message },
           {
             name: text.gateway,

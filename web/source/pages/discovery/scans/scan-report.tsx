@@ -22,7 +22,9 @@ type View = Finding['outcome'] | 'errors'
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
 
-/** `ScanReport` shows the result of a run: new, changed, unchanged and missing assets, and errors per device. */
+/**
+ * `ScanReport` shows the result of a run: the new, changed, unchanged and missing assets, and the errors of devices.
+ */
 export function ScanReport({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
@@ -77,7 +79,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
   )
 }
 
-/** Returns the first view that has entries. */
+/** Returns the first view with entries. */
 function defaultView({ created, updated, gone, errors, unchanged }: Discovery): View {
   if (created > 0) return 'new'
   if (updated > 0) return 'changed'

@@ -16,7 +16,10 @@ import { useParameterForm } from './parameter-groups.tsx'
 
 type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 
-/** `ScanSettingsCard` shows the settings of a scan. The settings can be edited while the asset link is registered. */
+/**
+ * `ScanSettingsCard` shows the settings of a scan. The user can edit the settings only while the asset link is
+ * registered.
+ */
 export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
   const canRun = usePermission('glb_discovery_run')

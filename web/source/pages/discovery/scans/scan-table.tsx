@@ -14,7 +14,7 @@ import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 
-/** `ScanTable` lists scans with their latest run and updates them live. */
+/** `ScanTable` lists the scans with their latest run. Events update the list. */
 export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()

@@ -46,7 +46,10 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurr
   )
 }
 
-/** A Sunday (1 January 2023), from which the names of the weekdays are formatted. */
+/**
+ * The timestamp of a Sunday (1 January 2023). The names of the weekdays are formatted from this date and the days after
+ * it.
+ */
 const sunday = Date.UTC(2023, 0, 1, 12)
 const dayMs = 86_400_000
 

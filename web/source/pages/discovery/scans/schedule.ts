@@ -1,4 +1,7 @@
-/** `ScheduleChoice` is the schedule that the user chooses in the form. The API stores it as a cron expression. */
+/**
+ * `ScheduleChoice` is the schedule that the user has chosen in the form. The API stores a schedule as a cron
+ * expression.
+ */
 export type ScheduleChoice = {
   kind: 'now' | 'hourly' | 'daily' | 'weekly' | 'cron'
   /** The time as `HH:MM`, for daily and weekly schedules. */
@@ -12,7 +15,10 @@ export const scheduleKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as con
 
 export const runNow: ScheduleChoice = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
 
-/** Returns the cron expression of a choice. Returns undefined for "now" and for an incomplete expression. */
+/**
+ * Returns the cron expression of a schedule. Returns undefined for the kind `now`, and for an invalid expression of the
+ * user.
+ */
 export function cronOf({ kind, time, weekday, cron }: ScheduleChoice): string | undefined {
   const [hour, minute] = time.split(':').map(Number)
   if (kind === 'hourly') return '0 * * * *'
@@ -25,7 +31,10 @@ export function isCronLine(text: string): boolean {
   return text.trim().split(/\s+/).length === 5
 }
 
-/** Returns the choice for a cron expression: hourly, daily or weekly if the expression matches, otherwise custom. */
+/**
+ * Returns the choice that corresponds to a cron expression: hourly, daily or weekly if possible, otherwise the kind
+ * `cron`.
+ */
 export function scheduleChoiceOf(cron: string): ScheduleChoice {
   if (cron === '0 * * * *') return { ...runNow, kind: 'hourly' }
   const fields = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])$/.exec(cron)
