@@ -161,7 +161,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'links',
 ]
 
-/** Packages that only these folders or files can import. */
+/** For each of these packages, the only folders and files that can import it. */
 export const restrictedPackages: Readonly<Record<string, readonly string[]>> = {
   fastify: ['cloud/platform/http'],
   '@fastify/cors': ['cloud/platform/http'],

@@ -19,7 +19,7 @@ const enrolledAtOnce = 16
 const jobs = 20
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
-/** `WaitingGateway` only polls for work, over its own connection. */
+/** `WaitingGateway` is a simulated gateway that only polls for work, over its own connection. */
 type WaitingGateway = { id: string; polls: number; taken: Map<string, number>; stop(): Promise<void> }
 
 /** Measures one thousand waiting gateways: their cost for the platform, and the time until a gateway picks up a job. */

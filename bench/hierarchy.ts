@@ -26,9 +26,9 @@ const waitMs = 900_000
 type Platform = { url: string; token: string; api: Client<typeof contract> }
 
 /**
- * Measures a hierarchy with half as many nodes as assets: pages of nodes, paths, counts, lists of assets, the move of a
- * tenth of the nodes, and the lag of the counts. `npm run bench hierarchy -- --assets 200000`. With `--home`, the next run
- * reuses the hierarchy.
+ * Measures a hierarchy that has half as many nodes as assets: pages of nodes, paths, counts, lists of assets, the move
+ * of a tenth of the nodes, and the lag of the counts. Example: `npm run bench hierarchy -- --assets 200000`. With
+ * `--home`, the next run reuses the hierarchy.
  */
 export function hierarchy({ home, ...options }: BenchOptions): Promise<Report> {
   if (home === undefined) return withHome((made) => hierarchyIn(made, options))
@@ -86,10 +86,7 @@ async function rebuild(
 
 type Measured = { id: string; grown: GrownHierarchy }
 
-/**
- * Returns a function for each workload. The function returns the path of a measured request for the number of the
- * request.
- */
+/** Returns, for each workload, a function that creates the path of a request from the number of the request. */
 function workloads({ id, grown }: Measured): Record<string, (number: number) => string> {
   const one = (ids: readonly string[], number: number) => ids[(number * 7) % ids.length] ?? ''
   const nodes = `/hierarchy/v1/hierarchies/${id}/nodes`

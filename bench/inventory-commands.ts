@@ -71,8 +71,8 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
 const upperNodes = 1_111
 
 /**
- * Fills an empty hierarchy with nodes, and assigns all assets to its cells. The cells are the nodes of the lowest level.
- * Returns samples of the nodes.
+ * Fills an empty hierarchy with nodes, and assigns all assets to its cells, which are the nodes of the lowest level.
+ * Returns ids of nodes and assets as samples.
  */
 async function growHierarchy(
   { hierarchyId, nodes }: { hierarchyId: string; nodes: number },

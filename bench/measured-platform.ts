@@ -124,8 +124,8 @@ type Query = {
 }
 
 /**
- * Records the statement that the operation sends and prepares it on separate connections. Their number and options are
- * the same as in the platform.
+ * Records the statement that the measured operation sends, and prepares it on separate connections. The number and the
+ * options of these connections are the same as in the platform.
  */
 async function openQuery(groupId: string): Promise<Query> {
   const sent: { text: string; values: unknown[] }[] = []

@@ -52,7 +52,10 @@ async function preparePlant(running: Platform): Promise<PlantIds> {
   return { assetId: String(asset?.id), ...(await discover(caller)), ...(await arrange(caller)) }
 }
 
-/** Creates a hierarchy with a rule, and assigns the assets of one line to its node. */
+/**
+ * Creates a hierarchy with a rule, and assigns the assets of one line to the node of that line. Reuses an existing
+ * hierarchy.
+ */
 async function arrange(caller: Caller): Promise<Pick<PlantIds, 'hierarchyId' | 'nodeId'>> {
   const [existing] = (await caller.hierarchy.listHierarchies({})).data
   if (existing !== undefined) {

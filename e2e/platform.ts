@@ -124,8 +124,8 @@ export async function tokenOf(
 export type Caller = { [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]> } & { token: string }
 
 /**
- * Returns the typed clients of all services with a token. Without a token, the service account that the first start of
- * the platform creates is used.
+ * Returns the typed clients of all services. They use `existingToken` or, by default, a token of the service account
+ * that the first start of the platform creates.
  */
 export async function callerOf(
   { baseUrl, access }: Pick<Platform, 'baseUrl' | 'access'>,

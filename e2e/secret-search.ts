@@ -34,7 +34,10 @@ export function secretsHeldBy(bytes: Buffer, secrets: Secrets): string[] {
   )
 }
 
-/** Returns the path of each file below a folder that contains a secret, with the result of `secretsHeldBy`. */
+/**
+ * Searches all files below a folder. For each secret in a file, returns the path of the file and the result of
+ * `secretsHeldBy`.
+ */
 export function secretsInFiles(folder: string, secrets: Secrets): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.flatMap(({ parentPath, name }) => {

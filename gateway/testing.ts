@@ -119,7 +119,7 @@ export class TestCloud {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Writes the configuration file of a new gateway to its home. */
+  /** Writes the configuration file of a new gateway to the folder `home`. */
   configure(home: string, more: Record<string, unknown> = {}): void {
     const config = {
       schema: 'millwright.gateway-config.v1',

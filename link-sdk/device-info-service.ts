@@ -91,7 +91,7 @@ function describe(property: SupportedProperty): Supported {
   return { key, type: { case: 'datatype', value: variantTypeOf(property.type) } }
 }
 
-/** Returns the type of a value. Returns no type if there is no value or an error. */
+/** Returns the type of a value. The result is empty if there is no value, or if the value is an error. */
 function typeOf(value: VariantValue | LinkError | undefined): Pick<Supported, 'type'> {
   if (value === undefined || value instanceof LinkError) return {}
   const { value: held } = variantOf(value)

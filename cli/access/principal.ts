@@ -4,7 +4,7 @@ import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
 type Principals = {
-  /** The argument that names the principal, and the description of its kind, for the help. */
+  /** For the help: the argument that names a principal, and the kind of principal. */
   argument: string
   kind: string
   idOf(session: Session, nameOrId: string): Promise<string>

@@ -14,7 +14,8 @@ type SignInOptions = { url: string; opensBrowser: boolean }
 
 /**
  * Signs in with the authorization code flow, PKCE and a loopback redirect (RFC 8252). The browser sends the code to a
- * temporary port of this machine. On a machine without a browser, the user pastes the final address of the browser.
+ * temporary port of this machine. If this machine has no browser, the user signs in with a browser on another machine,
+ * and pastes the address that this browser shows at the end.
  */
 export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser }: SignInOptions): Promise<Tokens> {
   const verifier = randomBytes(32).toString('base64url')

@@ -142,7 +142,7 @@ function readIdentifier(source: Source, end: number, depth: number): Reading {
   return { place: placeOfBytes(classifiers), content }
 }
 
-/** Reads text without null characters. Returns undefined when the text is empty. */
+/** Reads a text and removes its null characters. Returns undefined when the remaining text is empty. */
 function readText({ reader, bytes }: Source, end: number): string | undefined {
   const whole = bytes.toString('utf8', reader.pos, end)
   reader.pos = end

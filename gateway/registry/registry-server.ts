@@ -75,7 +75,7 @@ function handlersFor(registry: Registry, vendor: string) {
     if (request.info === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'info is missing' })
     const { appInstanceId } = request.info
     if (registry.unregister(appInstanceId)) return answer(null, {})
-    // The definition of the interface requires this status. Clients treat all errors alike.
+    // The definition of the interface requires this status, although clients treat all errors in the same way.
     answer({ code: status.NOT_FOUND, details: `${appInstanceId} is not registered` })
   }
 

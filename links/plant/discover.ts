@@ -19,7 +19,7 @@ import {
 } from './simulator.ts'
 
 /**
- * Yields all devices in the order of their addresses. No state is stored between devices, so memory does not grow with
+ * Yields the devices in the order of their addresses. No state is stored between devices, so memory does not grow with
  * the size of the plant.
  */
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {

@@ -7,7 +7,7 @@ export function showSuccess(message: string): void {
   showToast({ message, type: 'success', hideIcon: true, autoCloseDelay: 4_000 })
 }
 
-/** Shows an error message of an action that has no place on the page. */
+/** Shows the error message of an action for which the page has no place to show errors. */
 export function showError(message: string): void {
   announce(message)
   showToast({ message, type: 'error', autoCloseDelay: 10_000 })

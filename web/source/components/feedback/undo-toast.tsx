@@ -1,7 +1,7 @@
 import { IxButton, showToast } from '@siemens/ix-react'
 import { announce } from './announcement.ts'
 
-/** The time that the button is shown. It is long enough to reach the button with the keyboard. */
+/** How long the undo button is shown. The time is long enough to reach the button with the keyboard. */
 const shownMs = 20_000
 
 /** Shows a success message with a button that reverts the action. */

@@ -38,7 +38,7 @@ export type GridProps<Row> = {
   onRange?: (first: number, last: number) => void
   /** Opens a row. The table calls this function on Enter, and on a click outside of links and controls. */
   onOpen?: (row: Row) => void
-  /** Starts to drag a row. Without it, rows cannot be dragged. */
+  /** Is called when the user starts to drag a row. If it is not set, rows cannot be dragged. */
   onDrag?: ((row: Row) => void) | undefined
   selection?: GridSelection | undefined
   sorting?: Sorting | undefined

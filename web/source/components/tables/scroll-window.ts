@@ -1,7 +1,8 @@
 /**
- * This file calculates the visible rows of a very long list. Browsers limit the height of an element, so the content
- * can be lower than all rows together. In this case, an offset moves the rows relative to the scroll bar. The mouse
- * wheel scrolls by exact pixels. Dragging the scroll bar goes to the corresponding fraction of the list.
+ * This file calculates the visible rows of a very long list. Browsers limit the height of an element, so the height of
+ * the content is limited too. If all rows together are higher than this limit, an offset moves the rows relative to the
+ * scroll bar. The mouse wheel scrolls by exact pixels. Dragging the scroll bar goes to the corresponding fraction of
+ * the list.
  */
 
 export type Extent = { count: number; rowHeight: number; viewportHeight: number }

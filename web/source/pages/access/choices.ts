@@ -10,7 +10,7 @@ import { permissionTitle, roleTitle } from './roles/role-titles.ts'
 
 const input = { query: { limit: 100 } }
 
-/** Returns all roles with their descriptions in the language of the user. */
+/** Returns all roles with their titles in the language of the user. */
 export function useRoles(): readonly Role[] {
   const language = useLanguage()
   const query = useOperationQuery()

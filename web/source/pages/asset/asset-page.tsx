@@ -49,7 +49,7 @@ export function AssetPage() {
 }
 
 /**
- * `DeletedAsset` is shown when an asset was not found. If the asset was deleted, it links to the last version.
+ * `DeletedAsset` is shown when an asset was not found. For a deleted asset, it shows a link to the last version.
  * Otherwise it shows the error.
  */
 function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {

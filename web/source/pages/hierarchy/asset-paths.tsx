@@ -3,7 +3,7 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 import { Breadcrumbs } from './node/breadcrumbs.tsx'
 import './hierarchy.css'
 
-/** `AssetPaths` shows the nodes of an asset with their paths, one line per hierarchy. */
+/** `AssetPaths` shows the paths to the nodes that an asset is assigned to, one line per hierarchy. */
 export function AssetPaths({ assetId }: { assetId: string }) {
   const query = useOperationQuery()
   const { data } = useQuery(

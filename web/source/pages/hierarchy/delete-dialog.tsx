@@ -18,8 +18,8 @@ type DeleteDialogProps = {
 }
 
 /**
- * `DeleteDialog` deletes a hierarchy or a node. If it is not empty, the server rejects the first attempt. The dialog then
- * shows the counts of the server and asks again.
+ * `DeleteDialog` deletes a hierarchy or a node. If the hierarchy or node is not empty, the server rejects the first
+ * attempt. The dialog then shows how many nodes and assets are affected, and asks again.
  */
 export function DeleteDialog({ kind, id, name, onClose, onDeleted }: DeleteDialogProps) {
   const text = useText(hierarchyMessages)
@@ -36,7 +36,7 @@ export function DeleteDialog({ kind, id, name, onClose, onDeleted }: DeleteDialo
     while (remaining > 0 && hasCleanup && canAssign) {
       const { data } = await api.hierarchy.cleanupNode({ params: { id } })
       remaining = data.remainingRelations
-      // The user cannot write the other relations.
+      // The cleanup ends, because the user has no permission to delete the remaining relations.
       if (data.deletedRelations === 0) break
     }
     const deleted = kind === 'node' ? text.nodeDeleted(name) : text.hierarchyDeleted(name)

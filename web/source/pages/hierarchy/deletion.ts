@@ -1,11 +1,11 @@
 import { isFailure } from '../../app/api/failure.ts'
 
-/** `DeletionCounts` is the number of nodes and assignments that a deletion affects. */
+/** `DeletionCounts` contains the numbers of nodes and assigned assets that a deletion affects. */
 export type DeletionCounts = { nodes: number; assets: number }
 
 /**
- * Returns the counts in a problem of the code `hierarchy_not_empty`. Returns undefined for other failures. The detail of
- * the problem has the number of nodes first and the number of assigned assets second.
+ * Returns the counts in the detail of a problem with the code `hierarchy_not_empty`. The detail names first the number
+ * of nodes, then the number of assigned assets. Returns undefined for other failures.
  */
 export function deletionCounts(error: unknown): DeletionCounts | undefined {
   if (!isFailure(error, 'hierarchy_not_empty')) return undefined

@@ -8,13 +8,16 @@ import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { useApi } from '../../app/session/app-context.tsx'
 import { hierarchyLimits } from './limits.ts'
 
-/** The events that change hierarchies and nodes. */
+/** The prefix of the event types that report changes of hierarchies and nodes. */
 const hierarchyEvents = ['hierarchy']
 
-/** The delay of a reload after a change, with a margin for the reload itself. */
+/**
+ * The delay between a change and the reload of the counts. It is longer than the time that the server needs to update
+ * the counts.
+ */
 const refreshDelayMs = hierarchyLimits.lagMs + 500
 
-/** The number of children that are loaded at once. */
+/** The number of children that are loaded with one request. */
 const childrenPerPage = 200
 
 export function useHierarchies({ isEnabled = true }: { isEnabled?: boolean } = {}) {
@@ -36,7 +39,7 @@ export function useNode(id: string | undefined) {
   })
 }
 
-/** Loads the nodes from the top level to a node. */
+/** Loads the path of a node: all nodes from the top level down to this node. */
 export function usePath(id: string | undefined) {
   const query = useOperationQuery()
   return useQuery({
@@ -48,7 +51,7 @@ export function usePath(id: string | undefined) {
 
 type NodePage = Output<'hierarchy', 'listNodes'>
 
-/** Loads the children of a node page by page. Without a parent, it loads the nodes of the top level. */
+/** Loads the children of a node page by page. Without a parent, loads the nodes of the top level. */
 export function useChildren(hierarchyId: string, parentId: string | undefined) {
   const api = useApi()
   const input = { params: { id: hierarchyId }, query: { ...(parentId !== undefined && { parentId }) } }
@@ -73,8 +76,8 @@ export function useHierarchyRefresh(): () => Promise<void> {
 }
 
 /**
- * Reloads the counts of nodes after changes of assets and relations. The counts contain a change after a delay, so the
- * reload has the same delay.
+ * Reloads the counts of nodes after changes of assets and relations. The reload is delayed, because the server updates
+ * the counts with a delay.
  */
 export function useCountRefresh(): void {
   const refresh = useHierarchyRefresh()

@@ -13,7 +13,7 @@ import { hierarchyMessages } from './messages.ts'
 import { nodeTypeName } from './node-type-names.ts'
 
 type HierarchyFormDialogProps = {
-  /** The hierarchy to edit. Without it, the dialog creates a hierarchy. */
+  /** The hierarchy to edit. Without it, the dialog creates a new hierarchy. */
   hierarchy?: Hierarchy
   /** The template that is chosen when the dialog opens. */
   suggestedTemplate?: TemplateName | undefined
@@ -21,7 +21,7 @@ type HierarchyFormDialogProps = {
   onCreated?: (id: string) => void
 }
 
-/** `HierarchyFormDialog` creates a hierarchy from a template, or edits its name and description. */
+/** `HierarchyFormDialog` creates a hierarchy from a template, or edits the name and the description of a hierarchy. */
 export function HierarchyFormDialog({ hierarchy, suggestedTemplate, onClose, onCreated }: HierarchyFormDialogProps) {
   const text = useText(hierarchyMessages)
   const api = useApi()

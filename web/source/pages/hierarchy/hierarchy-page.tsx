@@ -47,7 +47,7 @@ export function HierarchyPage() {
   const [template, setTemplate] = useState<TemplateName>()
   const hierarchies = useHierarchies()
   const place = placeOf(search.node)
-  // A link of an event or an audit entry has only the node.
+  // Links from events and audit entries contain only the node, so the hierarchy is read from the node.
   const linked = useNode(search.hierarchy === undefined && place.kind === 'node' ? place.id : undefined)
   const wanted = search.hierarchy ?? linked.data?.hierarchyId
   const create = (suggested?: TemplateName) => {
@@ -206,7 +206,10 @@ function PlaceItem({ label, isChosen, onChoose }: PlaceItemProps) {
 
 type TreeProblem = { failure: unknown } | { failures: AssignmentOutcome['failures'] }
 
-/** Returns the actions of drag and drop and of the keyboard in the tree. A problem is shown in a dialog. */
+/**
+ * Returns the actions that the user runs in the tree with drag and drop or with the keyboard. A problem is shown in a
+ * dialog.
+ */
 function useTreeActions() {
   const text = useText(hierarchyMessages)
   const api = useApi()

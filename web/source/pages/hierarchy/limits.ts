@@ -1,6 +1,6 @@
 /**
- * The limits of the hierarchy API. They are copied from the contract, because its schemas are not loaded in the
- * browser.
+ * The limits of the hierarchy API. They are copied from its contract, because the browser does not load the schemas of
+ * the contract.
  */
 export const hierarchyLimits = {
   hierarchies: 100,
@@ -8,6 +8,6 @@ export const hierarchyLimits = {
   nodesImported: 20_000,
   importBytes: 8 * 1024 * 1024,
   rules: 200,
-  /** The time after which the counts of nodes contain a change. */
+  /** The maximum time until the counts of nodes include a change. */
   lagMs: 2_000,
 } as const

@@ -1,6 +1,6 @@
 import type { Language } from '../../app/language/language.ts'
 
-/** The names of the levels of the templates. */
+/** The display names of the node types that the templates use as levels. */
 const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     enterprise: 'Enterprise',
@@ -28,7 +28,7 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Returns the display name of a node type. Other types than the levels of the templates keep their name. */
+/** Returns the display name of a node type. Types that no template uses are not translated. */
 export function nodeTypeName(type: string, language: Language): string {
   return Object.hasOwn(names[language], type) ? (names[language][type] ?? type) : type
 }

@@ -9,7 +9,9 @@ export function placeOf(node: string | undefined): Place {
   return node === 'unassigned' ? { kind: 'unassigned' } : { kind: 'node', id: node }
 }
 
-/** Returns the search parameter of a place. It is undefined for all assets, which are the default. */
+/**
+ * Returns the value of the search parameter `node` for a place. It is undefined for all assets, which are the default.
+ */
 export function searchOfPlace(place: Place): string | undefined {
   if (place.kind === 'node') return place.id
   return place.kind === 'unassigned' ? 'unassigned' : undefined

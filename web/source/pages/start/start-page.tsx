@@ -54,7 +54,7 @@ function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const deviceTotal = useQuery(useTotalQuery(devices))
   const canDiscover = useRights().has('glb_discovery_run')
-  // Stays true after the first scan has found devices, so that the guide does not disappear in the middle.
+  // Stays true after the first scan has found devices, so that the guide does not disappear before its last step.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = deviceTotal.data?.meta.totalElements === 0
   if (isEmpty && !wasEmpty) setWasEmpty(true)

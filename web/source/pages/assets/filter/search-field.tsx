@@ -9,7 +9,7 @@ const debounceMs = 250
 type SearchFieldProps = {
   value: string
   onChange: (value: string) => void
-  /** The accessible name. By default, the field searches assets. */
+  /** The accessible name of the field. The default is the name of the search for assets. */
   label?: string
   hint?: string
 }

@@ -4,7 +4,10 @@ import { useApi } from '../../../app/session/app-context.tsx'
 import type { Asset } from '../model/asset.ts'
 import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 
-/** `NodeScope` limits a list to the assets of a hierarchy node, or to assets without a node in a hierarchy. */
+/**
+ * `NodeScope` limits a list of assets: to the assets of a hierarchy node, or to the assets that have no node in a
+ * hierarchy.
+ */
 export type NodeScope = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string }
 
 export type AssetListOptions = {
@@ -48,7 +51,7 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
   }, [api, filter, q, sort, fieldList, scopeText])
   useEffect(() => () => pages.stop(), [pages])
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // An assignment to a node is a relation.
+  // A list of a node is also refreshed on relation events, because the assignment of an asset to a node is a relation.
   useLiveEvents(scope === undefined ? ['inventory.asset'] : ['inventory.asset', 'inventory.relation'], () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined

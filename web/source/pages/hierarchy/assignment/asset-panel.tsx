@@ -28,9 +28,9 @@ import { SelectionBar } from './selection-bar.tsx'
 type AssetPanelProps = {
   hierarchy: Hierarchy
   place: Place
-  /** The node of the place, if the place is a node. */
+  /** The selected node. It is undefined unless `place` is a node. */
   node: HierarchyNode | undefined
-  /** Receives the assets that the user drags. */
+  /** The panel sets `dragged.current` to the assets that the user drags. */
   dragged: RefObject<Dragged | undefined>
 }
 
@@ -41,7 +41,10 @@ function scopeOf(hierarchy: Hierarchy, place: Place, includeBelow: boolean): Nod
   return place.kind === 'node' ? { hierarchyNode: place.id, includeBelow } : { unassignedIn: hierarchy.id }
 }
 
-/** `AssetPanel` lists the assets of a node, the unassigned assets or all assets. Selected assets can be assigned. */
+/**
+ * `AssetPanel` lists the assets of a node, the unassigned assets, or all assets. The user can assign selected assets to
+ * a node.
+ */
 export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()
@@ -168,7 +171,9 @@ function NoAssets({ place, isNarrowed }: { place: Place; isNarrowed: boolean }) 
   )
 }
 
-/** Returns the next sort order of a column: ascending, then descending, then the default order. */
+/**
+ * Returns the sort order after a click on a column header: first ascending, then descending, then the default order.
+ */
 function nextSort(sort: string, path: string): string | undefined {
   if (sort === path) return `-${path}`
   return sort === `-${path}` ? undefined : path

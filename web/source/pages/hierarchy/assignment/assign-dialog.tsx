@@ -14,18 +14,18 @@ import { FailureList } from './failure-list.tsx'
 import type { AssignmentOutcome } from './outcome.ts'
 import '../hierarchy.css'
 
-/** `AssignmentSubject` is the assets to assign: selected assets, or all assets of a filter. */
+/** `AssignmentSubject` contains the assets to assign: selected assets, or all assets that match a filter. */
 export type AssignmentSubject = { ids: readonly string[] } | { filter: string; count: number }
 
 type AssignDialogProps = {
   subject: AssignmentSubject
-  /** The hierarchy of the page. Without it, the user selects a hierarchy. */
+  /** The hierarchy to which the assets are assigned. Without it, the user selects a hierarchy. */
   hierarchyId?: string
   onClose: () => void
   onDone?: () => void
 }
 
-/** `AssignDialog` assigns assets to a node. It is the alternative to drag and drop. */
+/** `AssignDialog` assigns assets to a node. It is the alternative to assigning assets with drag and drop. */
 export function AssignDialog({ hierarchyId, ...props }: AssignDialogProps) {
   const text = useText(hierarchyMessages)
   const hierarchies = useHierarchies()

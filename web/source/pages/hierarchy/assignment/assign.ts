@@ -74,12 +74,12 @@ export function useAssign() {
       })
       return finish(answers, ({ changed }) => text.removedFrom(changed, formats.number(changed), node.name))
     },
-    /** Assigns assets as the rules propose. */
+    /** Assigns assets to the nodes that the rules propose. */
     async applyProposals(hierarchyId: string, assets: { assetId: string; nodeId: string }[]) {
       const { data } = await api.hierarchy.applyProposals({ params: { id: hierarchyId }, body: { data: { assets } } })
       return finish([data], ({ changed }) => text.proposalsApplied(changed, formats.number(changed)))
     },
-    /** Starts the assignment of all assets of a filter. It runs in the background. */
+    /** Starts the assignment of all assets that match a filter. The assignment runs in the background. */
     async assignMatching(node: Target, filter: string) {
       const { data } = await api.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { filter } } })
       const { id } = data as Assignment
@@ -92,13 +92,13 @@ export function useAssign() {
         }
         await refresh()
       }
-      // A failure is shown with the assignment itself.
+      // The error is ignored, because the list of assignments shows the failure.
       reportEnd().catch(() => {})
     },
   }
 }
 
-/** Waits until an assignment has ended. */
+/** Waits until an assignment has ended, and returns it. */
 async function ended(api: Api, id: string): Promise<Assignment> {
   for (;;) {
     const { data } = await api.hierarchy.readAssignment({ params: { id } })
@@ -107,7 +107,7 @@ async function ended(api: Api, id: string): Promise<Assignment> {
   }
 }
 
-/** Sends assets in portions of the allowed size. */
+/** Sends the ids of assets in several requests, because the API limits the number of assets in one request. */
 async function inPortions<Answer>(ids: readonly string[], send: (ids: string[]) => Promise<Answer>): Promise<Answer[]> {
   const answers: Answer[] = []
   for (let at = 0; at < ids.length; at += hierarchyLimits.assetsAssigned) {

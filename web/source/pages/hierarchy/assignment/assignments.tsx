@@ -46,7 +46,7 @@ function RunningAssignment({ assignment }: { assignment: Assignment }) {
   )
 }
 
-/** `AssignmentsDialog` lists the latest assignments of a hierarchy, which can be undone. */
+/** `AssignmentsDialog` lists the latest assignments of a hierarchy. The user can undo them. */
 export function AssignmentsDialog({ hierarchyId, onClose }: { hierarchyId: string; onClose: () => void }) {
   const text = useText(hierarchyMessages)
   const assignments = useAssignments(hierarchyId)
@@ -113,7 +113,7 @@ const states = {
   canceled: 'stateCanceled',
 } as const
 
-/** `AssignmentAction` cancels a running assignment, or undoes an ended one. */
+/** `AssignmentAction` is the button that cancels a running assignment, or undoes an assignment that has ended. */
 function AssignmentAction({ assignment }: { assignment: Assignment }) {
   const text = useText(hierarchyMessages)
   const api = useApi()

@@ -1,6 +1,8 @@
 import type { ItemResult } from '@millwright/api/hierarchy.ts'
 
-/** `AssignmentOutcome` is the number of changed assets, and the assets that could not be changed. */
+/**
+ * `AssignmentOutcome` contains the number of changed assets, and the assets that could not be changed with the reasons.
+ */
 export type AssignmentOutcome = { changed: number; failures: { assetId: string; detail: string }[] }
 
 export function outcomeOf(results: readonly ItemResult[]): AssignmentOutcome {

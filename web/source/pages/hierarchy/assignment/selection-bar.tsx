@@ -14,10 +14,13 @@ import type { AssignmentOutcome } from './outcome.ts'
 type SelectionBarProps = {
   selection: AssetSelection
   total: number
-  /** The node of all selected assets. Without it, the assets cannot be removed from their nodes. */
+  /**
+   * The node from which the selected assets can be removed. It is undefined if the list does not show the assets of one
+   * node.
+   */
   node: HierarchyNode | undefined
   onAssign: () => void
-  /** Called after the selected assets have been removed from the node. */
+  /** Is called after the selected assets have been removed from the node. */
   onDone: () => void
 }
 

@@ -6,11 +6,11 @@ import { hierarchyMessages } from '../messages.ts'
 type BreadcrumbsProps = {
   hierarchy: { id: string; name: string }
   path: readonly PathNode[]
-  /** Whether the last node is the current page. */
+  /** Whether the last node of the path is the current page. */
   isCurrent?: boolean
 }
 
-/** `Breadcrumbs` shows the path from a hierarchy to a node. Each part links to its assets. */
+/** `Breadcrumbs` shows the path from a hierarchy to a node. Each part except the current page is a link. */
 export function Breadcrumbs({ hierarchy, path, isCurrent }: BreadcrumbsProps) {
   const text = useText(hierarchyMessages)
   return (

@@ -7,9 +7,9 @@ import { NodeBrowser } from '../tree/node-browser.tsx'
 /** `Destination` is the new place of a moved or copied node. */
 export type Destination = {
   isTop: boolean
-  /** The new parent, unless the node goes to the top level. */
+  /** The id of the new parent. It is not used if the node is moved or copied to the top level. */
   parentId: string | undefined
-  /** The place among the siblings, from 1. An empty text means the last place. */
+  /** The position among the siblings, counted from 1. An empty text means the last position. */
   position: string
 }
 
@@ -20,7 +20,7 @@ type DestinationFieldsProps = {
   isMissing: boolean
 }
 
-/** `DestinationFields` selects the new parent and the place of a node. */
+/** `DestinationFields` contains the form fields for the new parent and the new position of a node. */
 export function DestinationFields({ hierarchyId, value, onChange, isMissing }: DestinationFieldsProps) {
   const text = useText(hierarchyMessages)
   return (
@@ -58,7 +58,7 @@ export function DestinationFields({ hierarchyId, value, onChange, isMissing }: D
   )
 }
 
-/** Returns the body of a move or copy, or undefined if the parent is missing. */
+/** Returns the request body of a move or copy. Returns undefined if the user has not selected a parent. */
 export function bodyOf({ isTop, parentId, position }: Destination) {
   if (!isTop && parentId === undefined) return undefined
   const place = Number(position)

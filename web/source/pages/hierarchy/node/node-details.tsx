@@ -13,7 +13,7 @@ import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { HealthBar } from '../tree/health-bar.tsx'
 
-/** `NodeDetails` shows the health, the properties and the moves of a node. */
+/** `NodeDetails` shows the health and the properties of a node, and how the node was moved. */
 export function NodeDetails({ node }: { node: HierarchyNode }) {
   const text = useText(hierarchyMessages)
   const language = useLanguage()

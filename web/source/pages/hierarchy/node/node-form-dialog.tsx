@@ -19,7 +19,7 @@ type NodeFormDialogProps = {
   onClose: () => void
 } & ({ parentId: string | null; node?: never; onCreated: (node: HierarchyNode) => void } | { node: HierarchyNode })
 
-/** `NodeFormDialog` creates a node, or edits its name, type and properties. */
+/** `NodeFormDialog` creates a node, or edits the name, the type and the properties of a node. */
 export function NodeFormDialog({ hierarchy, parent, onClose, ...props }: NodeFormDialogProps) {
   const text = useText(hierarchyMessages)
   const api = useApi()
@@ -91,7 +91,9 @@ function TypeField({ levels, value, onChange }: TypeFieldProps) {
   )
 }
 
-/** Returns the levels of the template that a node below a type may have. A hierarchy without a template has none. */
+/**
+ * Returns the template levels that are below a node of this type. Returns undefined if the hierarchy has no template.
+ */
 function levelsBelow({ levels }: Hierarchy, type: string | undefined): readonly string[] | undefined {
   return levels?.slice(type === undefined ? 0 : levels.indexOf(type) + 1)
 }

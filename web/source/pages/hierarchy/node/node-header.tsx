@@ -16,7 +16,7 @@ import { CopyDialog, MoveDialog } from './node-move-dialogs.tsx'
 type NodeHeaderProps = {
   hierarchy: Hierarchy
   node: HierarchyNode
-  /** Selects another node. Null selects all assets. */
+  /** Selects another node. The value `null` selects all assets. */
   onSelect: (id: string | null) => void
 }
 

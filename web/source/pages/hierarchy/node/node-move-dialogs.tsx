@@ -15,7 +15,9 @@ function destinationAt({ parentId }: HierarchyNode): Destination {
   return { isTop: parentId === null, parentId: parentId ?? undefined, position: '' }
 }
 
-/** `MoveDialog` moves a node with everything below it. It is the alternative to drag and drop. */
+/**
+ * `MoveDialog` moves a node together with all nodes below it. It is the alternative to moving nodes with drag and drop.
+ */
 export function MoveDialog({ node, onClose }: NodeMoveDialogProps) {
   const text = useText(hierarchyMessages)
   const api = useApi()
@@ -44,7 +46,7 @@ export function MoveDialog({ node, onClose }: NodeMoveDialogProps) {
 
 type CopyDialogProps = NodeMoveDialogProps & { onCopied: (node: HierarchyNode) => void }
 
-/** `CopyDialog` copies a node with everything below it, without assets. */
+/** `CopyDialog` copies a node together with all nodes below it. The assigned assets are not copied. */
 export function CopyDialog({ node, onClose, onCopied }: CopyDialogProps) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()

@@ -11,7 +11,7 @@ export function propertyRows(properties: Readonly<Record<string, string>>): Prop
   return Object.entries(properties).map(([name, value]) => ({ name, value }))
 }
 
-/** Returns the properties of all rows with a name. */
+/** Returns the properties of the form. Rows without a name are left out. */
 export function propertiesOf(rows: readonly PropertyRow[]): Record<string, string> {
   return Object.fromEntries(rows.flatMap(({ name, value }) => (name.trim() === '' ? [] : [[name.trim(), value]])))
 }

@@ -18,7 +18,10 @@ import { FailureList } from '../assignment/failure-list.tsx'
 import type { AssignmentOutcome } from '../assignment/outcome.ts'
 import { ruleMessages } from './rule-messages.ts'
 
-/** `Proposals` lists the assets that the rules would assign. The user confirms which of them are assigned. */
+/**
+ * `Proposals` lists the assets that the rules would assign to nodes. The user selects the assets that are really
+ * assigned.
+ */
 export function Proposals({ hierarchyId, rules }: { hierarchyId: string; rules: readonly Rule[] }) {
   const text = useText(ruleMessages)
   const query = useOperationQuery()
@@ -50,7 +53,7 @@ function ProposalTable({ hierarchyId, proposals }: { hierarchyId: string; propos
   const formats = useFormats()
   const canAssign = useCanAssign()
   const { applyProposals } = useAssign()
-  // The excluded assets are stored, so that new proposals are selected.
+  // The excluded assets are stored instead of the selected ones, so that new proposals are selected by default.
   const [excluded, setExcluded] = useState<ReadonlySet<string>>(new Set())
   const [failure, setFailure] = useState<unknown>()
   const [failures, setFailures] = useState<AssignmentOutcome['failures']>([])

@@ -1,6 +1,6 @@
 import type { Rule } from '@millwright/api/hierarchy.ts'
 
-/** `DraftRule` is a rule in the editor. Empty texts are missing values. */
+/** `DraftRule` is a rule while the user edits it. An empty text means that the value is not set. */
 export type DraftRule = { key: string; nodeId: string; namePattern: string; subnet: string; gatewayId: string }
 
 export function newDraft(): DraftRule {
@@ -11,7 +11,9 @@ export function draftsOf(rules: readonly Rule[]): DraftRule[] {
   return rules.map((rule) => ({ ...newDraft(), ...rule }))
 }
 
-/** Returns whether a rule has a node and at least one condition. A rule without a condition would match all assets. */
+/**
+ * Returns true when a rule has a node and at least one condition. A rule without a condition would match all assets.
+ */
 export function isComplete({ nodeId, namePattern, subnet, gatewayId }: DraftRule): boolean {
   return nodeId !== '' && [namePattern, subnet, gatewayId].some((condition) => condition.trim() !== '')
 }

@@ -18,7 +18,9 @@ import { ruleMessages } from './rule-messages.ts'
 
 type RuleEditorProps = { hierarchyId: string; rules: readonly Rule[] }
 
-/** `RuleEditor` edits the rules of a hierarchy in their order. The first matching rule applies. */
+/**
+ * `RuleEditor` edits the rules of a hierarchy and their order. For each asset, only the first matching rule applies.
+ */
 export function RuleEditor({ hierarchyId, rules }: RuleEditorProps) {
   const text = useText(ruleMessages)
   const api = useApi()

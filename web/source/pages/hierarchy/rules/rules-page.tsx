@@ -11,7 +11,10 @@ import { ruleMessages } from './rule-messages.ts'
 import '../../assets/assets.css'
 import '../hierarchy.css'
 
-/** `RulesPage` edits the assignment rules of a hierarchy, and applies their proposals. */
+/**
+ * `RulesPage` edits the assignment rules of a hierarchy. The user can also apply the assignments that the rules
+ * propose.
+ */
 export function RulesPage() {
   const text = useText(ruleMessages)
   const { id = '' } = useParams({ strict: false })

@@ -2,7 +2,10 @@ import type { NodeHealth } from '@millwright/api/hierarchy.ts'
 
 const states = ['online', 'offline', 'unknown'] as const
 
-/** `HealthBar` shows the shares of reachable and unreachable assets. The text next to it contains the numbers. */
+/**
+ * `HealthBar` shows the shares of assets with each reachability state as a bar. The text next to the bar contains the
+ * numbers.
+ */
 export function HealthBar({ health }: { health: NodeHealth }) {
   const total = states.reduce((sum, state) => sum + health[state], 0)
   if (total === 0) return <span className="health-bar" aria-hidden="true" />

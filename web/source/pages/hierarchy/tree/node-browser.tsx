@@ -18,7 +18,7 @@ type NodeBrowserProps = {
   empty: ReactNode
 }
 
-/** `NodeBrowser` selects a node in the tree, or by a part of its name. */
+/** `NodeBrowser` lets the user select a node in the tree, or search for it by a part of its name. */
 export function NodeBrowser({ hierarchyId, selected, onSelect, ...props }: NodeBrowserProps) {
   const text = useText(hierarchyMessages)
   const [q, setQ] = useState('')
@@ -58,7 +58,7 @@ export function NodeBrowser({ hierarchyId, selected, onSelect, ...props }: NodeB
   )
 }
 
-/** The maximum number of matches. Each match loads its path. */
+/** The maximum number of search results. It is low, because the path of each result is loaded separately. */
 const maxMatches = 20
 
 type NodeMatchesProps = { hierarchyId: string; q: string; onSelect: (node: HierarchyNode) => void }

@@ -6,17 +6,23 @@ export type Dragged =
   | {
       kind: 'assets'
       ids: readonly string[]
-      /** Called after the assets have been assigned to a node. */
+      /** Is called after the assets have been assigned to a node. */
       onAssigned: () => void
     }
 
-/** `DropTarget` is the node below the pointer. A dragged node goes into it, or before or after it. */
+/** `DropTarget` is the node below the pointer. A dragged node is dropped into this node, or before or after it. */
 export type DropTarget = { node: HierarchyNode; side: 'into' | 'before' | 'after' }
 
-/** The share of a row at its top and bottom where a dropped node is placed before or after the row. */
+/**
+ * The fraction of a row's height, at its top and at its bottom, where a node is dropped before or after the row instead
+ * of into it.
+ */
 const edge = 0.25
 
-/** Returns where a drop at a height of a row goes. Assets always go into the node. */
+/**
+ * Returns where something that is dropped on a row is placed. `share` is the vertical position in the row, from 0 to 1.
+ * Assets are always placed into the node.
+ */
 export function sideAt(kind: Dragged['kind'], share: number): DropTarget['side'] {
   if (kind === 'assets' || (share >= edge && share <= 1 - edge)) return 'into'
   return share < edge ? 'before' : 'after'
@@ -25,8 +31,8 @@ export function sideAt(kind: Dragged['kind'], share: number): DropTarget['side']
 type Destination = { parentId: string | null; position?: number }
 
 /**
- * Returns the destination of a moved node. A position counts the siblings without the moved node itself. Without a
- * position, the node becomes the last child.
+ * Returns the destination of a moved node. The position counts the siblings without the moved node. Without a position,
+ * the node becomes the last child.
  */
 export function destinationOf(moved: HierarchyNode, { node, side }: DropTarget): Destination {
   if (side === 'into') return { parentId: node.id }

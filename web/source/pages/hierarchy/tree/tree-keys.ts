@@ -1,12 +1,12 @@
-/** `TreeRow` is a visible row of a tree, as the keyboard navigation needs it. */
+/** `TreeRow` is a visible row of a tree, with the information that the keyboard navigation needs. */
 export type TreeRow = { level: number; name: string; isExpandable: boolean; isExpanded: boolean }
 
-/** `TreeStep` is the effect of a key: the focus moves to another row, or the row opens or closes. */
+/** `TreeStep` is the effect of a key: the focus moves to another row, or the current row is expanded or collapsed. */
 export type TreeStep = { focus: number } | { expand: boolean }
 
 /**
- * Returns the effect of a key in a tree, as in the tree view pattern of WAI-ARIA. The rows are all visible rows in
- * display order. Returns undefined for a key without an effect.
+ * Returns the effect of a key in a tree, according to the tree view pattern of WAI-ARIA. `rows` contains all visible
+ * rows in display order. Returns undefined if the key has no effect.
  */
 export function treeStep(key: string, rows: readonly TreeRow[], at: number): TreeStep | undefined {
   const row = rows[at]
@@ -29,7 +29,10 @@ function targetOf(key: string, rows: readonly TreeRow[], at: number): number | u
   return key.length === 1 && key !== ' ' ? startingWith(key, rows, at) : undefined
 }
 
-/** Returns the next row whose name starts with a letter. The search continues at the start of the tree. */
+/**
+ * Returns the index of the next row whose name starts with a letter. After the last row, the search continues at the
+ * first row.
+ */
 function startingWith(letter: string, rows: readonly TreeRow[], at: number): number | undefined {
   const order = rows.map((_, index) => (at + 1 + index) % rows.length)
   return order.find((index) => rows[index]?.name.toLowerCase().startsWith(letter.toLowerCase()))

@@ -21,9 +21,9 @@ import { HealthBar } from './health-bar.tsx'
 import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
 import { treeStep } from './tree-keys.ts'
 
-/** `TreeDrag` allows drag and drop in a tree. */
+/** `TreeDrag` contains the state and the handler for drag and drop in a tree. */
 export type TreeDrag = {
-  /** The node or the assets that the user currently drags. Other parts of the page set it too. */
+  /** The node or the assets that the user drags at this moment. The list of assets next to the tree sets it too. */
   dragged: RefObject<Dragged | undefined>
   canMoveNodes: boolean
   onDrop: (dragged: Dragged, target: DropTarget) => void
@@ -36,14 +36,17 @@ type TreeProps = {
   onSelect: (node: HierarchyNode) => void
   expanded: ReadonlySet<string>
   onExpand: (id: string, isExpanded: boolean) => void
-  /** Moves a node one place up or down among its siblings. It is called on Alt with an arrow key. */
+  /**
+   * Moves a node one position up or down among its siblings. The tree calls this function when the user presses Alt and
+   * an arrow key.
+   */
   onReorder?: ((node: HierarchyNode, step: 1 | -1) => void) | undefined
   drag?: TreeDrag | undefined
-  /** The content for a hierarchy without nodes. */
+  /** The content that is shown for a hierarchy without nodes. */
   empty: ReactNode
 }
 
-/** `TreeState` is the part of the tree that all rows share. */
+/** `TreeState` is the state that all rows of the tree share. */
 type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
   current: string | undefined
   setCurrent: (id: string) => void
@@ -53,8 +56,8 @@ type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
 }
 
 /**
- * `Tree` shows the nodes of a hierarchy and loads the children of a node when it opens. It follows the tree view
- * pattern of WAI-ARIA: arrow keys, Home and End move, Enter selects.
+ * `Tree` shows the nodes of a hierarchy, and loads the children of a node when the node is expanded. It follows the
+ * tree view pattern of WAI-ARIA: arrow keys, Home and End move the focus, and Enter selects a node.
  */
 export function Tree({ label, empty, ...props }: TreeProps) {
   const { hierarchyId, selected, onExpand, onReorder } = props
@@ -64,11 +67,12 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   const reordered = useRef<string>(undefined)
   const top = useChildren(hierarchyId, undefined)
   useEffect(() => setCurrent(selected), [selected])
-  // The current row may be closed, deleted or not loaded yet. The tree must still have one row that takes the focus.
+  // One row of the tree must always be able to receive the focus, even if the current row is hidden, deleted or not
+  // loaded yet.
   useEffect(() => {
     const items = itemsIn(tree.current)
     if (!items.some(({ tabIndex }) => tabIndex === 0)) setCurrent(items[0]?.dataset.node)
-    // The browser removes the focus from a row that moves in the document.
+    // The focus is set again, because the browser removes it from a row that moves in the document.
     if (reordered.current === undefined || document.activeElement !== document.body) return
     items.find(({ dataset }) => dataset.node === reordered.current)?.focus()
   })
@@ -98,7 +102,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   )
 }
 
-/** `Branch` renders the children of a node, each followed by its own branch if it is open. */
+/** `Branch` renders the children of a node. Each expanded child is followed by its own branch. */
 function Branch({ state, parent }: { state: TreeState; parent: HierarchyNode | undefined }) {
   const text = useText(hierarchyMessages)
   const { hierarchyId, expanded, current, setCurrent, onKey } = state
