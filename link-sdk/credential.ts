@@ -9,7 +9,7 @@ import { LinkError } from './link-error.ts'
 export type Credential = {
   schemaUri: string
   text: string
-  /** The fields of the credentials. Empty if the text is not a JSON object. */
+  /** The fields of the credentials. The object is empty if the text is not a JSON object. */
   fields: Readonly<Record<string, JsonValue>>
   username?: string
   password?: string

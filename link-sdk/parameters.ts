@@ -115,8 +115,8 @@ function compare(value: JsonValue, { operator, value: expected }: Filter): boole
 }
 
 /**
- * Returns true when a text matches a pattern. The function returns at most to the last `*` of the pattern, so that no
- * pattern takes exponential time.
+ * Returns true when a text matches a pattern. The function backtracks only to the last `*` that it has passed, so that
+ * no pattern takes exponential time.
  */
 function fits(text: string, pattern: string): boolean {
   let at = 0

@@ -65,7 +65,7 @@ export function parseJson(text: string, from: string): unknown {
   }
 }
 
-/** Parses a value that the user typed. Text that is not valid JSON is returned unchanged. */
+/** Parses a value of the command line as JSON. Text that is not valid JSON is returned unchanged. */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -42,8 +42,8 @@ const concurrentReads = 8
 const answerMs = 10 * 60_000
 
 /**
- * The maximum number of reported devices that are not targets. A link that exceeds this number ignores the targets, so
- * its scan is stopped.
+ * The maximum number of reported devices that are not targets. If a link reports more of them, it ignores the targets,
+ * and its scan is stopped.
  */
 const maxUnrelatedDevices = 100
 

@@ -85,8 +85,9 @@ const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Returns the interfaces of a link that registered no interfaces. They are derived from its application types, because
- * some links register interface names as application types.
+ * Returns the interfaces of a link that registered no interfaces. They are derived from its application types. An
+ * application type that is itself an interface name is used unchanged, because some links register their interfaces in
+ * this way.
  */
 export function interfacesOf(appTypes: readonly string[], vendor: string): string[] {
   const named = appTypes.flatMap((type) => {

@@ -15,8 +15,8 @@ type Options = { file: string; log: Log; now?: () => number }
 const lifeMs = registrationLimits.lifeSeconds * 1000
 
 /**
- * How long the file is not written after a changed registration (`change`) or an unchanged one (`refresh`), so that
- * several of them are written together.
+ * The delays before the file is written: `change` after a changed registration, and `refresh` after an unchanged one.
+ * All registrations within the delay are written together.
  */
 const writeAfterMs = { change: 100, refresh: 60_000 } as const
 

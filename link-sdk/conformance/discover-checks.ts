@@ -132,8 +132,8 @@ async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
 }
 
 /**
- * Requires that the link rejects or ignores an unknown parameter. A link that ignores the parameter passes as "not
- * applicable", because rejecting it is better.
+ * Requires that the link rejects or ignores an unknown parameter. If the link ignores it, the check is skipped with a
+ * recommendation to reject it.
  */
 async function mayRefuse(subject: Subject, request: Request): Promise<void> {
   const code = await outcomeOf(subject, request)
