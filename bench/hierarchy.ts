@@ -48,7 +48,8 @@ async function hierarchyIn(home: string, { assets, profile, only }: Omit<BenchOp
     const platform = await platformOf(process)
     const id = (await platform.api.listHierarchies({})).data[0]?.id ?? ''
     const grown = await process.request<GrownHierarchy>({ kind: 'grow a hierarchy', hierarchyId: id, nodes })
-    const rebuildMs = await rebuild(platform, { id, root: grown.root, assets })
+    const rebuildMs = await rebuild(platform, process, id)
+    await requireCount(platform, grown.root, assets)
     const rows = await measureReads(platform, { id, grown, only })
     const moved = await measureMoves(platform, { id, grown })
     const lag = await measureLag(platform, grown)
@@ -67,21 +68,19 @@ async function platformOf(process: PlatformProcess): Promise<Platform> {
 }
 
 /**
- * Requests the computation of all counts and returns the time until the count of the root is complete. The nodes and
- * relations were not written through the API, so no events have updated the counts.
+ * Requests the computation of all counts and returns the time until it has ended. The nodes and relations were not written
+ * through the API, so no events have updated the counts.
  */
-async function rebuild(
-  { api }: Platform,
-  { id, root, assets }: { id: string; root: string; assets: number },
-): Promise<number> {
+async function rebuild({ api }: Platform, process: PlatformProcess, id: string): Promise<number> {
   const startedAt = performance.now()
   await api.rebuildCounts({ params: { id } })
-  for (;;) {
-    const { data } = await api.readNode({ params: { id: root } })
-    if (data.totalAssetCount === assets) return performance.now() - startedAt
-    if (performance.now() - startedAt > waitMs) throw new Error(`Only ${data.totalAssetCount} assets are counted`)
-    await setTimeout(100)
-  }
+  await process.request({ kind: 'wait for tasks', of: 'hierarchy.rebuild' })
+  return performance.now() - startedAt
+}
+
+async function requireCount({ api }: Platform, id: string, assets: number): Promise<void> {
+  const { totalAssetCount } = (await api.readNode({ params: { id } })).data
+  if (totalAssetCount !== assets) throw new Error(`${totalAssetCount} of ${assets} assets are counted`)
 }
 
 type Measured = { id: string; grown: GrownHierarchy }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
 import { openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
@@ -42,6 +43,8 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
       return cpuMicros()
     case 'create a second tenant':
       return createSecondTenant()
+    case 'wait for tasks':
+      return waitForTasks(command.of)
     case 'store an expensive schema':
       return storeExpensiveSchema(command.url)
     case 'create groups':
@@ -75,6 +78,12 @@ async function createSecondTenant(): Promise<{ clientId: string; clientSecret: s
   const secret = newServerUserSecret()
   await createServerUser({ database }, { tenantId }, { name: 'bench', secret, role: 'administrator' })
   return secret
+}
+
+/** Waits until no task of a kind is left. */
+async function waitForTasks(kind: string): Promise<void> {
+  const list = () => database.read(scope, (handle) => running.cloud.context.tasks.list(handle, { kind }))
+  while ((await list()).length > 0) await setTimeout(50)
 }
 
 /**

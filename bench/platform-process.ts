@@ -38,6 +38,7 @@ export type PlatformCommand =
   | InventoryCommand
   | { kind: 'cpu' }
   | { kind: 'create a second tenant' }
+  | { kind: 'wait for tasks'; of: string }
   | { kind: 'store an expensive schema'; url: string }
   | { kind: 'create groups'; count: number }
   | (QueryCommand & Calls)

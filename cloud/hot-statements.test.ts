@@ -7,6 +7,7 @@ import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
+import { lowestId } from './platform/database/id.ts'
 import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
@@ -546,8 +547,10 @@ async function fillHierarchy(owner: Client, tenantId: string, hierarchyId: strin
     `insert into hierarchy_counts (tenant_id, node_id, access_group_id, is_gateway, hierarchy_id, assets_here, assets, online,
                                    offline, undecided, changed)
      select $1, n.id, g.id, false, $2, 1, 1, 0, 0, 1, 1
-     from hierarchy_nodes n join access_groups g on g.tenant_id = $1 and g.name = 'default' where n.tenant_id = $1`,
-    [tenantId, hierarchyId],
+     from hierarchy_nodes n
+     cross join (select id from access_groups where tenant_id = $1 and name = 'default' union all select $3::uuid) as g (id)
+     where n.tenant_id = $1`,
+    [tenantId, hierarchyId, lowestId],
   )
 }
 

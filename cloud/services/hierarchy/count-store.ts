@@ -1,4 +1,5 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { lowestId } from '../../platform/database/id.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { extent } from '../../platform/events/store.ts'
@@ -8,8 +9,14 @@ import { extent } from '../../platform/events/store.ts'
  * with the hierarchy locked, so the counts always equal the counted rows of `hierarchy_assets`.
  */
 
-/** The access groups whose assets a caller can read, and whether it can read gateways and links in every group. */
-export type CountScope = { groups: readonly string[] | null; gateways: boolean }
+/** The access group of the rows that contain the counts of all groups. It is never the id of a group. */
+export const allGroups = lowestId
+
+/**
+ * The access groups whose counts a caller sees. `[allGroups]` means all assets. With `gateways`, the groups contain
+ * `allGroups`, of which only the gateways and links count.
+ */
+export type CountScope = { groups: readonly string[]; gateways: boolean }
 
 /** An assigned asset in the projection. */
 export type ProjectedAsset = {
@@ -136,7 +143,10 @@ function countChanges(
 ): CountChange[] {
   const sums = new Map<string, CountChange>()
   const add = (row: ProjectedAsset, sign: 1 | -1) => {
-    const { nodeId, accessGroupId, isGateway, hierarchyId } = row
+    for (const group of [row.accessGroupId, allGroups]) addTo(group, row, sign)
+  }
+  const addTo = (accessGroupId: string, row: ProjectedAsset, sign: 1 | -1) => {
+    const { nodeId, isGateway, hierarchyId } = row
     const key = `${nodeId}${accessGroupId}${isGateway}`
     const zero = { assets: 0, online: 0, offline: 0, undecided: 0, changed: 0 }
     const sum = sums.get(key) ?? { nodeId, accessGroupId, isGateway, hierarchyId, ...zero }
@@ -244,12 +254,12 @@ export async function deleteProjected(tx: Transaction, nodeIds: readonly string[
 const clearCountsStatement = statement(`delete from hierarchy_counts where tenant_id = $1 and hierarchy_id = $2`)
 const recountStatement = statement<{ nodeId: string }>(
   `with recursive own as (
-     select a.node_id, a.access_group_id, a.is_gateway, count(*) as assets,
+     select a.node_id, coalesce(a.access_group_id, '${allGroups}') as access_group_id, a.is_gateway, count(*) as assets,
             count(*) filter (where a.reachability_state = 'reached') as online,
             count(*) filter (where a.reachability_state = 'failed') as offline,
             count(*) filter (where a.is_undecided) as undecided, count(*) filter (where a.is_recent) as changed
      from hierarchy_assets a where a.tenant_id = $1 and a.hierarchy_id = $2
-     group by a.node_id, a.access_group_id, a.is_gateway
+     group by grouping sets ((a.node_id, a.access_group_id, a.is_gateway), (a.node_id, a.is_gateway))
    ), all_levels as (
      select o.node_id, o.access_group_id, o.is_gateway, o.assets as assets_here, o.assets, o.online, o.offline,
             o.undecided, o.changed from own o

@@ -3,7 +3,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
-import type { CountScope } from './count-store.ts'
+import { allGroups, type CountScope } from './count-store.ts'
 
 /** Statements on hierarchies and nodes. The id of a hierarchy is the parent of its top-level nodes. */
 
@@ -163,11 +163,14 @@ const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
   .map((name) => `coalesce(sum(c.${name}), 0)::bigint as ${name}`)
   .join(', ')
 
-/** Joins the counts of node `n` for the access groups in the parameters. Null means all groups. */
+/**
+ * Joins the counts of node `n` for the access groups in the parameters. A caller that reads gateways in every group gets the
+ * gateways from the row of all groups, and the other assets from the rows of its groups.
+ */
 const countsOf = (groups: string, gateways: string) => `cross join lateral (
   select coalesce(sum(c.assets_here), 0)::bigint as "assetsHere", ${sums}
-  from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id
-    and (${groups}::uuid[] is null or c.access_group_id = any(${groups}) or (c.is_gateway and ${gateways}::boolean))) as k`
+  from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id and c.access_group_id = any(${groups}::uuid[])
+    and (not ${gateways}::boolean or (c.access_group_id = '${allGroups}') = c.is_gateway)) as k`
 
 const findNodeStatement = statement<NodeRow>(
   `select ${columns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2`,

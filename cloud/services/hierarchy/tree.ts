@@ -8,7 +8,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
-import type { CountScope } from './count-store.ts'
+import { allGroups, type CountScope } from './count-store.ts'
 import type { After, ListedNode, StructureRow } from './node-store.ts'
 import * as store from './node-store.ts'
 
@@ -17,7 +17,9 @@ import * as store from './node-store.ts'
 /** Returns the access groups whose assets the caller counts. */
 export function countScope(caller: Pick<Caller, 'rights'>): CountScope {
   const groups = groupsWith(caller, 'inventory_read_asset_data')
-  return { groups: groups === 'all' ? null : groups, gateways: may(caller, 'glb_inventory_read_gateway_data') }
+  if (groups === 'all') return { groups: [allGroups], gateways: false }
+  const gateways = may(caller, 'glb_inventory_read_gateway_data')
+  return { groups: gateways ? [...groups, allGroups] : groups, gateways }
 }
 
 export function showNode(row: ListedNode, level: number): HierarchyNode {
@@ -83,7 +85,7 @@ export function requireNodes(nodes: number): void {
 /** A part of a page: the children of a node after a place, with the levels below them. */
 type Section = { parentId: string; after?: After; depth: number; level: number }
 
-export type PlacedNode = { row: ListedNode; level: number }
+type PlacedNode = { row: ListedNode; level: number }
 
 type TreePage = { depth: number; limit: number; scope: CountScope; afterNode: string | undefined }
 
@@ -142,40 +144,47 @@ async function sectionsAfter(
   return sections
 }
 
+/** The number of nodes whose children the first step reads. Each further step reads the children of twice as many nodes. */
+const firstStep = 16
+
+/**
+ * Returns the first nodes of a section. Each step reads the children of the next nodes of the page that have children. A
+ * page of a deep tree therefore reads few nodes that are not on it.
+ */
 async function listSection(
   handle: Handle,
-  { parentId, after, depth, level }: Section,
+  section: Section,
   limit: number,
 ): Promise<{ row: StructureRow; level: number }[]> {
-  const first = await store.listChildren(handle, parentId, { after, limit })
-  const childrenOf = new Map<string, StructureRow[]>()
-  let parents = first
-  for (let below = 1; below < depth && parents.length > 0; below++) {
-    const withChildren = parentsOnPage(parents, limit)
-    if (withChildren.length === 0) break
-    parents = await store.listChildrenOfMany(handle, withChildren, { limit })
-    for (const [id, children] of Map.groupBy(parents, (child) => child.parentId)) childrenOf.set(id, children)
+  const { parentId, after, depth, level } = section
+  const childrenOf = new Map([[parentId, await store.listChildren(handle, parentId, { after, limit })]])
+  for (let step = firstStep; ; step *= 2) {
+    const placed = printed(section, childrenOf, limit)
+    const unread = placed
+      .filter(({ row, level: at }) => row.children > 0 && at - level + 1 < depth && !childrenOf.has(row.id))
+      .slice(0, step)
+      .map(({ row }) => row.id)
+    if (unread.length === 0) return placed
+    const children = Map.groupBy(await store.listChildrenOfMany(handle, unread, { limit }), (child) => child.parentId)
+    // The children of the last nodes are left out if the children of the nodes before them fill the page.
+    for (const id of unread) childrenOf.set(id, children.get(id) ?? [])
   }
-  const placed: { row: StructureRow; level: number }[] = []
-  const visit = (rows: readonly StructureRow[], at: number) => {
-    for (const row of rows) {
-      if (placed.length >= limit) return
-      placed.push({ row, level: at })
-      visit(childrenOf.get(row.id) ?? [], at + 1)
-    }
-  }
-  visit(first, level)
-  return placed
 }
 
-/** Returns the nodes whose children can be on the page: as many as the page needs if no children are left out. */
-function parentsOnPage(nodes: readonly StructureRow[], limit: number): string[] {
-  const ids: string[] = []
-  let placed = 0
-  for (const { id, children } of nodes) {
-    if (placed >= limit) break
-    placed += 1 + children
-    if (children > 0) ids.push(id)
+/** Returns the nodes in the order of a printed tree. */
+function printed(
+  { parentId, level }: Section,
+  childrenOf: ReadonlyMap<string, readonly StructureRow[]>,
+  limit: number,
+): { row: StructureRow; level: number }[] {
+  const placed: { row: StructureRow; level: number }[] = []
+  const visit = (id: string, at: number) => {
+    for (const row of childrenOf.get(id) ?? []) {
+      if (placed.length >= limit) return
+      placed.push({ row, level: at })
+      visit(row.id, at + 1)
+    }
   }
-  return ids
+  visit(parentId, level)
+  return placed
 }
