@@ -253,7 +253,7 @@ describe('hierarchies in the console', () => {
     await count(/^1 asset$/)
     await clickAsPerson(button('More actions'))
     await clickAsPerson(entry('Assignments'))
-    await dialog().getByText('1 removed').waitFor()
+    await dialog().getByText('Removal of selected assets').waitFor()
     await assertAxeClean(page, 'list of assignments')
     await dialog().getByRole('listitem').filter({ hasText: '1 removed' }).getByRole('button', { name: 'Undo' }).click()
     await dialog().getByText('undone').first().waitFor()
@@ -278,6 +278,22 @@ describe('hierarchies in the console', () => {
     await page.locator('ix-toast').getByText('1 asset assigned to Augsburg').waitFor()
     await page.getByRole('treeitem', { name: /^Augsburg Site 3 assets/ }).waitFor()
     await clickAsPerson(button('Clear'))
+  })
+
+  test('assigns selected assets on the page of all assets', async () => {
+    await page.goto('/console/assets')
+    await row('Robot 1').getByRole('checkbox').check()
+    await clickAsPerson(button('Assign to node…'))
+    assert.equal(await dialog().getByRole('combobox', { name: 'Hierarchy' }).inputValue(), await hierarchyId())
+    await dialog().getByLabel('Search nodes').fill('Hall 2')
+    await dialog()
+      .getByRole('button', { name: /^Hall 2/ })
+      .click()
+    await inDialog('Assign').click()
+    await closed()
+    await page.locator('ix-toast').getByText('1 asset assigned to Hall 2').waitFor()
+    await page.goto('/console/hierarchy')
+    await page.getByRole('treeitem', { name: /^Augsburg Site 3 assets/ }).waitFor()
   })
 
   test('edits rules, shows their proposals, and applies the selected ones', async () => {

@@ -4,9 +4,13 @@ import { announce } from './announcement.ts'
 /** How long the undo button is shown. The time is long enough to reach the button with the keyboard. */
 const shownMs = 20_000
 
+/** Closes the toast that is shown. Only the last action has a button, so that toasts do not cover the page. */
+let closeShown = () => {}
+
 /** Shows a success message with a button that reverts the action. */
 export async function showUndo(message: string, label: string, undo: () => unknown): Promise<void> {
   announce(message)
+  closeShown()
   const action = (
     <IxButton
       variant="secondary"
@@ -19,4 +23,5 @@ export async function showUndo(message: string, label: string, undo: () => unkno
     </IxButton>
   )
   const toast = await showToast({ message, action, type: 'success', hideIcon: true, autoCloseDelay: shownMs })
+  closeShown = () => toast.close()
 }

@@ -67,7 +67,12 @@ export function DeleteDialog({ kind, id, name, onClose, onDeleted }: DeleteDialo
         <p>{kind === 'node' ? text.deleteNodeText : text.deleteHierarchyText}</p>
       ) : (
         <div className="form" role="status">
-          <p>{text.notEmpty(formats.number(counts.nodes), formats.number(counts.assets))}</p>
+          <p>
+            {text.notEmpty(
+              text.nodeCount(counts.nodes, formats.number(counts.nodes)),
+              text.assignedCount(counts.assets, formats.number(counts.assets)),
+            )}
+          </p>
           {counts.assets > 0 && canAssign ? (
             <CheckField label={text.cleanUp} isChecked={hasCleanup} onChange={setCleanup} />
           ) : (

@@ -11,7 +11,6 @@ import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { announce } from '../../components/feedback/announcement.ts'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { showSuccess } from '../../components/feedback/toast.ts'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -228,7 +227,7 @@ function useTreeActions() {
     run(async () => {
       if (moved.kind === 'node' && canWrite) {
         await move(moved.node, destinationOf(moved.node, target))
-        showSuccess(text.nodeMoved(moved.node.name))
+        announce(text.nodeMoved(moved.node.name))
       } else if (moved.kind === 'assets' && canAssign) {
         const { failures } = await assign(target.node, moved.ids)
         moved.onAssigned()

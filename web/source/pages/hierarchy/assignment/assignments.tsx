@@ -86,7 +86,8 @@ function AssignmentRow({ assignment }: { assignment: Assignment }) {
     <li>
       <div>
         <p>
-          <strong>{text[kinds[assignment.kind]]}</strong> {node.data !== undefined && `→ ${node.data.name}`}
+          <strong>{text[kindOf(assignment)]}</strong>
+          {node.data !== undefined && ` · ${node.data.name}`}
         </p>
         <p>{shown.length === 0 ? text.nothingChanged : shown.join(', ')}</p>
         {assignment.problem !== undefined && (
@@ -105,6 +106,11 @@ function AssignmentRow({ assignment }: { assignment: Assignment }) {
 }
 
 const kinds = { ids: 'kindIds', filter: 'kindFilter', rules: 'kindRules', undo: 'kindUndo' } as const
+
+function kindOf({ kind, removed }: Assignment) {
+  return kind === 'ids' && removed > 0 ? 'kindRemoval' : kinds[kind]
+}
+
 const states = {
   queued: 'stateQueued',
   running: 'stateRunning',
