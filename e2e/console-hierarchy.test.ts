@@ -234,13 +234,15 @@ describe('hierarchies in the console', () => {
     await count(/^2 assets$/)
   })
 
-  test('shows the path of an asset on its page, and links to the node', async () => {
+  test('shows the path of an asset on its page and in its relations, and links to the node', async () => {
     await row('Press 1').getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'Press 1' }).waitFor()
     const path = page.getByRole('navigation', { name: 'Path in Plant' })
     await path.getByRole('link', { name: 'Line 1' }).waitFor()
     assert.equal((await path.getByRole('listitem').allTextContents()).join(' › '), 'Plant › Augsburg › Hall 1 › Line 1')
     await assertAxeClean(page, 'asset page with a path')
+    await page.getByRole('tab', { name: 'Relations' }).click()
+    await page.getByRole('gridcell').getByRole('link', { name: 'Augsburg › Hall 1 › Line 1' }).waitFor()
     await clickAsPerson(path.getByRole('link', { name: 'Line 1' }))
     await nodeHeading('Line 1').waitFor()
     await node('Line 1').waitFor()

@@ -6,6 +6,7 @@ import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { AssetPicker, type PickedAsset } from '../../components/forms/asset-picker.tsx'
 import { Form } from '../../components/forms/form.tsx'
 import { keyOf, labelOf } from '../../components/graph/graph-data.ts'
+import { NodeLink } from '../hierarchy/node-link.tsx'
 import { topologyMessages } from './messages.ts'
 import type { TopologySearch } from './topology-search.ts'
 
@@ -17,12 +18,12 @@ type NodeActionsProps = {
 
 /**
  * `NodeActions` contains the actions for the selected node: show its impact, show the path to another node, and expand
- * it.
+ * it. A hierarchy node has a link to its assets.
  */
 export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
   const text = useText(topologyMessages)
   const [isPicking, setPicking] = useState(false)
-  if (node.type !== 'asset') return null
+  if (node.type !== 'asset') return <NodeLink id={node.id} label="" />
   return (
     <>
       <IxButton variant="secondary" onClick={() => change({ show: 'impact', to: undefined })}>

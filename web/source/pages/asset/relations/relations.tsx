@@ -15,6 +15,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf } from '../../assets/model/asset.ts'
+import { NodeLink } from '../../hierarchy/node-link.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
 import { type RelationRow, useNeighbourhood } from './neighbourhood.ts'
@@ -101,7 +102,7 @@ function RelationTable({ rows, onDelete }: RelationTableProps) {
                 {labelOf(node)}
               </Link>
             ) : (
-              labelOf(node)
+              <NodeLink id={other.id} label={labelOf(node)} />
             ),
         },
         {
