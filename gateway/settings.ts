@@ -34,7 +34,10 @@ type Setting<Value> = {
   parse: (text: string, variable: string) => Value
 }
 
-/** The variable of the setting, which the error message of a failed scan names. */
+/**
+ * The environment variable of the time after which a silent link fails its scan. The error message of such a scan
+ * contains the name of the variable.
+ */
 export const silenceVariable = 'MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS'
 
 const mebibyte = 1024 * 1024

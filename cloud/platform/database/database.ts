@@ -168,8 +168,8 @@ export class Database {
   }
 
   /**
-   * Reads without a transaction, if the server binds tenants per session. Each statement then needs only one round
-   * trip.
+   * Reads data of one tenant. If the tenant is set per database session, the read needs no transaction, and each
+   * statement needs only one round trip. If the tenant is set per transaction, the read runs in a transaction.
    */
   read<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { lookup: false })

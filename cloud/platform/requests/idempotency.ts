@@ -177,7 +177,7 @@ function repeated(before: EarlierRequest, isSame: boolean): Answer {
   if (before.status === 0) {
     throw new Problem(
       'already_answered',
-      'The response contained a secret, which is shown only once. If it is lost, create a new one',
+      'The request with this Idempotency-Key was already answered. Its response contained a secret, which is shown only once. If the secret is lost, create a new one',
     )
   }
   return new Answer(before.status, before.body === null ? undefined : new JsonText(before.body), before.headers)

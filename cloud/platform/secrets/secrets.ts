@@ -17,9 +17,9 @@ const shortestMac = 16
 type Version = { version: number; activeFromMs: number; key: KeyObject; purposes: Map<string, KeyObject> }
 
 /**
- * `Secrets` holds the keys of the platform itself, which belong to no tenant. They seal signing keys, and authenticate
- * calls between processes and the head of the audit chain. The keys have versions. All processes receive a new version
- * some time before the first process uses it. Every process accepts older versions.
+ * `Secrets` holds the keys of the platform itself, which belong to no tenant. They encrypt signing
+ * keys. They also authenticate the head of the audit chain, and calls between processes. The keys have versions. All
+ * processes receive a new version some time before the first process uses it. Every process accepts older versions.
  */
 export class Secrets {
   readonly #masterKeys: MasterKeys | undefined

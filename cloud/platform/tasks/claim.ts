@@ -63,7 +63,7 @@ export async function claimWork(database: Database, search: Search): Promise<Cla
   return { tasks, hasMore, nextInMs, periodicElsewhere }
 }
 
-/** Removes periodic tasks from the list that are due but have no pending work. */
+/** Removes from the list the periodic tasks that are due but have no pending work. */
 async function removeIdle(
   handle: Handle,
   upcoming: store.Upcoming[],

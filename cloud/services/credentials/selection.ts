@@ -13,7 +13,8 @@ export type Candidate = {
 }
 
 /**
- * A candidate with which a login to the device succeeded before, or a copy that is assigned to an asset of the device.
+ * A candidate that is associated with the device: a login to the device with it succeeded before, or it is a copy that
+ * is assigned to the asset of the device.
  */
 export type AssociatedCandidate = Candidate & { workedAt: string | null; failedAt: string | null }
 

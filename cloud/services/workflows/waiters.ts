@@ -21,8 +21,9 @@ type TenantWaits = { queues: Map<string, Waiter[]>; isPolling: boolean }
 type WaitersOptions = { database: Database; log: Log; stopping: AbortSignal }
 
 /**
- * `Waiters` holds waiting requests. The cost does not depend on their number: they share one timer, and one or two
- * statements for each tenant in each second. Commits of this process wake them immediately.
+ * `Waiters` holds the requests that wait for a change of a job. All requests share one timer. Each second, one or two
+ * statements per tenant look for changes, however many requests wait. A commit of this process wakes its requests
+ * immediately.
  */
 export class Waiters {
   readonly #options: WaitersOptions

@@ -29,7 +29,8 @@ export const accessMessages = messages({
     enable: 'Enable',
     disable: 'Disable',
     disableTitle: (name: string) => `Disable ${name}?`,
-    disableDetail: 'All requests are rejected within a second. You can enable the account again.',
+    disableDetail:
+      'After at most one second, all requests of this account are rejected. You can enable the account again.',
     lastSignIn: 'Last sign-in',
     created: 'Created',
     secretCreated: 'Secret created',
@@ -139,7 +140,8 @@ export const accessMessages = messages({
     enable: 'Entsperren',
     disable: 'Sperren',
     disableTitle: (name: string) => `${name} sperren?`,
-    disableDetail: 'Alle Anfragen werden innerhalb einer Sekunde abgelehnt. Sie können das Konto wieder entsperren.',
+    disableDetail:
+      'Spätestens nach einer Sekunde werden alle Anfragen dieses Kontos abgelehnt. Sie können das Konto wieder entsperren.',
     lastSignIn: 'Letzte Anmeldung',
     created: 'Angelegt',
     secretCreated: 'Geheimnis erstellt',

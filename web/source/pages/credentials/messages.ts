@@ -33,7 +33,8 @@ export const credentialMessages = messages({
     remove: 'Delete',
     removed: 'Deleted',
     removeTitle: (name: string) => `Delete ${name}?`,
-    removeInstance: 'Permanently deletes the secrets. Copies for assets are kept.',
+    removeInstance:
+      'Permanently deletes these credentials. Copies that are assigned to assets are kept and continue to work.',
     removeSchema: 'A credential type that is in use cannot be deleted.',
     removeTemplate: 'The credentials in the set are kept.',
     none: 'No credentials yet',
@@ -115,7 +116,8 @@ export const credentialMessages = messages({
     remove: 'Löschen',
     removed: 'Gelöscht',
     removeTitle: (name: string) => `${name} löschen?`,
-    removeInstance: 'Löscht die Geheimnisse endgültig. Kopien für Assets bleiben erhalten.',
+    removeInstance:
+      'Löscht diese Zugangsdaten endgültig. Kopien, die Assets zugeordnet sind, bleiben erhalten und gelten weiter.',
     removeSchema: 'Ein verwendeter Zugangsdaten-Typ kann nicht gelöscht werden.',
     removeTemplate: 'Die enthaltenen Zugangsdaten bleiben erhalten.',
     none: 'Noch keine Zugangsdaten',

@@ -10,7 +10,7 @@ export function placeOf(node: string | undefined): Place {
 }
 
 /**
- * Returns the value of the search parameter `node` for a place. It is undefined for all assets, which are the default.
+ * Returns the value of the search parameter `node` for a place. The place `all` is the default and has no value.
  */
 export function searchOfPlace(place: Place): string | undefined {
   if (place.kind === 'node') return place.id

@@ -3,7 +3,7 @@ import { messages } from '../../../app/language/language.ts'
 export const identityMessages = messages({
   en: {
     matches: 'Match history',
-    matchesHint: 'Reports matched to this asset, newest first.',
+    matchesHint: 'Scan results and other changes that were matched to this asset, newest first.',
     noMatches: 'No matches yet',
     matchedBy: 'Matched by',
     isNew: 'New asset: no existing asset had these identifiers.',
@@ -20,7 +20,7 @@ export const identityMessages = messages({
     wasSplit: 'Asset split',
     chooseSome: 'Select at least one identifier, but not all',
     discovery: 'Scan',
-    assetlinkdiscovery: 'Scan by asset link',
+    assetlinkdiscovery: 'Asset link reported by a gateway',
     manual: 'Manual',
     merge: 'Merge',
     merge_undone: 'Undone merge',
@@ -46,7 +46,7 @@ export const identityMessages = messages({
     wasSplit: 'Asset aufgeteilt',
     chooseSome: 'Mindestens eine, aber nicht alle Kennungen auswählen',
     discovery: 'Suchlauf',
-    assetlinkdiscovery: 'Suchlauf über Asset-Link',
+    assetlinkdiscovery: 'Asset-Link, von einem Gateway gemeldet',
     manual: 'Manuell',
     merge: 'Zusammenführung',
     merge_undone: 'Rückgängig gemachte Zusammenführung',
