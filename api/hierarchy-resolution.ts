@@ -8,7 +8,7 @@ const knownVersion = Type.Optional(
 )
 const ResolvedNodes = closed({
   version: Type.Integer({ description: 'Changes with every change of the nodes of the hierarchy' }),
-  nodeIds: Type.Optional(Type.Array(Uuid, { description: 'Omitted if the version is the known version' })),
+  nodeIds: Type.Optional(Type.Array(Uuid, { description: 'In order. Omitted if the version is the known version' })),
 })
 
 export const resolutionOperations = {

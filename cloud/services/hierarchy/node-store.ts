@@ -152,12 +152,10 @@ const columns = (
   ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.version,
   ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 
-/** The counts of a node from `countsOf`. */
-const counts = `k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
-
-/** Selects the number of children of node `n`, and its counts. */
+/** Selects the number of children of node `n`, and its counts from `countsOf`. */
 const counted = `
-  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children, ${counts}`
+  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
+  k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
 
 const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
   .map((name) => `coalesce(sum(c.${name}), 0)::bigint as ${name}`)
@@ -206,10 +204,10 @@ export async function positionsOf(handle: Handle, ids: readonly string[]): Promi
 export type After = { rank: number; id: string; position: number }
 
 /** A node in the structure of the tree, without its contents and counts. */
-export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'position' | 'children'>
+export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'position'> & { hasChildren: boolean }
 
 const structureColumns = (position: string) => `n.id, n.parent_id as "parentId", ${position} as position,
-  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children`
+  (select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id limit 1) is true as "hasChildren"`
 
 const childrenStatement = statement<StructureRow>(
   `select ${structureColumns('$5::bigint + row_number() over (order by n.rank, n.id)')}
@@ -247,10 +245,10 @@ export function listChildrenOfMany(
   return handle.rows(childrenOfManyStatement, arrayOf('uuid', parentIds), limit)
 }
 
-export type CountedNode = Omit<ListedNode, 'position' | 'children'>
+export type CountedNode = Omit<ListedNode, 'position'>
 
 const countedStatement = statement<CountedNode>(
-  `select ${columns('n')}, ${counts} from hierarchy_nodes n ${countsOf('$3', '$4')}
+  `select ${columns('n')}, ${counted} from hierarchy_nodes n ${countsOf('$3', '$4')}
    where n.tenant_id = $1 and n.id = any($2::uuid[])`,
 )
 
@@ -265,23 +263,30 @@ export async function countedNodes(
 }
 
 /** Selects the nodes `m` that match a search. The names are compared before the rows are read. */
-const searchWith = (condition: string) => `
+const searchWith = (lowered: string, condition = '') => `
   select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
        and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
    from (select m.id from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
-           and (m.name, m.id) > ($4, $5::uuid) and position($3 in lower(m.name collate "default")) > 0 ${condition}
+           and (m.name, m.id) > ($4, $5::uuid) and position($3 in ${lowered}) > 0 ${condition}
          order by m.name, m.id limit $8) as found
    join hierarchy_nodes n on n.tenant_id = $1 and n.id = found.id
    ${countsOf('$6', '$7')} order by n.name, n.id`
 
-const searchStatement = statement<ListedNode>(searchWith(''))
-const searchBelowStatement = statement<ListedNode>(
-  `with recursive below as (
-     select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $9
-     union all
-     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-   ) ${searchWith('and (m.id in (select id from below)) is true')}`,
-)
+/** Lower case of all letters, and of the letters of ASCII only, which is several times faster. */
+const lowerCase = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const
+
+const searchBelow = (lowered: string) =>
+  statement<ListedNode>(
+    `with recursive below as (
+       select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $9
+       union all
+       select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     ) ${searchWith(lowered, 'and (m.id in (select id from below)) is true')}`,
+  )
+const searchStatements = {
+  any: { everywhere: statement<ListedNode>(searchWith(lowerCase.any)), below: searchBelow(lowerCase.any) },
+  ascii: { everywhere: statement<ListedNode>(searchWith(lowerCase.ascii)), below: searchBelow(lowerCase.ascii) },
+}
 
 export type SearchQuery = {
   hierarchyId: string
@@ -298,9 +303,8 @@ export function searchNodes(handle: Handle, query: SearchQuery): Promise<ListedN
   const { hierarchyId, text, after, limit, scope, belowId } = query
   const { groups, gateways } = scope
   const values = [hierarchyId, text.toLowerCase(), after.name, after.id, groups, gateways, limit]
-  return belowId === undefined
-    ? handle.rows(searchStatement, ...values)
-    : handle.rows(searchBelowStatement, ...values, belowId)
+  const { everywhere, below: belowNode } = searchStatements[/^[ -~]*$/.test(text) ? 'ascii' : 'any']
+  return belowId === undefined ? handle.rows(everywhere, ...values) : handle.rows(belowNode, ...values, belowId)
 }
 
 const pathStatement = statement<NodeRow>(
@@ -340,10 +344,10 @@ const below = `with recursive below as (
      union all
      select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
    )`
-const subtreeStatement = statement<{ id: string }>(`${below} select id from below`)
+const subtreeStatement = statement<{ id: string }>(`${below} select id from below order by id`)
 const heightStatement = statement<{ height: number }>(`${below} select coalesce(max(height), 0) as height from below`)
 
-/** Returns the ids of a node and of all nodes below it. */
+/** Returns the ids of a node and of all nodes below it, in order. */
 export async function subtreeOf(handle: Handle, id: string): Promise<string[]> {
   return (await handle.rows(subtreeStatement, id)).map((row) => row.id)
 }
@@ -364,7 +368,7 @@ export async function structureOf(handle: Handle, nodeId: string): Promise<numbe
 }
 
 const hierarchyNodesStatement = statement<{ id: string }>(
-  `select n.id from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2`,
+  `select n.id from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2 order by n.id`,
 )
 
 export async function nodesOf(handle: Handle, hierarchyId: string): Promise<string[]> {

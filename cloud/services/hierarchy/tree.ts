@@ -113,9 +113,9 @@ export async function listTree(
     scope,
   )
   // A node that was deleted since the structure was read is left out.
-  return placed.flatMap(({ row: { id, position, children }, level }) => {
+  return placed.flatMap(({ row: { id, position }, level }) => {
     const node = counted.get(id)
-    return node === undefined ? [] : [{ row: { ...node, position, children }, level }]
+    return node === undefined ? [] : [{ row: { ...node, position }, level }]
   })
 }
 
@@ -144,8 +144,8 @@ async function sectionsAfter(
   return sections
 }
 
-/** The number of nodes whose children the first step reads. Each further step reads the children of twice as many nodes. */
-const firstStep = 16
+/** The number of nodes whose children one step reads. After the first steps, each step reads twice as many as the last. */
+const firstStep = { nodes: 16, steps: 6 } as const
 
 /**
  * Returns the first nodes of a section. Each step reads the children of the next nodes of the page that have children. A
@@ -158,11 +158,11 @@ async function listSection(
 ): Promise<{ row: StructureRow; level: number }[]> {
   const { parentId, after, depth, level } = section
   const childrenOf = new Map([[parentId, await store.listChildren(handle, parentId, { after, limit })]])
-  for (let step = firstStep; ; step *= 2) {
+  for (let step = 1; ; step++) {
     const placed = printed(section, childrenOf, limit)
     const unread = placed
-      .filter(({ row, level: at }) => row.children > 0 && at - level + 1 < depth && !childrenOf.has(row.id))
-      .slice(0, step)
+      .filter(({ row, level: at }) => row.hasChildren && at - level + 1 < depth && !childrenOf.has(row.id))
+      .slice(0, firstStep.nodes * 2 ** Math.max(0, step - firstStep.steps))
       .map(({ row }) => row.id)
     if (unread.length === 0) return placed
     const children = Map.groupBy(await store.listChildrenOfMany(handle, unread, { limit }), (child) => child.parentId)

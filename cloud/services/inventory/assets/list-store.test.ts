@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
+import { v7 } from 'uuid'
 import { noRights, type Rights } from '../../../platform/access/rights.ts'
 import { findAccessGroupByName } from '../../../platform/access/store.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { putRelations } from '../relations/relation-store.ts'
 import { createAssets, withTestAuthor } from '../testing.ts'
@@ -36,7 +38,17 @@ test('returns the same assets for a query with each execution strategy', async (
     object: { type: 'asset' as const, id: ids[index % 6] ?? '' },
     source: { type: 'manual' as const },
   }))
-  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(relations)))
+  const nodeIds = Array.from({ length: 150 }, () => v7()).toSorted()
+  const assignments = ids.slice(0, 15).map((id, index) => ({
+    subject: { type: 'asset' as const, id },
+    predicate: 'is_assigned_to_node',
+    object: { type: 'node' as const, id: index < 10 ? (nodeIds[(index * 17) % nodeIds.length] ?? '') : v7() },
+    source: { type: 'manual' as const },
+  }))
+  const nodes = { nodes: nodeIds.length, ids: arrayOf('uuid', nodeIds), identity: 'test' }
+  await hub.context.database.transaction(hub.tenant, (tx) =>
+    putRelations(tx, withTestAuthor([...relations, ...assignments])),
+  )
   const group = await hub.context.database.read(hub.tenant, (handle) =>
     findAccessGroupByName(handle, defaultAccessGroup),
   )
@@ -51,6 +63,10 @@ test('returns the same assets for a query with each execution strategy', async (
     { query: { relationsFilter: `object.id eq '${ids[1]}'`, q: 'valve' }, total: 3 },
     { query: { filter: `startswith(name,'valve')`, relationsFilter: `predicate eq 'drives'` }, total: 8 },
     { query: { q: 'nothing of this name' }, total: 0 },
+    { query: { nodes }, total: 10 },
+    { query: { nodes, q: 'pump' }, total: 4 },
+    { query: { nodes, filter: `startswith(name,'valve')` }, total: 6 },
+    { query: { otherThanNodes: nodes }, total: 14 },
   ]
   for (const rights of everybody) {
     for (const { query, total } of queries) {

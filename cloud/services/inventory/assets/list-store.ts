@@ -172,12 +172,13 @@ async function listSmallSet(
 }
 
 /** Probes the next assets in the order of the list for membership in all sets, until the page is full. */
-async function probeInOrder(
-  handle: Handle,
-  { where, sets, values }: Selection,
-  { ranges, sort, limit, offset, bounds = usual }: Page,
-): Promise<ListedAsset[]> {
+async function probeInOrder(handle: Handle, selection: Selection, page: Page): Promise<ListedAsset[]> {
+  const { where, sets, values } = selection
+  const { ranges, sort, limit, offset, bounds = usual } = page
   if (offset > 0) return []
+  const [set, ...others] = sets
+  if (set?.check !== undefined && others.length === 0)
+    return checkInOrder(handle, selection, { ...page, check: set.check })
   const order = orderBy(totalOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
   // The outer query repeats the order with the column names of the sub-select, so that the planner knows that the rows
@@ -192,6 +193,44 @@ async function probeInOrder(
   )
   const text = `${shown(sort, ids)} limit ${limit}`
   return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
+}
+
+/** How many times as many assets as the page has are checked first. */
+const checkedPerPage = 4
+
+/**
+ * Checks the next assets in the order of the list in this process, until the page is full. The parameter of the set is not
+ * sent, because it may have megabytes.
+ */
+async function checkInOrder(
+  handle: Handle,
+  { where, values }: Selection,
+  { ranges, sort, limit, check, bounds = usual }: Page & { check: NonNullable<AssetSet['check']> },
+): Promise<ListedAsset[]> {
+  const order = orderBy(totalOrder(sort))
+  const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
+  const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
+  const unsent = Number(check.parameter.slice(1)) - 2
+  const sent = [...values.map((value, index) => (index === unsent ? null : value)), ...ranges.values]
+  const next = async (assets: number) => {
+    const parts = ranges.conditions.map(
+      (condition, range) => `(select a.id, ${check.keys} as keys, ${range} as range from (
+          select a.id${keys} from ${fromFor(where, order)}
+          where a.tenant_id = $1 and ${where} and ${condition} and ${check.parameter}::uuid[] is null
+          order by ${order} limit ${assets}) as a order by ${outerOrder})`,
+    )
+    const statement = dynamicStatement<{ id: string; keys: string[]; range: number }>(parts.join(' union all '))
+    const rows = await handle.rows(statement, ...sent)
+    // If a range has more assets, they precede the assets of the next ranges.
+    const cut = ranges.conditions.findIndex((_, range) => rows.filter((row) => row.range === range).length === assets)
+    const checked = cut < 0 ? rows : rows.filter(({ range }) => range <= cut)
+    const found = checked.filter((asset) => asset.keys.some((key) => check.hasKey(key))).map(({ id }) => id)
+    return { found, isComplete: cut < 0 }
+  }
+  const first = await next(Math.min(bounds.probed, checkedPerPage * limit))
+  const { found } = first.found.length >= limit || first.isComplete ? first : await next(bounds.probed)
+  const text = `${shown(sort, ['select unnest($2::uuid[])'])} limit ${limit}`
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), found.slice(0, limit)), sort)
 }
 
 /**

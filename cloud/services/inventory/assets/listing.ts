@@ -22,6 +22,14 @@ export type AssetSet = {
   once: string
   /** A condition on the asset `a`, which is true if the asset is in the set. */
   has: string
+  /** The form for sets with a large parameter: the assets of a page are checked without sending the parameter. */
+  check?: {
+    /** The number of the parameter that need not be sent. */
+    parameter: string
+    /** A list of ids for the asset `a`. The asset is in the set if the set has one of them. */
+    keys: string
+    hasKey(id: string): boolean
+  }
 }
 
 const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const

@@ -10,6 +10,25 @@ import type { Context } from '../../../platform/service.ts'
  */
 export type NodeSet = { readonly nodes: number; readonly ids: Buffer; readonly identity: string }
 
+/** The length of the header of an array, and of one element with its length, in the binary format of the database. */
+const arrayBytes = { header: 20, element: 20, length: 4 } as const
+
+/** Returns whether a set contains a node. The ids of a set are in order. */
+export function hasNode({ nodes, ids }: NodeSet, id: string): boolean {
+  const wanted = Buffer.from(id.replaceAll('-', ''), 'hex')
+  let low = 0
+  let high = nodes - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const start = arrayBytes.header + middle * arrayBytes.element + arrayBytes.length
+    const order = ids.compare(wanted, 0, wanted.length, start, start + wanted.length)
+    if (order === 0) return true
+    if (order < 0) low = middle + 1
+    else high = middle - 1
+  }
+  return false
+}
+
 export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
 
 type CachedSet = NodeSet & { version: number }

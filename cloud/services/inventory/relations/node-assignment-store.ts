@@ -4,7 +4,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import type { AssetSet, Fragment } from '../assets/listing.ts'
-import type { NodeSet } from '../assets/node-sets.ts'
+import { hasNode, type NodeSet } from '../assets/node-sets.ts'
 import { type Groups, isGatewayOrLink, isReadableRow } from '../visibility.ts'
 import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
@@ -100,11 +100,13 @@ const fewNodes = 100
  * nodes, the sub-select and `is true` make the server build one hash table per statement. A comparison with the array
  * would check each of its elements.
  */
-export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
+export function assetsOfNodes(set: NodeSet, parameter: string): AssetSet {
+  const { nodes } = set
   const isRelation = `r.tenant_id = $1 and ${isAssignment}`
   const isMany = nodes > fewNodes
   const isAny = `r.object_id = any(${parameter}::uuid[])`
   const isMember = isMany ? `(r.object_id in (select unnest(${parameter}::uuid[]))) is true` : isAny
+  const keys = `array(select r.object_id::text from relations r where r.subject_id = a.id and ${isRelation})`
   const ids = isMany
     ? `select r.subject_id as id from unnest(${parameter}::uuid[]) as n (id) join relations r on r.object_id = n.id and ${isRelation}`
     : `select r.subject_id as id from relations r where ${isRelation} and ${isAny}`
@@ -112,6 +114,7 @@ export function assetsOfNodes({ nodes }: NodeSet, parameter: string): AssetSet {
     ids,
     once: `select distinct s.id from (${ids}) as s`,
     has: `(select true from relations r where r.subject_id = a.id and ${isRelation} and ${isMember} limit 1)`,
+    ...(isMany ? { check: { parameter, keys, hasKey: (id) => hasNode(set, id) } } : {}),
   }
 }
 
