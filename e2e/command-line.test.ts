@@ -187,10 +187,10 @@ describe('the command line next to a running platform', () => {
     assert.ok(count > 1)
     const file = join(home, 'audit.ndjson')
     writeFileSync(file, text)
-    assert.equal(await succeed('audit', 'verify', '--file', file), `Intact: ${count} entries.\n`)
+    assert.equal(await succeed('audit', 'verify', '--file', file), `Intact. Checked entries: ${count}.\n`)
     const tampered = join(home, 'tampered.ndjson')
     writeFileSync(tampered, text.replace('identity.', 'identitz.'))
-    await refuse(/^Not intact: entry 1: /, 'audit', 'verify', '--file', tampered)
+    await refuse(/^Not intact at entry 1: /, 'audit', 'verify', '--file', tampered)
     await refuse(
       /nothing\.ndjson cannot be read \(ENOENT\)$/,
       'audit',

@@ -69,7 +69,7 @@ describe('access management in the console', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.equal(new URL(page.url()).search, '?view=groups')
     await page.getByRole('gridcell', { name: 'default' }).click()
-    await page.getByText('Default group: cannot be renamed or deleted.').waitFor()
+    await page.getByText('The default group cannot be renamed or deleted.').waitFor()
     assert.equal(await button('Delete').count(), 0)
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')

@@ -138,7 +138,7 @@ describe('start page, inbox and assets in the console', () => {
     await page.getByRole('button', { name: 'Apply' }).click()
     await waitForCount(page, /^1 asset$/)
     await text.fill("functional_object_type eq 'Gateway' or (name ne null and not (name eq 'x'))")
-    await page.getByText('Too complex for the builder').waitFor()
+    await page.getByText('The filter is too complex for the builder').waitFor()
     await text.fill("nmae eq 'x'")
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByRole('alert').getByText('unknown_property').waitFor()

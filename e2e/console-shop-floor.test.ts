@@ -170,7 +170,7 @@ describe('gateways, scans and credentials in the console', () => {
     await go('/audit?action=credentials.deliver', 'Audit')
     await page.getByRole('gridcell', { name: 'credentials.deliver' }).first().waitFor()
     await button('Verify integrity').click()
-    await page.getByText(/^Verified: \d/).waitFor(scanTimeout)
+    await page.getByText(/^Entries verified: \d/).waitFor(scanTimeout)
   })
 
   test('protects built-in workflows, adds a custom workflow, and starts a job with it', async () => {

@@ -77,7 +77,7 @@ describe('a discovery with killed processes', () => {
     const discovery = await over(caller, jobId, patienceMs)
     assert.equal(discovery.state, 'failed')
     assert.ok(discovery.found > 0 && discovery.found < 5000, `${discovery.found} found`)
-    assert.match(discovery.message ?? '', /^The link ended the scan with an error: /)
+    assert.match(discovery.message ?? '', /^The asset link ended the scan with an error: /)
     const former = (await gateway.status()).links[0]?.endpoint
     plant = startPlant(gateway, { home: home.path })
     await linkAt(former)

@@ -318,7 +318,7 @@ describe('a gateway with links of other vendors', () => {
     })
     assert.deepEqual(cloud.errors(job)[0], {
       code: 4,
-      description: 'The message of the link is omitted, because it contains the credentials',
+      description: 'The message of the asset link is omitted, because the message contains the credentials',
       device: { endpoint: 'opc.tcp://10.0.0.9:4840' },
     })
     const broken = await run((call) => {

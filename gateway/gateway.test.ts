@@ -185,7 +185,7 @@ describe('a gateway', () => {
     const job = cloud.offer('discovery', { assetLinkId: 'unknown' })
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /No link is registered as unknown/)
+    assert.match(cloud.endOf(job).message, /Asset link unknown is not registered with the gateway/)
   })
 
   test('repeats the request for a scan while a link is busy', async () => {
@@ -255,7 +255,7 @@ describe('a gateway', () => {
     link.stop()
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /^The link ended the scan with an error: /)
+    assert.match(cloud.endOf(job).message, /^The asset link ended the scan with an error: /)
     assert.equal(cloud.found(job).length, 1)
   })
 
@@ -374,8 +374,8 @@ describe('a gateway', () => {
     assert.deepEqual(result.results, [
       certificate,
       { key: 'broken', error: error(14, 'UNAVAILABLE', 'no answer') },
-      { key: 'silent', error: error(9, 'FAILED_PRECONDITION', 'The device did not provide the property') },
-      { key: 'nothing', error: error(3, 'INVALID_ARGUMENT', 'The device has no such property') },
+      { key: 'silent', error: error(9, 'FAILED_PRECONDITION', 'The device did not return the property silent') },
+      { key: 'nothing', error: error(3, 'INVALID_ARGUMENT', 'The device has no property nothing') },
       certificate,
     ])
     const { parameter_json } = asked.device.connection_parameter_set
@@ -582,7 +582,7 @@ describe('a gateway with an unreliable connection', () => {
     const { state, message } = await until(() => cloud.endOf(silent))
     assert.deepEqual(
       [state, message],
-      ['FAILED', `The link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS)`],
+      ['FAILED', `Asset link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS)`],
     )
     assert.equal(cloud.found(silent).length, 1)
     await until(() => isCanceled)
@@ -727,7 +727,7 @@ describe('a gateway with an invalid configuration', () => {
     writeFileSync(settings.configFile, '{}')
     await refusedWith(settings, /is not a valid gateway-config.json/)
     cloud.configure(home, { enrolmentToken: 'of yesterday' })
-    await refusedWith(settings, /The file was already used/)
+    await refusedWith(settings, /The gateway-config\.json was already used/)
     cloud.configure(home, { enrolmentToken: 'old', expiresTimestamp: '2020-01-01T00:00:00.000Z' })
     await refusedWith(settings, /expired at 2020-01-01/)
     cloud.configure(home, { baseUrl: 'http://127.0.0.1:1' })

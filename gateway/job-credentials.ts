@@ -18,7 +18,7 @@ export function protectedText(refused: number): string {
 }
 
 /** The text that replaces an error text of a link if that text contains a part of the credentials. */
-export const redactedText = 'The message of the link is omitted, because it contains the credentials'
+export const redactedText = 'The message of the asset link is omitted, because the message contains the credentials'
 
 /**
  * The maximum number of credentials that are tried on one device. Many devices lock an account after a few failed

@@ -267,7 +267,7 @@ export class TestCloud {
     const said = JSON.parse(new TextDecoder().decode(payload))
     const isFresh = Math.abs(said.iat * 1000 - this.#now()) < 60_000
     if (said.enrolmentToken !== 'secret-of-the-file' || said.gatewayId !== data.gatewayId || !isFresh) {
-      return { status: 403, body: { code: 'enrolment_refused', detail: 'The file was already used' } }
+      return { status: 403, body: { code: 'enrolment_refused', detail: 'The gateway-config.json was already used' } }
     }
     this.key = data.publicKey
     return { status: 200, body: { data: { gatewayId, tenantName: 'plant', clientId: 'gateway-client' } } }

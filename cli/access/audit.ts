@@ -104,7 +104,7 @@ async function verify({ api, output }: Session): Promise<void> {
   const { intact, checked, head, firstFault } = answer.data
   if (intact)
     return output.done(
-      `Intact: ${checked} entries; the last is ${head?.sequence ?? 0}, ${head?.hash ?? 'none'}.`,
+      `Intact. Checked entries: ${checked}. Last entry: ${head?.sequence ?? 0}, hash ${head?.hash ?? 'none'}.`,
       answer,
     )
   if (!output.isText) await output.show(answer)
@@ -118,11 +118,11 @@ async function verifyFile(terminal: Terminal, file: string): Promise<void> {
     throw new CommandError(`${file} cannot be read (${error.code ?? error.message})`, { exitCode: exitCodes.usage })
   })
   if (report.firstFault !== null) throw notIntact(report.firstFault)
-  await terminal.print(`Intact: ${report.checked} entries.`)
+  await terminal.print(`Intact. Checked entries: ${report.checked}.`)
 }
 
 function notIntact(fault: { sequence: number; detail: string } | null): CommandError {
-  return new CommandError(`Not intact: entry ${fault?.sequence}: ${fault?.detail}`, {
-    next: 'compare it with an earlier export; only the owner of the database can change entries',
+  return new CommandError(`Not intact at entry ${fault?.sequence}: ${fault?.detail}`, {
+    next: 'compare the audit trail with an earlier export; only the owner of the database can change entries',
   })
 }

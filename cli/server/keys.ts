@@ -8,6 +8,7 @@ import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-ke
 import type { Command } from 'commander'
 import { reportAndExit } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
+import { formatCount } from '../output/text.ts'
 import { type OwnerContext, recordForTenants, withDatabaseOwner } from './database-owner.ts'
 
 type Owner = Parameters<Parameters<typeof withDatabaseOwner>[0]>[0]
@@ -91,8 +92,8 @@ async function rotateMaster(): Promise<void> {
     return done
   })
   console.log(
-    `${resumed ? 'The interrupted rotation is done' : 'Done'}: ${rewrapped} keys are wrapped by ${to}. ` +
-      `Back it up now, separately from the database. Earlier backups need ${from.join(', ')}.`,
+    `${resumed ? 'The interrupted rotation is done' : 'Done'}: ${formatCount(rewrapped, 'key')} wrapped by master key ${to}. ` +
+      `Back up the master key now, separately from the database. Earlier backups need ${from.join(', ')}.`,
   )
 }
 
@@ -102,7 +103,7 @@ async function rotateTransit(): Promise<void> {
     await recordForAll(owner, parts, { action: 'keys.rotateTransit', detail: { masterKeys: done } })
     return done
   })
-  console.log(`Done: ${ids.join(', ')} is wrapped by a new version of the transit key.`)
+  console.log(`Done. Master keys wrapped by a new version of the transit key: ${ids.join(', ')}.`)
 }
 
 async function rotateData(name: string | undefined): Promise<void> {
@@ -121,7 +122,9 @@ async function rotateData(name: string | undefined): Promise<void> {
       const { version, resealed, retired } = done
       const detail = { version, resealed, retired }
       await recordForTenants(parts, [id], { action: 'keys.rotateData', target: `data-key/${done.keyId}`, detail })
-      console.log(`${name}: key ${version} in use; ${resealed} values encrypted again, ${retired} keys retired`)
+      console.log(
+        `${name}: key ${version} in use; ${formatCount(resealed, 'value')} encrypted again, ${formatCount(retired, 'key')} retired`,
+      )
     }
   })
 }

@@ -82,7 +82,7 @@ async function* contentOf(file: string): AsyncGenerator<Buffer> {
 function requireMasterKey({ place, ids }: MasterKeys, home: string): void {
   if (place === 'Vault' || ids.length > 0) return
   throw new CommandError('The master key of the backup is missing.', {
-    next: `copy it to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY; the backup does not contain it`,
+    next: `copy the key to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY; the backup does not contain the key`,
   })
 }
 

@@ -33,7 +33,7 @@ type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
 
 const missing = new Problem(
   'unauthenticated',
-  'Send an access token: Authorization: Bearer <token>, from /oauth/token',
+  'Send an access token in the header "Authorization: Bearer <token>". To get a token, call POST /oauth/token',
   {
     headers: { 'www-authenticate': 'Bearer' },
   },

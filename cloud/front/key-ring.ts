@@ -44,7 +44,7 @@ export class KeyRing {
 
   async #load(): Promise<void> {
     const published = await this.#options.load().catch((error: unknown) => {
-      throw new Problem('unavailable', 'The public keys for access tokens are not available', {
+      throw new Problem('unavailable', 'The public keys for access tokens are not available. Retry later', {
         retryAfter: 2,
         cause: error,
       })

@@ -121,7 +121,7 @@ function claimedIssuer(token: string): string | undefined {
   return decodeJwt(token).iss
 }
 
-export function invalidToken(why: string, advice = 'Get a new token at /oauth/token'): Problem {
+export function invalidToken(why: string, advice = 'Get a new token with POST /oauth/token'): Problem {
   const description = `The access token is not accepted: ${why}`
   return new Problem('unauthenticated', `${description}. ${advice}`, {
     headers: {

@@ -54,7 +54,7 @@ export function outOfBounds(value: unknown, bounds: Bounds): { pointer: string; 
     if (typeof inner !== 'object' || inner === null) return undefined
     if (depth >= bounds.depth) return `is nested deeper than ${bounds.depth} levels`
     if (Array.isArray(inner) && inner.length > bounds.entries) {
-      return `has ${inner.length} entries, more than ${bounds.entries}`
+      return `has ${inner.length} entries, but the limit is ${bounds.entries}`
     }
     for (const name of Object.keys(inner)) {
       const fault = check((inner as PlainObject)[name], depth + 1)

@@ -100,7 +100,10 @@ export function forwardedTarget(method: string, target: string): string {
   const candidates = routes.get(`${method} ${segments.length}`) ?? []
   const route = candidates.filter((one) => matches(one, segments)).toSorted(bySpecificity)[0]
   if (route?.isAllowed !== true || !hasValidParameters(route, segments)) {
-    throw new Problem('not_found', `The auth proxy does not forward ${method} ${path}: it is not an agent operation.`)
+    throw new Problem(
+      'not_found',
+      `The auth proxy does not forward ${method} ${path}, because this operation is not available to agents.`,
+    )
   }
   const matched = route.segments.map((segment, index) => (isParameter(segment) ? segments[index] : segment))
   const query = queryStart === -1 ? '' : new URLSearchParams(target.slice(queryStart + 1)).toString()

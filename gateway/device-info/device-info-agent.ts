@@ -72,7 +72,8 @@ export class DeviceInfoAgent {
     const name = textOf(definition.assetLinkId) ?? ''
     const { registry, monitor, connections } = this.#options
     const registration = registry.find(name)
-    if (registration === undefined) return unreachable(`No link is registered as ${name}`)
+    if (registration === undefined)
+      return unreachable(`Asset link ${name} is not registered with the gateway. Start the asset link`)
     using link = new LinkClient(registration)
     const deadlineAtMs = performance.now() + answerMs
     // After a start of the gateway, the first inspection must end before the interfaces are complete, because a link

@@ -163,8 +163,8 @@ async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions):
 
 function missing(key: string, supported: ReadonlySet<string>): PropertyResult {
   return supported.has(key)
-    ? { key, error: problem(Code.FAILED_PRECONDITION, 'The device did not provide the property') }
-    : { key, error: problem(Code.INVALID_ARGUMENT, 'The device has no such property') }
+    ? { key, error: problem(Code.FAILED_PRECONDITION, `The device did not return the property ${key}`) }
+    : { key, error: problem(Code.INVALID_ARGUMENT, `The device has no property ${key}`) }
 }
 
 function problem(code: Code, description: string) {

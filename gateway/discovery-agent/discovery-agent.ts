@@ -87,11 +87,12 @@ export class DiscoveryAgent {
     const { registry, monitor } = this.#options
     if (leased.job.status.state === 'CANCELING') return { state: 'CANCELED' }
     const link = textOf(leased.job.definition.assetLinkId) ?? ''
-    leased.note('Waiting for the link')
+    leased.note('Waiting for the asset link')
     return this.#scans.run(link, async () => {
       if (leased.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
-      if (registration === undefined) return failed(`No link is registered as ${link}`)
+      if (registration === undefined)
+        return failed(`Asset link ${link} is not registered with the gateway. Start the asset link`)
       let scanRequest: ScanRequest
       try {
         scanRequest = scanRequestOf(leased.job.definition, monitor.reportOf(link))
@@ -109,7 +110,7 @@ export class DiscoveryAgent {
       const entry = findingsEntry({ jobId: leased.job.id, lease: leased.lease, sequence: sequence++, batch })
       return spool.append(entry, this.#stopping.signal)
     })
-    leased.note('ScanContext')
+    leased.note('Scanning')
     const scanning = { leased, registration, scanRequest, findings }
     let trouble: unknown
     try {
@@ -123,7 +124,7 @@ export class DiscoveryAgent {
     // devices that it found.
     if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
-    if (trouble !== undefined) return failed(`The link ended the scan with an error: ${linkErrorText(trouble)}`)
+    if (trouble !== undefined) return failed(`The asset link ended the scan with an error: ${linkErrorText(trouble)}`)
     return { state: 'FINISHED', message: 'Scan complete' }
   }
 
@@ -159,7 +160,7 @@ export class DiscoveryAgent {
           for (const address of addressesOf(mapped.asset)) connections.set(scanRequest.assetLinkId, address, connection)
         }
         await findings.add({ devices: relations.take(devices), errors: newErrors.map(({ error }) => error) })
-        leased.note('ScanContext', progress)
+        leased.note('Scanning', progress)
       }
       await findings.add(relations.finding())
     } catch (error) {

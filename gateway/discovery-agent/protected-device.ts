@@ -53,7 +53,7 @@ export function unreadable(
   { error }: ProtectedDevice,
   { code, reason }: { code: number; reason: string },
 ): DeviceError {
-  const description = `The device is protected, and the link could not read it with credentials: ${reason}`
+  const description = `The device is protected, and the asset link could not read the device with credentials: ${reason}`
   return { ...error, code, description: description.slice(0, 4_000) }
 }
 
@@ -61,7 +61,7 @@ export function unsupported({ error }: ProtectedDevice): DeviceError {
   return {
     ...error,
     description:
-      'The device is protected, and this link does not support credentials: it scanned all devices again instead of this one',
+      'The device is protected, and the asset link does not support credentials: it scanned all devices again instead of only this device',
   }
 }
 

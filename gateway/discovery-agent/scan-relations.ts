@@ -43,7 +43,7 @@ export class ScanRelations {
       const related = this.#assets.get(object)
       if (related === undefined || !this.#assets.has(subject)) {
         const missing = related === undefined ? object : subject
-        const description = `The link reports the relationship ${predicate} of a device that it did not report: ${missing}`
+        const description = `The asset link reported the relation ${predicate} of a device that it did not report: ${missing}`
         errors.push({ code: Code.NOT_FOUND, description, device: { subject, object } })
         continue
       }

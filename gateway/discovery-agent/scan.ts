@@ -43,7 +43,7 @@ type Scan = {
 /** `SilentLinkError` means that the link sent nothing for longer than the time limit of the gateway. */
 export class SilentLinkError extends Error {
   constructor({ appInstanceId }: Registration, silenceMs: number) {
-    super(`The link ${appInstanceId} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`)
+    super(`Asset link ${appInstanceId} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`)
   }
 }
 
@@ -73,7 +73,7 @@ export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
       if (silence.signal.aborted) throw new SilentLinkError(registration, silenceMs)
       const patience = hasBegun ? 0 : patienceFor(error)
       if (performance.now() - beganAtMs > patience) throw error
-      onWaiting?.(patience === patienceMs.busy ? 'The link is busy' : 'The link is not reachable yet')
+      onWaiting?.(patience === patienceMs.busy ? 'The asset link is busy' : 'The asset link is not reachable yet')
       await pause(backOff.nextMs(), signal)
       if (signal.aborted) return
     }

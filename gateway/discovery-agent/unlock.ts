@@ -240,7 +240,7 @@ type ScanEnd = { trouble: unknown; isCanceled: boolean }
 function unansweredError(one: Attempt, { trouble, isCanceled }: ScanEnd): DeviceError {
   if (isCanceled) return one.locked.error
   if (trouble === undefined) return noResponseError(one.locked)
-  const description = `The link could not read the device with credentials: ${redact(linkErrorText(trouble), one)}`
+  const description = `The asset link could not read the device with credentials: ${redact(linkErrorText(trouble), one)}`
   return { ...one.locked.error, code: Code.UNAVAILABLE, description: description.slice(0, 4_000) }
 }
 

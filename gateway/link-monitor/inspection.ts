@@ -17,7 +17,7 @@ export const notInspected: Inspection = {
   credentialSchemas: [],
   interfaces: [],
   state: 'unreachable',
-  problem: 'The link has not been inspected yet',
+  problem: 'The gateway has not inspected the asset link yet',
 }
 
 const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
@@ -69,7 +69,7 @@ export async function probe(
 }
 
 function unreachable(registration: Registration, error: unknown): { state: 'unreachable'; problem: string } {
-  const problem = `The link registered the address ${endpointOf(registration)}, which is not reachable from this gateway (${linkErrorText(error)}). Register an address that this gateway can reach`
+  const problem = `The asset link registered the address ${endpointOf(registration)}, which is not reachable from this gateway (${linkErrorText(error)}). Register an address that this gateway can reach`
   return { state: 'unreachable', problem: problem.slice(0, 1_000) }
 }
 

@@ -65,7 +65,7 @@ function handlersFor(registry: Registry, vendor: string) {
     if (!registry.register(registration)) {
       return answer({
         code: status.RESOURCE_EXHAUSTED,
-        details: `The gateway has reached its limit of ${gatekeeperLimits.linksPerGateway} links`,
+        details: `The gateway has reached its limit of ${gatekeeperLimits.linksPerGateway} asset links`,
       })
     }
     answer(null, { expireTime: registrationLimits.lifeSeconds })
@@ -76,7 +76,7 @@ function handlersFor(registry: Registry, vendor: string) {
     const { appInstanceId } = request.info
     if (registry.unregister(appInstanceId)) return answer(null, {})
     // The definition of the interface requires this status, although clients treat all errors in the same way.
-    answer({ code: status.NOT_FOUND, details: `${appInstanceId} is not registered` })
+    answer({ code: status.NOT_FOUND, details: `Asset link ${appInstanceId} is not registered` })
   }
 
   const queryRegisteredServices: Unary<QueryRegisteredServicesRequest> = ({ request }, answer) => {

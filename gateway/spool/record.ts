@@ -11,7 +11,8 @@ export const largestEntryBytes = 16 * 1024 * 1024
 
 export function recordOf(entry: string): Buffer {
   const length = Buffer.byteLength(entry)
-  if (length > largestEntryBytes) throw new RangeError(`An entry of ${length} bytes is too large`)
+  if (length > largestEntryBytes)
+    throw new RangeError(`The spool entry has ${length} bytes. The limit is ${largestEntryBytes} bytes`)
   const record = Buffer.allocUnsafe(headerBytes + length)
   record.write(entry, headerBytes)
   record.writeUInt32LE(length, 0)

@@ -8,6 +8,7 @@ import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { migrationSources, oldestPostgres } from '@millwright/cloud/prepare.ts'
 import type { CloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Environment } from '../../output/terminal.ts'
+import { formatCount } from '../../output/text.ts'
 import { withOwnerConnection } from '../database-owner.ts'
 import { type Check, runCheck } from './checks.ts'
 import { findRole, hasPlatformKeys, listHeads, listUnprotected, readBacklog, readServer } from './doctor-store.ts'
@@ -94,16 +95,18 @@ async function checkMigrations(owner: Owner): Promise<Check> {
   return {
     name,
     outcome: 'warn',
-    detail: `${pending} migrations are pending`,
+    detail: `${formatCount(pending, 'migration')} pending`,
     next: 'back up, then start this version',
   }
 }
 
 async function checkPolicies(owner: Owner): Promise<Check> {
   const open = await listUnprotected(owner)
-  if (open.length === 0) return { name: 'Tenants', outcome: 'ok', detail: 'every table with a tenant has its policy' }
-  const next = 'a database owner removed the policy: start the platform to restore it, and check the owner rights'
-  return { name: 'Tenants', outcome: 'fail', detail: `no policy protects ${open.join(', ')}`, next }
+  if (open.length === 0)
+    return { name: 'Tenants', outcome: 'ok', detail: 'every table with tenant data has a row-level security policy' }
+  const next =
+    'a database owner removed the policies: start the platform to restore them, and check who has owner rights'
+  return { name: 'Tenants', outcome: 'fail', detail: `no row-level security policy on ${open.join(', ')}`, next }
 }
 
 async function checkRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): Promise<Check> {
@@ -130,7 +133,7 @@ async function checkMasterKey(owner: Owner, configuration: CloudConfiguration): 
   const home = resolve(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   if (masterKeys.place !== 'Vault' && masterKeys.ids.length === 0) {
-    const next = `copy it to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY`
+    const next = `copy the master key to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY`
     return { name, outcome: 'fail', detail: 'missing', next }
   }
   if (!(await hasPlatformKeys(owner))) return { name, outcome: 'skip', detail: 'no secret is encrypted yet' }
@@ -144,11 +147,11 @@ async function checkBacklog(owner: Owner): Promise<Check[]> {
   const queue: Check = {
     name: 'Background',
     outcome: isLate ? 'warn' : 'ok',
-    detail: `${waitingJobs} tasks due, ${queuedWrites} writes queued${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}`,
+    detail: `${formatCount(waitingJobs, 'task')} due, ${formatCount(queuedWrites, 'write')} queued${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}`,
     ...(isLate ? { next: 'start the platform; if it is running, it is overloaded' } : {}),
   }
   if (failedJobs === 0) return [queue]
-  const detail = `${failedJobs} background tasks failed permanently`
+  const detail = `${formatCount(failedJobs, 'background task')} failed permanently`
   return [
     queue,
     { name: 'Background', outcome: 'warn', detail, next: 'see the log, or the column last_error of the table jobs' },
@@ -158,8 +161,8 @@ async function checkBacklog(owner: Owner): Promise<Check[]> {
 async function checkAudit(owner: Owner): Promise<Check> {
   const { unsealed } = await readBacklog(owner)
   if (unsealed > 0) {
-    const next = 'start the platform to seal them; changes of unsealed entries cannot be detected'
-    return { name: 'Audit', outcome: 'warn', detail: `${unsealed} entries are not sealed yet`, next }
+    const next = 'start the platform to seal the entries; changes of unsealed entries cannot be detected'
+    return { name: 'Audit', outcome: 'warn', detail: `entries that are not sealed yet: ${unsealed}`, next }
   }
   const heads = (await listHeads(owner)).map(
     ({ tenant, sequence, hash }) => `${tenant} ${sequence}:${hash.slice(0, 12)}`,

@@ -2,7 +2,7 @@ import { type CloudConfiguration, readCloudConfiguration } from '@millwright/clo
 import type { Command } from 'commander'
 import { CommandError } from '../../output/error-report.ts'
 import type { Terminal } from '../../output/terminal.ts'
-import { pad, sanitize, truncate } from '../../output/text.ts'
+import { formatCount, pad, sanitize, truncate } from '../../output/text.ts'
 import { bearerFor } from '../../session/bearer.ts'
 import { type ConnectionOptions, connect, withConnectionOptions } from '../../session/platform-command.ts'
 import { readClientConfiguration } from '../../session/settings.ts'
@@ -49,8 +49,8 @@ async function examine(terminal: Terminal, options: ConnectionOptions): Promise<
   const failed = checks.filter(({ outcome }) => outcome === 'fail').length
   const warnings = checks.filter(({ outcome }) => outcome === 'warn').length
   if (options.json) await terminal.print(JSON.stringify({ data: checks, failed, warnings }))
-  else await terminal.print(`\n${checks.length} checks: ${failed} failed, ${warnings} warnings.`)
-  if (failed > 0) throw new CommandError(`${failed} checks failed.`)
+  else await terminal.print(`\n${checks.length} checks: ${failed} failed, ${formatCount(warnings, 'warning')}.`)
+  if (failed > 0) throw new CommandError(`${formatCount(failed, 'check')} failed.`)
 }
 
 type ReportChecks = (checks: Check[]) => Promise<void>

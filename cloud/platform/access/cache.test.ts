@@ -108,21 +108,25 @@ test(
   },
 )
 
-test('keeps cached permissions that were read after a change when the notification arrives late', limits, async () => {
-  await using site = await testSite()
-  const { database, access } = site.process({ listen: true })
-  const other = site.process({ listen: true })
-  const user = await givenUser(database, site.scope, 'viewer')
-  const first = await access.of(site.tenant.id, user.id)
-  const probe = await givenUser(other.database, { tenantId: site.tenant.id }, 'viewer')
-  await until(async () => (await access.of(site.tenant.id, user.id)) !== first)
-  const fresh = await access.of(site.tenant.id, user.id)
+test(
+  'keeps permissions that were cached after a change, even if the notification of that change arrives late',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const { database, access } = site.process({ listen: true })
+    const other = site.process({ listen: true })
+    const user = await givenUser(database, site.scope, 'viewer')
+    const first = await access.of(site.tenant.id, user.id)
+    const probe = await givenUser(other.database, { tenantId: site.tenant.id }, 'viewer')
+    await until(async () => (await access.of(site.tenant.id, user.id)) !== first)
+    const fresh = await access.of(site.tenant.id, user.id)
 
-  await site.owner.query(`select pg_notify('access', $1)`, [`${site.tenant.id} ${fresh?.version}`])
-  await until(async () => (await other.access.of(site.tenant.id, probe.id)) !== undefined)
+    await site.owner.query(`select pg_notify('access', $1)`, [`${site.tenant.id} ${fresh?.version}`])
+    await until(async () => (await other.access.of(site.tenant.id, probe.id)) !== undefined)
 
-  assert.equal(await access.of(site.tenant.id, user.id), fresh)
-})
+    assert.equal(await access.of(site.tenant.id, user.id), fresh)
+  },
+)
 
 test('does not use cached permissions when polls have failed for five seconds', limits, async (t) => {
   await using site = await testSite()

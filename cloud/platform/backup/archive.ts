@@ -66,7 +66,7 @@ function described(head: Buffer): { name: string; size: number } {
 }
 
 export function broken(): StartError {
-  return new StartError('The backup is damaged or incomplete: use another one. Nothing was restored.')
+  return new StartError('The backup is damaged or incomplete: use another backup. Nothing was restored.')
 }
 
 /** `Reader` reads an exact number of bytes from chunks of any size. */

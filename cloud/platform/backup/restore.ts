@@ -86,7 +86,7 @@ function requireSame(table: BackupTable, here: BackupTable | undefined): void {
   const missing = table.columns.filter((column) => !here?.columns.includes(column))
   if (missing.length > 0) {
     throw new StartError(
-      `The column ${table.name}.${missing[0]} does not exist here: restore with the version that created the backup.`,
+      `The column ${table.name}.${missing[0]} does not exist in this database: restore the backup with the version that created it.`,
     )
   }
 }

@@ -92,7 +92,7 @@ export class Database {
       capacity,
       perKey: Math.ceil(capacity * enclosingShare),
       waitingPerKey: enclosingWaiting,
-      refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key are already waiting. Send fewer requests at once`,
+      refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key are already waiting. Send fewer requests at the same time`,
     })
     this.#pool = new Pool({
       open: () =>

@@ -132,7 +132,7 @@ test('sends a full batch of lookups immediately, and uses another connection for
   assert.ok(!isCorked(last))
 })
 
-test('does not share a returned connection, and shares a connection only between lookups', async () => {
+test('shares a connection only between lookups, and not after the connection was returned to the pool', async () => {
   const pool = await poolWith(2)
   const [first, read] = [await pool.acquire('a', { lookup: true }), await pool.acquire('a')]
   assert.notEqual(read, first)

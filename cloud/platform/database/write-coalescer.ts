@@ -46,7 +46,7 @@ export class WriteCoalescer<Item, Result> {
     const { maxWaiting, maxWaitingWeight = Infinity, weigh = () => 0 } = this.#options
     const weight = queue.weight + weigh(item)
     if (queue.waiting.length >= maxWaiting || (queue.waiting.length > 0 && weight > maxWaitingWeight)) {
-      const detail = `${queue.waiting.length} writes of this tenant are already waiting. Send fewer requests at once`
+      const detail = `${queue.waiting.length} writes of this tenant are already waiting. Send fewer requests at the same time`
       throw new Problem('overloaded', detail, { retryAfter: 5 })
     }
     queue.weight = weight

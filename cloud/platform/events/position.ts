@@ -8,7 +8,7 @@ export function startOf(header: string | undefined, after: number | undefined): 
   if (header === undefined || header === '') return after
   const position = /^\d{1,16}$/.test(header) ? Number(header) : Number.NaN
   if (Number.isSafeInteger(position)) return position
-  throw new Problem('invalid_header', 'Last-Event-ID must be a position: the id of an event of this stream')
+  throw new Problem('invalid_header', 'Last-Event-ID must be the id of an event of this stream')
 }
 
 /**
@@ -24,6 +24,6 @@ export function requireAvailable(after: number, { oldest, newest }: { oldest: nu
 export function eventsDeleted(after: number): Problem {
   return new Problem(
     'events_gone',
-    `Some events after position ${after} have been deleted. Read the current state again, and open the stream without a position`,
+    `Some events after position ${after} have been deleted. Read the current state of the resources, and open the stream without Last-Event-ID`,
   )
 }

@@ -107,7 +107,10 @@ async function next(
     if (isTransient(error)) return { ...step, failed: true }
     return {
       ...step,
-      end: error instanceof Problem ? error : new Problem('internal', 'An unexpected error occurred; it was logged'),
+      end:
+        error instanceof Problem
+          ? error
+          : new Problem('internal', 'An unexpected error occurred. The error was logged'),
     }
   }
 }
@@ -122,13 +125,16 @@ async function rightsNow({ access, tenants }: Context, caller: Caller): Promise<
   if (held === undefined || held.principal.disabled)
     throw new Problem('unauthenticated', 'The principal of the access token no longer exists or is disabled')
   if (token?.ids?.some((id) => held.revoked.has(id)) === true)
-    throw new Problem('unauthenticated', 'The access token was revoked: sign in again')
+    throw new Problem('unauthenticated', 'The access token was revoked. Sign in again')
   return access.effective(held, { roles, ...(token?.grants === undefined ? {} : { grants: token.grants }) })
 }
 
 function requireUnexpired({ token }: Caller): void {
   if (token === undefined || token.expiresAt > Date.now()) return
-  throw new Problem('unauthenticated', 'The access token has expired: reconnect with a new one and Last-Event-ID')
+  throw new Problem(
+    'unauthenticated',
+    'The access token has expired. Connect again with a new token and the header Last-Event-ID',
+  )
 }
 
 /** Returns the time until the next check of the rights, or until the token expires if that is earlier. */

@@ -124,7 +124,7 @@ describe('branches of a filter', () => {
     // An algorithm that visits all branches would not finish.
     assert.throws(() => branchesOf(parseFilter(deep), sides), {
       code: 'invalid_filter',
-      message: /too many alternatives/,
+      message: /too many combinations of "or" and "and"/,
     })
   })
 })

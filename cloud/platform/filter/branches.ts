@@ -103,7 +103,10 @@ function product(left: Parts, right: Parts): Parts {
   const result = union(sums)
   const size = [...result.values()].reduce((sum, part) => sum + part.size, 0)
   if (size > filterLimits.branchTerms)
-    throw new Problem('invalid_filter', 'The filter has too many alternatives. Use fewer "or" inside "and"')
+    throw new Problem(
+      'invalid_filter',
+      `The filter has too many combinations of "or" and "and": ${size} conditions after expansion, and the limit is ${filterLimits.branchTerms}. Use fewer "or" inside "and"`,
+    )
   return result
 }
 

@@ -17,7 +17,7 @@ export class BodyBudget {
     capacity: limits.bodiesInFlight,
     perKey: limits.bodiesInFlightPerTenant,
     waitingPerKey: limits.bodiesWaitingPerTenant,
-    refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies are already waiting (limit bodiesWaitingPerTenant). Send fewer requests at once`,
+    refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies are already waiting (limit bodiesWaitingPerTenant). Send fewer requests at the same time`,
   })
 
   /**

@@ -31,9 +31,13 @@ export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bo
       return new Problem('unsupported_media_type', 'The request has a body, but no Content-Type header. Add the header')
     default:
       if (isClientError(error)) return new Problem('invalid_header', 'The request is not valid HTTP', { cause: error })
-      return new Problem('internal', 'An unexpected error occurred. It was logged with the trace id of this response', {
-        cause: error,
-      })
+      return new Problem(
+        'internal',
+        'An unexpected error occurred. The error was logged with the trace id of this response',
+        {
+          cause: error,
+        },
+      )
   }
 }
 

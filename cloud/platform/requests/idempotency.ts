@@ -152,7 +152,7 @@ function describe(local: LocalOperation, { params, query, body }: RawInput): str
     return JSON.stringify([local.contract.name, local.name, params, query, body])
   } catch {
     // The body was parsed from JSON, so printing it fails only if it is nested too deeply.
-    throw new Problem('invalid_body', 'The body is nested too deeply')
+    throw new Problem('invalid_body', 'The request body is nested too deeply. Send a body with fewer levels')
   }
 }
 

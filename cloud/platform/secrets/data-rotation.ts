@@ -88,7 +88,8 @@ async function resealAll(owner: Owner, { tenantId, safe, columns, onStep = () =>
         for (const row of rows) resealed += await reseal(tx, { safe, column, row })
         return rows
       })
-      if (page.length > 0) await onStep(`${column.table}: ${resealed} values resealed`)
+      if (page.length > 0)
+        await onStep(`${resealed} ${resealed === 1 ? 'value' : 'values'} of ${column.table} encrypted again`)
       after = page.at(-1)?.key
       if (page.length < batch) break
     }

@@ -49,7 +49,7 @@ function parsed({ cron, timezone }: Timing): Cron {
   // The library also accepts a date as a pattern, which would give a schedule with one run. So the number of fields is
   // checked.
   if (!cron.startsWith('@') && cron.trim().split(/\s+/).length !== 5) {
-    throw new TypeError('it must have five fields: minute, hour, day of month, month, day of week')
+    throw new TypeError('it must have five fields (minute, hour, day of month, month, day of week)')
   }
   return new Cron(cron, { mode: '5-part', timezone, paused: true })
 }

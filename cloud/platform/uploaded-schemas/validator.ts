@@ -43,7 +43,7 @@ const inlineTime: SchemaTime = {
 const turns = new Semaphore({
   capacity: 1,
   waitingPerKey: limits.waitingPerTenant,
-  refusal: `${limits.waitingPerTenant} requests of this tenant are already waiting for validation with an uploaded schema. Send fewer requests at once`,
+  refusal: `${limits.waitingPerTenant} requests of this tenant are already waiting for validation with an uploaded schema. Send fewer requests at the same time`,
 })
 
 let worker: ChildProcess | undefined
@@ -60,7 +60,7 @@ async function ask(request: WorkerRequest): Promise<WorkerResponse> {
     if (response !== 'lost') return response
   }
   return request.key === undefined
-    ? { refused: { code: 'invalid_schema', detail: 'takes too long to check: simplify it' } }
+    ? { refused: { code: 'invalid_schema', detail: 'takes too long to check. Simplify the schema' } }
     : { errors: request.values.map(() => [tooLongError]) }
 }
 

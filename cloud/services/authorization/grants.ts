@@ -119,7 +119,7 @@ async function requireRevocable(handle: Handle, { principalId, role }: store.Gra
   if (principal?.kind !== 'gateway' || principal.disabled) return
   throw new Problem(
     'conflict',
-    'A gateway needs the role gateway to get its jobs. To refuse all requests of the gateway, revoke the gateway.',
+    'This grant cannot be revoked, because a gateway needs the role gateway to get its jobs. To refuse all requests of the gateway, revoke the gateway.',
   )
 }
 

@@ -74,7 +74,7 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
         const row = await getRole(tx, name)
         requireMatch(headers['if-match'], row.version)
         if (await store.isGranted(tx, name)) {
-          throw new Problem('role_in_use', `The role ${name} is granted. Revoke its grants first.`)
+          throw new Problem('role_in_use', `The role ${name} is still granted. Revoke all grants of the role first.`)
         }
         await store.deleteRole(tx, name)
         await record(tx, caller, {

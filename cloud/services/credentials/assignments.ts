@@ -36,7 +36,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
         if (original.purpose === 'discovery')
           throw new Problem(
             'instance_not_for_monitoring',
-            'Only a monitoring instance can be assigned. Map the instance to an instances template, or clear its purpose.',
+            `Credential instance ${instanceId} is only for discovery, so it cannot be assigned to an asset. Map the credential instance to an instances template, or set its metadata.purpose to null.`,
           )
         const row = await copy(tx, caller, { original, assetId })
         const detail = { assetId, copiedFrom: instanceId }
@@ -50,7 +50,8 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
       return database.transaction(caller, async (tx) => {
         const [own] = await findInstances(tx, [instanceId])
         const row = own?.assetId === assetId ? own : await findCopy(tx, assetId, instanceId)
-        if (row === undefined) throw new Problem('not_found', `The asset has no copy of instance ${instanceId}`)
+        if (row === undefined)
+          throw new Problem('not_found', `Credential instance ${instanceId} is not assigned to asset ${assetId}`)
         await deleteInstance(tx, row.id)
         await reportChange(tx, caller, { action: 'unassignInstance', event: 'unassigned', row, detail: { assetId } })
         return answer(204)

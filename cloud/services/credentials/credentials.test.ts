@@ -409,7 +409,7 @@ describe('credentials', () => {
       assert.equal((await assign(assetId, id)).status, 201)
     })
 
-    test('lets a caller who cannot read an asset assign and list its credentials, without data of the asset', async () => {
+    test('a caller without read access to an asset can assign, list and unassign its credentials, but receives no data of the asset', async () => {
       const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line 9' } } })
       const assetId = await createTestAsset(admin, 'hidden', { access_group: group.id })
       const { id: instanceId } = await createTestInstance(manager, schemaId)

@@ -184,7 +184,7 @@ describe('delivery of credentials to a gateway', () => {
     )
   })
 
-  test('delivers credentials to concurrent requests for the same addresses in different orders', async () => {
+  test('delivers credentials when concurrent requests list the same addresses in different orders', async () => {
     await given('a', 'b', 'c')
     const addresses = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
     const selections = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))

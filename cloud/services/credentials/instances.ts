@@ -48,7 +48,7 @@ export function instanceHandlers(
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
         if (schema.version !== credentialSchema.version)
-          throw new Problem('conflict', 'The schema was changed by another request. Retry the request.')
+          throw new Problem('conflict', 'The credential schema was changed by another request. Retry the request.')
         const binding = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {
           id,
@@ -172,7 +172,7 @@ export function instanceHandlers(
       })
       if (result !== undefined) return result.done
     }
-    throw new Problem('conflict', 'The instance was changed by other requests. Retry the request.')
+    throw new Problem('conflict', 'The credential instance was changed by other requests. Retry the request.')
   }
 
   /** Returns the decrypted values of an instance, together with its schema and its version. */

@@ -102,7 +102,10 @@ async function put({ database }: Context, caller: Caller, { action, ...upload }:
     const row = await store.insertSchema(tx, { ...upload, id: newId(), title, createdBy: caller.principal.name })
     const stored = row ?? (await store.findSchemaOfProduct(tx, product))
     if (stored === undefined)
-      throw new Problem('conflict', 'The schema of this product was deleted by another request. Retry the request.')
+      throw new Problem(
+        'conflict',
+        'The credential schema of this product was deleted by another request. Retry the request.',
+      )
     if (row !== undefined) await reportChange(tx, caller, { action, event: 'created', row })
     const headers = { location: `/credentials/v2/schemas/${stored.id}`, etag: etagOf(stored.version) }
     return answer(row === undefined ? 200 : 201, { data: show(stored) }, headers)
@@ -120,7 +123,7 @@ async function lockUnused(tx: Transaction, id: string, ifMatch: string | undefin
   if (await store.hasInstances(tx, id))
     throw new Problem(
       'schema_in_use',
-      'Instances use this schema. Delete them first, or add a new version of the schema.',
+      'Credential instances use this schema. Delete these instances first, or upload the changed schema for another version of the product.',
     )
   return row
 }
@@ -130,9 +133,9 @@ function missingSchemaDetail(
   uri?: string,
 ) {
   if (identifier === undefined || version === undefined)
-    return 'The link does not define its product and version. Upload its schema with POST /schemas.'
-  if (schemas.length === 0) return 'The link has no credential schema. Upload one with POST /schemas.'
-  return `The link has no credential schema ${uri}`
+    return 'The asset link does not report its product and version. Upload its credential schema with POST /schemas.'
+  if (schemas.length === 0) return 'The asset link has no credential schema. Upload one with POST /schemas.'
+  return `The asset link has no credential schema with the URI ${uri}`
 }
 
 function parsed(text: string): JsonSchema {
@@ -142,7 +145,7 @@ function parsed(text: string): JsonSchema {
   } catch {
     // A link can send any text. The error for invalid text is thrown after this block.
   }
-  throw invalidSchema('', 'is not valid JSON in the description of the link')
+  throw invalidSchema('', 'is not a JSON object in the description of the asset link')
 }
 
 function titleOf({ title }: JsonSchema): string | null {

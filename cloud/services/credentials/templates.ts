@@ -114,7 +114,10 @@ export function templateHandlers(context: Context): Pick<Handlers<typeof credent
         await get(tx, instancesTemplateId)
         const row = await lock(tx, instanceId)
         if (!(await store.unmapInstance(tx, instancesTemplateId, instanceId)))
-          throw new Problem('not_found', `Instance ${instanceId} is not mapped to this template`)
+          throw new Problem(
+            'not_found',
+            `Credential instance ${instanceId} is not mapped to instances template ${instancesTemplateId}`,
+          )
         const detail = { instancesTemplateId }
         await reportChange(tx, caller, { action: 'unmapInstance', event: 'unmapped', row, detail })
         return answer(204)

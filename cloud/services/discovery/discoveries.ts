@@ -153,7 +153,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     async cancelDiscovery({ params: { jobId } }, caller) {
       const { latestRunId } = await find(context, caller, jobId)
       if (latestRunId === null || !(await cancelRun(context, caller, latestRunId)))
-        throw new Problem('conflict', 'No run of this discovery is active')
+        throw new Problem('conflict', 'This discovery has no active run to cancel')
       await database.transaction(caller, (tx) =>
         record(tx, caller, { action: 'discovery.cancelDiscovery', target: `discovery/${jobId}` }),
       )
@@ -225,8 +225,8 @@ async function requireEnrolled(context: Context, caller: Caller, gatewayId: stri
   throw new Problem(
     'gateway_not_ready',
     gateway.state === 'revoked'
-      ? `Gateway ${gateway.name} is revoked`
-      : `Gateway ${gateway.name} has not enrolled yet. Start it with its gateway-config.json.`,
+      ? `Gateway ${gateway.name} is revoked. Choose another gateway.`
+      : `Gateway ${gateway.name} has not enrolled yet. Start the gateway with its gateway-config.json.`,
   )
 }
 
@@ -249,11 +249,13 @@ async function requireLink(
       pointer === undefined ? {} : { errors: [{ pointer, code: 'link_not_found', detail }] },
     )
   const isHidden = link !== undefined && (await hiddenAssets(context, caller, [link.assetId])).size > 0
-  if (link === undefined || isHidden) throw refuse(`The gateway has no link ${assetLinkId}`)
-  if (link.state === 'gone') throw refuse(`Link ${assetLinkId} is no longer registered with the gateway`)
+  if (link === undefined || isHidden) throw refuse(`The gateway has no asset link ${assetLinkId}`)
+  if (link.state === 'gone')
+    throw refuse(`Asset link ${assetLinkId} is no longer registered with the gateway. Start the asset link again.`)
   const reason = incompatibility(link.report.interfaces, gateway.version)
-  if (reason !== undefined) throw new Problem('link_not_compatible', `${assetLinkId}: ${reason}`)
-  if (!canDiscover(link.report.interfaces)) throw refuse(`Link ${assetLinkId} does not support discovery`)
+  if (reason !== undefined)
+    throw new Problem('link_not_compatible', `The gateway cannot use asset link ${assetLinkId}. ${reason}`)
+  if (!canDiscover(link.report.interfaces)) throw refuse(`Asset link ${assetLinkId} does not support discovery`)
   return link
 }
 

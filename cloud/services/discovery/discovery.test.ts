@@ -520,7 +520,7 @@ describe('discovery', () => {
         [data[0]?.compatible, data[0]?.incompatibility],
         [
           false,
-          `The gateway has version ${gatewayVersion}; asset links need version 0.3.10 or higher. Update the gateway.`,
+          `The gateway has version ${gatewayVersion}, but asset links need gateway version 0.3.10 or higher. Update the gateway.`,
         ],
       )
       await assert.rejects(create(), { code: 'link_not_compatible', status: 409 })

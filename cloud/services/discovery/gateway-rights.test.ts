@@ -225,7 +225,7 @@ describe('permissions of a gateway for discovered assets', () => {
     assert.deepEqual((await scan(hall1, [foundDevice(31)])).errors, [], 'what it found before stays writable')
   })
 
-  test('refuses the token of a gateway at other operations even if the gateway is granted a role for them', async () => {
+  test('refuses a gateway token for operations that are not available to gateways, even if the gateway has a role that allows them', async () => {
     const gateway = await gatewayIn('hall-1')
     await grant(gateway, 'administrator', 'hall-2')
     const granted = await requestToken(hub, await assertionOf(hub, gateway))

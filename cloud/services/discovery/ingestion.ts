@@ -244,7 +244,7 @@ function findingsOf(written: readonly WriteResult[], { assets }: Upload): Findin
  * that sent the write request.
  */
 const identityTaken =
-  'The identifiers of this device belong to an asset that the gateway cannot change. To allow it, grant the gateway a role that can write assets in the access group of that asset.'
+  'The identifiers of this device belong to an asset that the gateway cannot change. To allow the change, grant the gateway a role that can write assets in the access group of that asset.'
 
 function deviceError({ problem, code, fields }: RefusedAsset, asset: Record<string, unknown> | undefined): DeviceError {
   const { name, asset_identifiers: identifiers } = asset ?? {}

@@ -42,11 +42,11 @@ export const minimumGatewayVersion = '0.3.10'
 /** Returns the reason why a gateway of this version cannot use a link. Returns `undefined` if it can. */
 export function incompatibility(interfaces: readonly string[], gatewayVersion: string | undefined): string | undefined {
   if (gatewayVersion !== undefined && !isAtLeast(gatewayVersion, minimumGatewayVersion)) {
-    return `The gateway has version ${gatewayVersion}; asset links need version ${minimumGatewayVersion} or higher. Update the gateway.`
+    return `The gateway has version ${gatewayVersion}, but asset links need gateway version ${minimumGatewayVersion} or higher. Update the gateway.`
   }
-  if (interfaces.length === 0) return 'The link registered without interfaces'
+  if (interfaces.length === 0) return 'The asset link registered no interfaces'
   if (interfaces.some((name) => knownInterfaces.includes(interfaceOf(name)))) return undefined
-  return `None of the link's interfaces is supported: ${interfaces.join(', ')}`
+  return `The asset link registered only unsupported interfaces: ${interfaces.join(', ')}`
 }
 
 /**
@@ -139,7 +139,7 @@ export function showLink(
 }
 
 export function silenceProblem(lastSeenAt: string): string {
-  return `The gateway has not reported this link since ${lastSeenAt}. Check that the gateway runs and reaches the cloud.`
+  return `The gateway has not reported this link since ${lastSeenAt}. Check that the gateway is running and can reach the platform.`
 }
 
 function productOf({ version: _, ...product }: NonNullable<LinkReport['product']>) {

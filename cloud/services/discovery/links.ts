@@ -50,9 +50,9 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
         }
       })
       if (runId !== undefined && (searched?.gatewayId !== gatewayId || searched.assetLinkId !== assetLinkId))
-        throw new Problem('forbidden', 'The discovery run of this job belongs to another link or gateway')
+        throw new Problem('forbidden', 'The discovery run of this job belongs to another asset link or gateway')
       if (assetId !== undefined && link !== undefined && !(await hasFound(context, caller, { link, assetId })))
-        throw new Problem('forbidden', 'The link of this job has not found this asset')
+        throw new Problem('forbidden', 'The asset link of this job has not discovered the asset')
       return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
     },
 
@@ -62,7 +62,7 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       if (running === undefined)
         throw new Problem(
           'link_not_found',
-          `No running link has the asset ${assetId}. Check that the link and its gateway are running.`,
+          `Asset ${assetId} is not the asset of a running asset link. Check that the asset link and its gateway are running.`,
         )
       const { deviceClass, product, credentialSchemas } = running.report
       return {

@@ -42,7 +42,7 @@ export function requireSupported({ kind, input, supported, pointer }: ParameterC
     if (!parameter.mandatory || named.has(parameter.key)) continue
     const value = plain(parameter.defaultValue)
     if (value === undefined)
-      errors.push({ pointer, code: 'required', detail: `The link requires the ${kind} ${parameter.key}` })
+      errors.push({ pointer, code: 'required', detail: `The asset link requires the ${kind} ${parameter.key}` })
     else parameters.push({ key: parameter.key, comparisonOperator: 'EQUAL', value, dataType: parameter.dataType })
   }
   if (errors[0] !== undefined) throw new Problem('unsupported_parameter', errors[0].detail, { errors })
@@ -62,8 +62,8 @@ function unknown({
 }): FieldError {
   const detail =
     keys.length === 0
-      ? `The link has no ${kind}s, so ${key} is unknown`
-      : `The link has no ${kind} ${key}. It supports: ${keys.join(', ')}`
+      ? `The asset link has no ${kind}s. Remove the ${kind} ${key}`
+      : `The asset link has no ${kind} ${key}. Supported ${kind}s: ${keys.join(', ')}`
   return { pointer, code: 'unknown', detail }
 }
 

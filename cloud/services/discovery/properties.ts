@@ -83,8 +83,8 @@ async function linkTo(context: Context, caller: Caller, assetId: string): Promis
   throw new Problem(
     'no_device_link',
     links.length === 0
-      ? 'No link has found this asset, so its properties cannot be read. Run a discovery that finds it.'
-      : 'None of the links that found this asset is running and can read properties',
+      ? 'No asset link has discovered this asset, so its properties cannot be read. Run a discovery that finds the asset.'
+      : 'No asset link that discovered this asset is running and can read properties. Start such an asset link.',
   )
 }
 
@@ -123,7 +123,9 @@ async function queryDevice(
       .moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
       .catch(() => engine.moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELING', as: 'WFX' } } }))
       .catch(() => {})
-    throw unreachable(`The gateway did not respond within ${answerWithinSeconds} seconds. Check that it is online.`)
+    throw unreachable(
+      `The gateway did not respond within ${answerWithinSeconds} seconds. Check that the gateway is online.`,
+    )
   }
   const outcome = (job.status.context ?? {}) as Outcome
   if (job.status.state === 'FINISHED' && outcome.unreachable !== true) return outcome

@@ -17,7 +17,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       const { gatewayId, jobId, lease, sequence, assets, errors, uses = [] } = data
       const tried = uses.length === 0 ? {} : { tried: { jobId, uses } }
       if (!(await isOwn(context, caller, { runId: id, gatewayId })))
-        throw new Problem('not_found', `The gateway has no run ${id}`)
+        throw new Problem('not_found', `The gateway has no discovery run ${id}`)
       if (!(await database.read(caller, (handle) => wasLeased(handle, id, { jobId, lease }))))
         throw new Problem('lease_lost', `The lease ${lease} was never issued for job ${jobId}. Lease the job first.`)
       await storeUpload(context, caller, {

@@ -67,22 +67,31 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
   requireGateway(caller)
   const { workflow, definition, status } = await ownJob(context, caller, request.jobId)
   if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
-    throw new Problem('forbidden', `Jobs of the workflow ${workflow.name} use no device credentials`)
+    throw new Problem('forbidden', `Gateways receive no device credentials for jobs of the workflow ${workflow.name}`)
   if (definition.assetLinkId !== request.assetLinkId)
-    throw new Problem('forbidden', 'The job is for another link. It gets no credentials for this link.')
+    throw new Problem(
+      'forbidden',
+      `Job ${request.jobId} is not for asset link ${request.assetLinkId}. Request credentials only for the asset link of the job.`,
+    )
   if (workflow.name === 'device-info' && !request.addresses.every((one) => textsIn(definition.addresses).includes(one)))
-    throw new Problem('forbidden', 'The job is for a device at another address')
+    throw new Problem(
+      'forbidden',
+      `Job ${request.jobId} is for a device at another address. Request credentials only for the addresses of the job.`,
+    )
   if (status.state !== 'RUNNING')
     throw new Problem(
       'conflict',
-      `The job is in state ${status.state}. Credentials are delivered only while a job is running.`,
+      `Job ${request.jobId} is in the state ${status.state}. Credentials are delivered only while a job is in the state RUNNING.`,
     )
   const { data: lease } = await context.peers(workflows, systemCaller(caller)).readLease({
     params: { id: request.jobId },
     query: { clientId: caller.principal.id },
   })
   if (lease === null || (request.lease !== undefined && request.lease !== lease.id))
-    throw new Problem('lease_lost', `The lease of job ${request.jobId} has expired or was replaced`)
+    throw new Problem(
+      'lease_lost',
+      `The lease of job ${request.jobId} has expired or was replaced. Stop working on the job.`,
+    )
   const { runId, assetId } = definition
   const subject = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
   const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
@@ -94,7 +103,7 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
 
 function idOf(value: unknown): string {
   if (typeof value === 'string' && isUuid(value)) return value
-  throw new Problem('forbidden', 'The job contains neither a discovery run nor an asset')
+  throw new Problem('forbidden', 'The definition of the job contains neither a discovery run nor an asset')
 }
 
 async function recordDenial(

@@ -72,7 +72,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       if (total > hierarchyLimits.assetsPerAssignment)
         throw new Problem(
           'conflict',
-          `The filter selects ${total} assets. One assignment has at most ${hierarchyLimits.assetsPerAssignment}`,
+          `The filter selects ${total} assets. The limit of one assignment is ${hierarchyLimits.assetsPerAssignment} assets. Use a filter that selects fewer assets`,
         )
       const assignment = {
         id: newId(),
@@ -140,7 +140,8 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
 
     async listAssignmentResults({ params: { id }, query: { limit = 50, outcome, cursor } }, caller) {
       const after = cursor ?? lowestId
-      if (!uuid.test(after)) throw new Problem('invalid_cursor', 'The cursor is not a cursor of this list')
+      if (!uuid.test(after))
+        throw new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
       const found = await database.read(caller, async (handle) => {
         requireVisible(caller, id, await store.findAssignment(handle, id))
         return store.listItems(handle, id, { after, outcome, limit: limit + 1 })
@@ -160,7 +161,10 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       return database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
         if (row.state !== 'queued' && row.state !== 'running')
-          throw new Problem('conflict', `The assignment has already ended with the state ${row.state}`)
+          throw new Problem(
+            'conflict',
+            `The assignment has already ended with the state ${row.state}, so it cannot be canceled`,
+          )
         await store.setState(tx, { id, state: 'canceled' }, now())
         return { data: showAssignment(await reportAssignment(tx, caller, { id, action: 'cancelAssignment' })) }
       })
@@ -173,7 +177,8 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
         requirePermission(caller, 'glb_inventory_write_relation_data')
         if (row.state === 'queued' || row.state === 'running')
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
-        if (row.undoneBy !== null) throw new Problem('conflict', `The assignment was already undone by ${row.undoneBy}`)
+        if (row.undoneBy !== null)
+          throw new Problem('conflict', `The assignment was already undone by assignment ${row.undoneBy}`)
         const total = row.assigned + row.moved + row.removed
         const assignment = { id: undoId, kind: 'undo' as const, state: 'queued' as const, undoes: id, total }
         await store.insertAssignment(tx, caller, { ...assignment, hierarchyId: row.hierarchyId }, now())
@@ -210,7 +215,7 @@ function locationOf(id: string): string {
 }
 
 function missingAssignment(id: string): Problem {
-  return new Problem('not_found', `There is no assignment ${id}`)
+  return new Problem('not_found', `Assignment ${id} does not exist`)
 }
 
 /** An asset and its new node. Null removes the asset from the hierarchy, or only from the node `onlyFrom`. */
@@ -321,7 +326,10 @@ async function assignTargets(
 }
 
 function staleResult(assetId: string): ItemResult {
-  const { status, code, message } = new Problem('conflict', 'Other requests assign this asset. Retry the request')
+  const { status, code, message } = new Problem(
+    'conflict',
+    'Other requests changed the node of this asset at the same time. Assign the asset again',
+  )
   return { assetId, outcome: 'failed', status, code, detail: message }
 }
 
@@ -364,7 +372,11 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
     if (!isRefusal && !isLastAttempt) throw error
     const problem = isRefusal
       ? { code: error.code, detail: error.message }
-      : { code: 'unavailable', detail: 'The assignment failed repeatedly. Start a new assignment for the other assets' }
+      : {
+          code: 'unavailable',
+          detail:
+            'The assignment stopped after repeated errors. Start a new assignment for the assets without a result',
+        }
     await context.database.transaction({ tenantId }, (tx) =>
       store.setState(tx, { id, state: 'failed', problem }, now()),
     )

@@ -150,7 +150,7 @@ async function propertyNames({ tenantId, children }: Tree): Promise<string[]> {
     if (names.size > hierarchyLimits.csvProperties)
       throw new Problem(
         'conflict',
-        `The nodes have more than ${hierarchyLimits.csvProperties} different properties, which is the limit of a CSV file. Export them as JSON`,
+        `The nodes have more than ${hierarchyLimits.csvProperties} different properties, which is the limit of a CSV file. Export the hierarchy as JSON`,
       )
     await yieldTurn()
   }
@@ -206,7 +206,7 @@ function columnsIn(header: readonly string[]): CsvColumn[] {
     if (property !== '' && charactersOf(property) <= 64) return { property }
     throw invalid(
       '/data/csv',
-      `Unknown column "${cell}". Columns are Path, Type and "${propertyPrefix}<name>" with up to 64 characters`,
+      `Unknown column "${cell}". Use the columns Path, Type and "${propertyPrefix}<name>". The name of a property has up to 64 characters`,
     )
   })
   const keys = columns.map((column) => (typeof column === 'string' ? column : propertyPrefix + column.property))
@@ -226,12 +226,14 @@ function rowOf({ line, cells }: CsvRow, columns: readonly CsvColumn[]): PathRow 
   const refuse = (detail: string) => invalid('/data/csv', `Line ${line}: ${detail}`)
   const path = splitPath(cells[columns.indexOf('Path')] ?? '')
   if (path.some((name) => !validName.test(name) || charactersOf(name) > 128))
-    throw refuse('a name of the path is empty, has spaces around it, a control character or more than 128 characters')
+    throw refuse(
+      'a name in the path is empty, starts or ends with a space, contains a control character, or has more than 128 characters',
+    )
   if (path.length > hierarchyLimits.levels)
     throw refuse(`the path has ${path.length} levels. The limit is ${hierarchyLimits.levels}`)
   const type = cells[columns.indexOf('Type')] ?? ''
   if (charactersOf(type) > 64 || !validType.test(type))
-    throw refuse('the type has a control character or more than 64 characters')
+    throw refuse('the type contains a control character or has more than 64 characters')
   const properties = Object.fromEntries(
     columns.flatMap((column, index) => {
       const value = cells[index] ?? ''
@@ -281,7 +283,7 @@ async function planOf(tx: Transaction, tree: store.HierarchyRow, rows: readonly 
       if (others.length > 0)
         throw invalid(
           `/data/nodes/${index}/path`,
-          `Two nodes have the path ${path.slice(0, level + 1).join(' / ')}. Rename one of them first`,
+          `Two nodes have the path ${path.slice(0, level + 1).join(' / ')}. Rename one of these nodes first`,
         )
       const pointer = `/data/nodes/${index}/type`
       if (known === undefined) {

@@ -44,7 +44,10 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
       return database.transaction(caller, async (tx) => {
         await store.lockCreation(tx)
         if ((await store.countHierarchies(tx)) >= hierarchyLimits.hierarchies)
-          throw new Problem('conflict', `The tenant has ${hierarchyLimits.hierarchies} hierarchies, which is the limit`)
+          throw new Problem(
+            'conflict',
+            `The tenant has ${hierarchyLimits.hierarchies} hierarchies, which is the limit. Delete a hierarchy first`,
+          )
         const { name, description = null, template = null } = data
         await store
           .insertHierarchy(tx, { id, name, description, template }, new Date().toISOString())
@@ -87,7 +90,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
         if (ids.length > 0 && !recursive)
           throw new Problem(
             'hierarchy_not_empty',
-            `The hierarchy ${row.name} has ${ids.length} nodes with ${remainingRelations} assigned assets. To delete all of them, add recursive=true`,
+            `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${remainingRelations}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
           )
         if (ids.length > 0) {
           await deleteProjected(tx, ids)
@@ -122,14 +125,14 @@ export function showHierarchy(row: store.HierarchyRow): Hierarchy {
 
 export async function getHierarchy(handle: Handle, id: string): Promise<store.HierarchyRow> {
   const row = await store.findHierarchy(handle, id)
-  if (row === undefined) throw new Problem('not_found', `There is no hierarchy ${id}`)
+  if (row === undefined) throw new Problem('not_found', `Hierarchy ${id} does not exist`)
   return row
 }
 
 /** Locks a hierarchy for a change of its structure. */
 export async function lockedHierarchy(tx: Transaction, id: string): Promise<store.HierarchyRow> {
   const row = await store.lockHierarchy(tx, id)
-  if (row === undefined) throw new Problem('not_found', `There is no hierarchy ${id}`)
+  if (row === undefined) throw new Problem('not_found', `Hierarchy ${id} does not exist`)
   return row
 }
 
@@ -181,7 +184,9 @@ export async function deleteCounted<Result>(
     } catch (error) {
       if (!(error instanceof NodesChanged)) throw error
       if (attempt === countAttempts)
-        throw new Problem('conflict', 'The nodes change at the same time. Retry the request', { cause: error })
+        throw new Problem('conflict', 'Other requests changed the nodes at the same time. Retry the request', {
+          cause: error,
+        })
     }
   }
 }

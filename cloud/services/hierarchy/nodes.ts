@@ -139,7 +139,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         if (!recursive && (ids.length > 1 || remainingRelations > 0))
           throw new Problem(
             'hierarchy_not_empty',
-            `The node ${node.name} has ${ids.length - 1} nodes below it and ${remainingRelations} assigned assets. To delete all nodes, add recursive=true`,
+            `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${remainingRelations}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
           )
         const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
         await shiftCounts(tx, { nodeId: id, from: above, to: [] })
@@ -157,10 +157,10 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     async cleanupNode({ params: { id } }, caller) {
       const nodeIds = await database.read(caller, async (handle) => {
         if ((await store.findNode(handle, id)) !== undefined)
-          throw new Problem('conflict', `The node ${id} exists. Delete the node before its relations`)
+          throw new Problem('conflict', `The node ${id} still exists. Delete the node first, and then its relations`)
         return store.deletedNodesOf(handle, id)
       })
-      if (nodeIds.length === 0) throw new Problem('not_found', `There is no deleted node or hierarchy ${id}`)
+      if (nodeIds.length === 0) throw new Problem('not_found', `No deleted node or hierarchy has the id ${id}`)
       return { data: await deleteRelations(context, caller, nodeIds) }
     },
 
@@ -173,7 +173,10 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
         const above = parent.path.map((one) => one.id)
         if (above.includes(id))
-          throw new Problem('node_below_itself', `The node ${node.name} cannot be moved below itself`)
+          throw new Problem(
+            'node_below_itself',
+            `The node ${node.name} cannot be moved below itself or below one of its own nodes. Choose another parent`,
+          )
         const height = await store.heightOf(tx, id)
         requireLevels(parent.level + height + 1, '/data/parentId')
         if (parent.id !== node.parentId && node.type !== null)
@@ -207,7 +210,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         if (originals.length > hierarchyLimits.nodesCopied)
           throw new Problem(
             'conflict',
-            `The node ${node.name} has more than ${hierarchyLimits.nodesCopied} nodes below it, which is the limit of a copy`,
+            `The node ${node.name} is too large to copy. The limit is ${hierarchyLimits.nodesCopied} nodes, including the nodes below it`,
           )
         requireNodes(tree.nodes + originals.length)
         const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
@@ -269,7 +272,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       return database.read(caller, async (handle) => {
         // The version is read before the nodes. If the tree changes in between, the next request reads the nodes again.
         const version = await store.structureOf(handle, nodeId)
-        if (version === undefined) throw new Problem('node_not_found', `There is no node ${nodeId}`)
+        if (version === undefined) throw new Problem('node_not_found', `Node ${nodeId} does not exist`)
         if (version === knownVersion) return { data: { version } }
         return { data: { version, nodeIds: includeBelow ? await store.subtreeOf(handle, nodeId) : [nodeId] } }
       })
@@ -280,7 +283,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       const { hierarchyId, knownVersion } = data
       return database.read(caller, async (handle) => {
         const version = (await store.findHierarchy(handle, hierarchyId))?.structure
-        if (version === undefined) throw new Problem('node_not_found', `There is no hierarchy ${hierarchyId}`)
+        if (version === undefined) throw new Problem('node_not_found', `Hierarchy ${hierarchyId} does not exist`)
         if (version === knownVersion) return { data: { version } }
         return { data: { version, nodeIds: await store.nodesOf(handle, hierarchyId) } }
       })
@@ -295,11 +298,11 @@ function now(): string {
 const lowest = '00000000-0000-0000-0000-000000000000'
 
 export function missingNode(id: string): Problem {
-  return new Problem('not_found', `There is no node ${id}`)
+  return new Problem('not_found', `Node ${id} does not exist`)
 }
 
 function missingParent(id: string): Problem {
-  return new Problem('node_not_found', `There is no node ${id} in this hierarchy`)
+  return new Problem('node_not_found', `Node ${id} does not exist in this hierarchy`)
 }
 
 type Parent = { id: string; level: number; type: string | null | undefined; path: readonly store.NodeRow[] }
@@ -350,14 +353,17 @@ async function batchNodes(
   const fail = (index: number, field: string, detail: string) =>
     errors.push({ pointer: `/data/nodes/${index}/${field}`, code: 'invalid_body', detail })
   for (const [index, { key, parentKey, parentId }] of inputs.entries()) {
-    if (byKey.get(key)?.index !== index) fail(index, 'key', `The key ${key} is used twice`)
-    if (parentKey !== undefined && !byKey.has(parentKey)) fail(index, 'parentKey', `No node has the key ${parentKey}`)
+    if (byKey.get(key)?.index !== index)
+      fail(index, 'key', `Two nodes have the key ${key}. Use a different key for each node`)
+    if (parentKey !== undefined && !byKey.has(parentKey))
+      fail(index, 'parentKey', `No node of this request has the key ${parentKey}`)
     if (parentKey !== undefined && parentId !== undefined)
       fail(index, 'parentId', 'Send either parentKey or parentId, not both')
   }
   if (errors.length === 0)
     for (const [index, { key }] of inputs.entries())
-      if (isBelowItself(byKey, key)) fail(index, 'parentKey', `The node ${key} is below itself`)
+      if (isBelowItself(byKey, key))
+        fail(index, 'parentKey', `The node with the key ${key} is below itself. Change its parentKey`)
   if (errors[0] !== undefined) throw new Problem('invalid_body', errors[0].detail, { errors })
   const parentIds = inputs.flatMap(({ parentKey, parentId }) => (parentKey === undefined ? (parentId ?? []) : []))
   const paths = await store.pathsTo(tx, parentIds)
@@ -454,7 +460,7 @@ function searchPosition(cursor: string): { name: string; id: string } {
 }
 
 function invalidCursor(): Problem {
-  return new Problem('invalid_cursor', 'The cursor is not a cursor of this list. Start again without a cursor')
+  return new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
 }
 
 type NodeChange = {

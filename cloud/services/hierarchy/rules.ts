@@ -59,7 +59,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       const first = new Map(data.assets.map(({ assetId }, index) => [assetId, index] as const).toReversed())
       const twice = data.assets.findIndex(({ assetId }, index) => first.get(assetId) !== index)
       if (twice >= 0) {
-        const detail = `The asset ${data.assets[twice]?.assetId} is named twice`
+        const detail = `The asset ${data.assets[twice]?.assetId} is in the list twice. Remove one of the two entries`
         const pointer = `/data/assets/${twice}/assetId`
         throw new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
       }
@@ -73,13 +73,15 @@ function requireValid(rules: readonly Rule[]): void {
   const errors = rules.flatMap(({ namePattern, subnet, gatewayId }, index): FieldError[] => {
     const pointer = `/data/rules/${index}`
     if (namePattern === undefined && subnet === undefined && gatewayId === undefined)
-      return [{ pointer, code: 'invalid_body', detail: 'A rule needs namePattern, subnet or gatewayId' }]
+      return [
+        { pointer, code: 'invalid_body', detail: 'A rule needs at least one of namePattern, subnet and gatewayId' },
+      ]
     if (subnet === undefined || isSubnet(subnet)) return []
     return [
       {
         pointer: `${pointer}/subnet`,
         code: 'invalid_range',
-        detail: `"${subnet}" is not a subnet such as 10.0.0.0/24`,
+        detail: `"${subnet}" is not a valid subnet. Use CIDR notation, such as 10.0.0.0/24`,
       },
     ]
   })
@@ -108,7 +110,7 @@ function requireNodesOf(
           {
             pointer: `${pointer}/${index}/nodeId`,
             code: 'node_not_found',
-            detail: `There is no node ${nodeId} in this hierarchy`,
+            detail: `Node ${nodeId} does not exist in this hierarchy`,
           },
         ],
   )

@@ -62,15 +62,18 @@ export function typeBelow(
   const allowed = levels.slice(above + 1)
   if (type !== null && allowed.includes(type)) return type
   if (type === null && allowed[0] !== undefined) return allowed[0]
+  const node = type === null ? 'a node' : `a node of the type ${type}`
+  const parent = parentType === null ? 'a node without a type' : `a node of the type ${parentType}`
+  const place = parentType === undefined ? 'at the top level' : `below ${parent}`
   const choice =
-    allowed.length === 0 ? 'A node of the last level has no nodes below it' : `Use one of: ${allowed.join(', ')}`
-  const detail = `The template ${template} does not allow the type ${type ?? '(none)'} here. ${choice}`
+    allowed.length === 0 ? `${parentType} is the last level of the template` : `Allowed types: ${allowed.join(', ')}`
+  const detail = `The template ${template} does not allow ${node} ${place}. ${choice}`
   throw new Problem('invalid_node_type', detail, { errors: [{ pointer, code: 'invalid_node_type', detail }] })
 }
 
 export function requireLevels(levels: number, pointer: string): void {
   if (levels <= hierarchyLimits.levels) return
-  const detail = `The tree would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
+  const detail = `The hierarchy would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
   throw new Problem('conflict', detail, { errors: [{ pointer, code: 'conflict', detail }] })
 }
 

@@ -91,7 +91,7 @@ describe('inventory API version 1', () => {
     assert.equal((body.trust_established_state as { state_value: string }).state_value, 'trusted')
   })
 
-  test('moves an asset to the access group in the field zone', async () => {
+  test('moves an asset to the access group that its field `zone` names', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'line-v1' } } })
     const created = await create()
     assert.equal((await patch(created.id, { zone: 'line-v1' })).body.zone, 'line-v1')

@@ -58,7 +58,8 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
     const place = await context.tenants.lookUp('gateway', data.gatewayId)
     const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
     // A missing gateway and a wrong token return the same error, so that the error does not reveal which gateways exist.
-    if (tenant === undefined) throw enrolmentRefused('The file does not belong to a gateway that waits for enrolment')
+    if (tenant === undefined)
+      throw enrolmentRefused('The gateway-config.json does not belong to a gateway that waits for enrolment')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
     const thumbprint = await requireProof(data)
@@ -89,7 +90,7 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
   } catch {
     // An invalid proof is refused after this block.
   }
-  throw enrolmentRefused('The proof is not signed with the key in the request')
+  throw enrolmentRefused('The proof is not signed with the public key in the request')
 }
 
 type EnrolmentSender = { system: Caller; visitor: AnonymousCaller }
@@ -121,10 +122,13 @@ async function requireWaiting(
 
 function refusalReason(row: store.GatewayRow | undefined, { data, thumbprint }: EnrolmentFile): string | undefined {
   const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
-  if (row === undefined || !isRight) return 'The file does not belong to a gateway that waits for enrolment'
+  if (row === undefined || !isRight)
+    return 'The gateway-config.json does not belong to a gateway that waits for enrolment'
   // The file was already used. The same key may enrol again, because the gateway may not have received the first response.
-  if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was already used'
-  if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired. Create a new one.'
+  if (row.configExpiresAt === null)
+    return row.keyThumbprint === thumbprint ? undefined : 'The gateway-config.json was already used'
+  if (Date.parse(row.configExpiresAt) <= Date.now())
+    return 'The gateway-config.json has expired. Create a new gateway-config.json'
   return undefined
 }
 
@@ -135,7 +139,8 @@ async function enter({ database }: Context, { system, visitor }: EnrolmentSender
     const why = refusalReason(before, { data, thumbprint })
     if (why !== undefined) throw enrolmentRefused(why)
     const row = await store.setEnrolled(tx, { id, thumbprint, version })
-    if (row === undefined) throw enrolmentRefused('The file does not belong to a gateway that waits for enrolment')
+    if (row === undefined)
+      throw enrolmentRefused('The gateway-config.json does not belong to a gateway that waits for enrolment')
     tx.signal(reachabilityTopic)
     await record(tx, actorOf(id, visitor), {
       action: 'onboarding.enrol',

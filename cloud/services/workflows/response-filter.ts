@@ -55,12 +55,12 @@ class Reader {
   }
 
   expect(token: string): void {
-    if (!this.take(token)) throw unreadable(`${token} is missing before ${this.peek() || 'its end'}`)
+    if (!this.take(token)) throw unreadable(`${token} is missing before ${this.peek() || 'the end of the filter'}`)
   }
 }
 
 function pipe(reader: Reader, depth: number): ResponseFilter {
-  if (depth > deepest) throw unreadable('it is nested too deep')
+  if (depth > deepest) throw unreadable(`it is nested more than ${deepest} levels deep`)
   const first = several(reader, depth)
   if (!reader.take('|')) return first
   const rest = pipe(reader, depth + 1)
@@ -179,6 +179,6 @@ function each<Element>(elements: readonly Element[], filter: (element: Element) 
 function unreadable(why: string): Problem {
   return new Problem(
     'invalid_filter',
-    `Invalid X-Response-Filter: ${why}. Supported are paths, lists, objects, commas and pipes, as in jq`,
+    `Invalid X-Response-Filter: ${why}. The filter supports these elements of jq: paths, lists, objects, commas and pipes`,
   )
 }

@@ -404,7 +404,7 @@ describe('workflow engine', () => {
     )
   })
 
-  test('converts errors of the workflow engine into problems for the typed client', async () => {
+  test('the typed client receives errors of the workflow engine as `Problem` objects', async () => {
     const input: AnyInput = { params: { id: 'none' } }
     const { body, status } = await admin.exchange(workflows, 'getJob', input)
     assert.equal(status, 404)

@@ -65,7 +65,7 @@ function transitionFaults({ states, transitions }: Workflow): FieldError[] {
     ...states.flatMap(({ name }) => {
       const immediate = (byState.get(name) ?? []).filter(({ action }) => action === 'IMMEDIATE')
       if (immediate.length > 1)
-        return [fault('/transitions', 'ambiguous', `from ${name} more than one transition is IMMEDIATE`)]
+        return [fault('/transitions', 'ambiguous', `more than one transition from ${name} is IMMEDIATE`)]
       if (immediate.some(({ to }) => to === name))
         return [fault('/transitions', 'endless', `the IMMEDIATE transition of ${name} leads to itself and never ends`)]
       return []
@@ -89,7 +89,9 @@ function shapeFaults(workflow: Workflow): FieldError[] {
     ]
   const reachable = reachableFrom(workflow, first)
   return workflow.states.flatMap(({ name }, index) =>
-    reachable.has(name) ? [] : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reached`)],
+    reachable.has(name)
+      ? []
+      : [fault(`/states/${index}`, 'unreachable', `the state ${name} cannot be reached from the initial state`)],
   )
 }
 

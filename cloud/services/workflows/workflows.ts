@@ -55,7 +55,7 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
       return database.transaction(caller, async (tx) => {
         if ((await store.lockWorkflow(tx, name)) === undefined) throw missing(name)
         if (await store.isInUse(tx, name))
-          throw new Problem('conflict', `Workflow ${name} has jobs. Delete them first.`)
+          throw new Problem('conflict', `Workflow ${name} still has jobs. Delete these jobs first.`)
         await store.deleteWorkflow(tx, name)
         const subject = `workflow/${name}`
         await record(tx, caller, { action: 'workflows.deleteWorkflow', target: subject })

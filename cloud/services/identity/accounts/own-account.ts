@@ -51,7 +51,10 @@ export function ownAccountHandlers(
       if (!outcome.isCorrect) throw new Problem('wrong_password', 'The current password is wrong')
       requireStrongPassword(newPassword, password.name)
       if (newPassword === currentPassword)
-        throw new Problem('weak_password', 'The new password is the current password. Choose a different one.')
+        throw new Problem(
+          'weak_password',
+          'The new password is the same as the current password. Choose a different password.',
+        )
       const hash = await hashPassword(newPassword)
 
       await database.transaction(caller, async (tx) => {

@@ -9,17 +9,21 @@ export function readClient(form: Parameters, authorization: string | undefined):
   if (authorization === undefined) return formCredentials
   const basic = readBasic(authorization)
   if (formCredentials.clientId !== undefined && formCredentials.clientId !== basic.clientId) {
-    throw new Refusal('invalid_request', 'client_id differs between form and Authorization header')
+    throw new Refusal('invalid_request', 'client_id in the form differs from the client id in the Authorization header')
   }
   if (formCredentials.clientSecret !== undefined && formCredentials.clientSecret !== basic.clientSecret) {
-    throw new Refusal('invalid_request', 'client_secret differs between form and Authorization header')
+    throw new Refusal(
+      'invalid_request',
+      'client_secret in the form differs from the client secret in the Authorization header',
+    )
   }
   return basic
 }
 
 function readBasic(authorization: string): { clientId: string; clientSecret: string | undefined } {
   const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization)?.[1]
-  if (encoded === undefined) throw new Refusal('invalid_client', 'The Authorization header must be HTTP Basic')
+  if (encoded === undefined)
+    throw new Refusal('invalid_client', 'The Authorization header must use HTTP Basic authentication')
   const text = Buffer.from(encoded, 'base64').toString()
   const colon = text.indexOf(':')
   if (colon < 0)

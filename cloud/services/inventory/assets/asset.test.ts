@@ -190,7 +190,7 @@ describe('normaliseAsset', () => {
       faults.map(({ pointer, detail }) => [pointer.slice(0, 18), detail]),
       [
         ['/a~1b/0/a/0/a/0/a/', 'is nested deeper than 16 levels'],
-        ['/location/0/wide', 'has 1001 entries, more than 1000'],
+        ['/location/0/wide', 'has 1001 entries, but the limit is 1000'],
       ],
     )
   })

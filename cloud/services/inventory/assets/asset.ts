@@ -26,14 +26,14 @@ export type State = { state_value: string; state_timestamp: string }
 
 /** The fields that `POST /assets` cannot write. The value describes how each field is written instead. */
 const unwritable: Readonly<Record<string, string>> = {
-  id: 'the service assigns it',
+  id: 'the platform sets this field',
   custom_properties: 'use PATCH /asset-property-values',
   management_state: 'use PATCH /assets/{id}/management-state',
   reachability_state: 'use PATCH /assets/{id}/reachability-state',
   trust_state: 'use PATCH /assets/{id}/trust-state',
   responsible: 'use PATCH /assets/{id}/responsible',
-  created_timestamp: 'the service sets it',
-  last_modified_timestamp: 'the service sets it',
+  created_timestamp: 'the platform sets this field',
+  last_modified_timestamp: 'the platform sets this field',
 }
 
 /**
@@ -103,7 +103,11 @@ const fieldBounds = { depth: 16, entries: assetLimits.entries, values: 20_000 } 
 
 function faultOf(field: string, value: unknown): FieldError | undefined {
   if (Object.hasOwn(unwritable, field)) {
-    return { pointer: `/${field}`, code: 'unknown', detail: `cannot be written here: ${unwritable[field]}` }
+    return {
+      pointer: `/${field}`,
+      code: 'unknown',
+      detail: `cannot be written with this request: ${unwritable[field]}`,
+    }
   }
   if (typeof value !== 'object') return undefined
   const fault = outOfBounds(value, fieldBounds)

@@ -59,7 +59,7 @@ export class NodeSets {
     { hierarchyNode: nodeId, includeBelow, unassignedIn: hierarchyId }: NodeQuery,
   ): Promise<{ nodes?: NodeSet; otherThanNodes?: NodeSet }> {
     if (includeBelow && nodeId === undefined)
-      throw new Problem('invalid_query', 'includeBelow applies to hierarchyNode. Send both parameters or neither')
+      throw new Problem('invalid_query', 'includeBelow requires hierarchyNode. Send both parameters or neither of them')
     const client = this.#context.peers(hierarchy, caller)
     const nodes =
       nodeId === undefined

@@ -52,7 +52,7 @@ export async function selectionOf(
 ): Promise<Selection> {
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q, nodes, otherThanNodes } = query
   if (depth > 1 && relationsFilter === undefined)
-    throw new Problem('invalid_query', 'depth applies to relationsFilter. Send both parameters or neither')
+    throw new Problem('invalid_query', 'depth requires relationsFilter. Send both parameters or neither of them')
   const groups = readableGroups(caller)
   const selection: Selection = {
     where: readableWhere(groups),

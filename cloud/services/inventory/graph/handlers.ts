@@ -51,7 +51,7 @@ const queries = new Semaphore({
   capacity: 4,
   perKey: 2,
   waitingPerKey: waitingQueries,
-  refusal: `${waitingQueries} graph queries of this tenant are already waiting. Send fewer requests at once`,
+  refusal: `${waitingQueries} graph queries of this tenant are already waiting. Send fewer requests at the same time`,
 })
 
 export function graphHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
@@ -183,7 +183,7 @@ async function startsOf(handle: Handle, { query, caller, view, limit }: Starts):
 function tooLarge(limit: number): Problem {
   return new Problem(
     'graph_too_large',
-    `The graph has more than ${limit} nodes, or more than ${boundsFor(limit).edges} relations. Use a smaller depth, name predicates, or raise the limit`,
+    `The graph has more than ${limit} nodes, or more than ${boundsFor(limit).edges} relations. Use a smaller depth, fewer predicates or a larger limit`,
   )
 }
 

@@ -46,7 +46,7 @@ function pathOf({ anchors, expression }: Branch): RelationPath {
   if (anchors.size !== 1 || anchor === undefined) {
     throw new Problem(
       'invalid_filter',
-      'With depth, every alternative of the filter must compare either subject.id or object.id with eq or in: the path starts there',
+      'With depth, every alternative of the filter must compare either subject.id or object.id with eq or in, because the path starts at this asset',
     )
   }
   return {
@@ -95,7 +95,7 @@ function tooLarge(depth: number): Problem {
   const { relationsFollowed } = inventoryLimits
   return new Problem(
     'graph_too_large',
-    `More than ${relationsFollowed} relations are within depth ${depth}. Use a smaller depth, or name a predicate in the filter`,
+    `More than ${relationsFollowed} relations are within depth ${depth}. Use a smaller depth, or add a condition on predicate to the filter`,
   )
 }
 

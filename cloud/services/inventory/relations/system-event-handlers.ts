@@ -122,7 +122,7 @@ function reference(field: string, id: string | undefined): AssetReference[] {
 }
 
 function missingFinder(): Problem {
-  const detail = 'must name a gateway or an asset link'
+  const detail = 'must contain a gateway or an asset link'
   return new Problem('invalid_body', `/data ${detail}`, { errors: [{ pointer: '/data', code: 'required', detail }] })
 }
 

@@ -151,7 +151,8 @@ function isMissingField({ keyword, instancePath }: ErrorObject): boolean {
 const schemaNotFound: FieldError = {
   pointer: '/functional_object_schema_url',
   code: 'schema_not_found',
-  detail: 'names a schema that is not registered. Schemas are not fetched: register it with POST /schemas',
+  detail:
+    'names a schema that is not registered. The platform does not fetch schemas. Register the schema with POST /schemas',
 }
 
 /**

@@ -153,7 +153,10 @@ export class WriteAcceptor {
 
   #tooLarge(bytes: number): Problem {
     const allowed = `the write queue of a tenant holds at most ${this.#limit.bytes} bytes (limit queuedBytes)`
-    return new Problem('body_too_large', `This write has ${bytes} bytes, but ${allowed}. Send fewer items at once`)
+    return new Problem(
+      'body_too_large',
+      `This write has ${bytes} bytes, but ${allowed}. Send fewer items in one request`,
+    )
   }
 
   #queueFull(): Problem {

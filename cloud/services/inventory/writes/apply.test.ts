@@ -175,7 +175,7 @@ describe('the applier of inventory writes', () => {
     const { state: final, result } = await stateOf(refused)
     const { status, code, detail } = result as ProblemDocument
     assert.deepEqual([final, status, code], ['failed', 409, 'too_many_relations'])
-    assert.match(detail ?? '', /more than 25 relations.*Swap the two assets/)
+    assert.match(detail ?? '', /more than 25 relations.*Merge the other asset into this asset/)
     assert.equal((await ended(other.relations)).rows.length, 0)
     const reversedMerge = await accepted('mergeAsset', { params: { id: other.id }, body: { data: { other: id } } })
     await apply()

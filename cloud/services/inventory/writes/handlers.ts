@@ -381,7 +381,7 @@ function reservedIdentifiers({ asset_identifiers: identifiers }: Record<string, 
 }
 
 function noDefaultGroup(pointer: string): Problem {
-  const detail = `The tenant has no access group "${defaultAccessGroup}": create it, or name another group in access_group`
+  const detail = `The tenant has no access group "${defaultAccessGroup}". Create this access group, or set access_group to another one`
   const errors = [{ pointer: `${pointer}/access_group`, code: 'access_group_not_found', detail }]
   return new Problem('access_group_not_found', detail, { errors })
 }

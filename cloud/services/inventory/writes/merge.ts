@@ -152,7 +152,7 @@ async function movableRelations({ tx, relationsMerged }: Writing, { id }: Workin
   const relations = await lockRelationsOf(tx, id, relationsMerged + 1)
   if (relations.length <= relationsMerged) return relations
   const detail = `Asset ${id} has more than ${relationsMerged} relations, which is the limit for a merge`
-  throw new Problem('too_many_relations', `${detail}. Swap the two assets, so that this asset is kept`)
+  throw new Problem('too_many_relations', `${detail}. Merge the other asset into this asset instead`)
 }
 
 async function requireValid({ schemas, tx }: Writing, document: Record<string, unknown>) {
@@ -163,7 +163,7 @@ async function requireValid({ schemas, tx }: Writing, document: Record<string, u
 }
 
 export function requireUndoable({ undoneAt }: { undoneAt: string | null }): void {
-  if (undoneAt !== null) throw new Problem('conflict', `The merge was undone at ${undoneAt}`)
+  if (undoneAt !== null) throw new Problem('conflict', `The merge was already undone at ${undoneAt}`)
 }
 
 export function noIdentifierLeft(): Problem {

@@ -5,7 +5,7 @@ export const appMessages = messages({
   en: {
     skip: 'Skip to content',
     navigation: 'Main navigation',
-    navigationHint: 'Arrow keys move, Enter opens',
+    navigationHint: 'Move with the arrow keys, open with Enter',
     expand: 'Expand navigation',
     collapse: 'Collapse navigation',
     own: 'Your account',
@@ -29,7 +29,7 @@ export const appMessages = messages({
     accessDenied: 'You don’t have access to this page',
     needsPermission: (title: string) => `You need one of these permissions to open ${title}:`,
     askAdministrator: (tenant: string) =>
-      `Ask an administrator of the tenant ${tenant} to assign you a role with one of them.`,
+      `Ask an administrator of the tenant ${tenant} to assign you a role with one of these permissions.`,
     notFound: 'Page not found',
     notFoundHint: 'Check the address. The item may have been deleted.',
     goToStart: 'Go to the start page',

@@ -49,7 +49,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   invalid_transition: 'Zustandsübergang nicht erlaubt',
   lease_lost: 'Reservierung des Auftrags abgelaufen',
   gateway_revoked: 'Gateway gesperrt',
-  gateway_not_ready: 'Gateway nicht registriert oder gesperrt',
+  gateway_not_ready: 'Gateway gesperrt oder nicht registriert',
   link_not_compatible: 'Asset-Link nicht mit dem Gateway kompatibel',
   no_device_link: 'Kein laufender Asset-Link kann dieses Gerät lesen',
   schema_in_use: 'Schema wird von Zugangsdaten verwendet',

@@ -3,7 +3,7 @@ import { messages } from '../../app/language/language.ts'
 export const graphMessages = messages({
   en: {
     picture: (nodes: string, relations: string) =>
-      `Graph with ${nodes} nodes and ${relations} relations. All items are also in the list.`,
+      `Graph (nodes: ${nodes}, relations: ${relations}). All items are also in the list.`,
     noPicture: 'This browser cannot draw the graph (WebGL is not available). All items are also in the list.',
     settling: 'Arranging…',
     zoomIn: 'Zoom in',
@@ -42,7 +42,7 @@ export const graphMessages = messages({
   },
   de: {
     picture: (nodes: string, relations: string) =>
-      `Graph mit ${nodes} Knoten und ${relations} Beziehungen. Alle Einträge stehen auch in der Liste.`,
+      `Graph (Knoten: ${nodes}, Beziehungen: ${relations}). Alle Einträge stehen auch in der Liste.`,
     noPicture: 'Dieser Browser kann den Graphen nicht zeichnen (WebGL fehlt). Alle Einträge stehen auch in der Liste.',
     settling: 'Wird angeordnet…',
     zoomIn: 'Vergrößern',

@@ -19,7 +19,7 @@ export const accessMessages = messages({
     displayName: 'Display name',
     password: 'Password',
     passwordHint:
-      'At least 12 characters. Length is more important than special characters. The user should change it after the first sign-in.',
+      'At least 12 characters. Length is more important than special characters. The user should change the password after the first sign-in.',
     newPassword: 'New password',
     setPassword: 'Set password',
     passwordSet: 'Password set. All sessions of the user have ended.',
@@ -41,7 +41,7 @@ export const accessMessages = messages({
     addGroup: 'Add access group',
     addGrant: 'Assign role',
     serviceAccountHint:
-      'Name it after the application that uses it. The application signs in with a client ID and a secret.',
+      'Name the service account after the application that uses it. The application signs in with a client ID and a secret.',
     save: 'Save',
     add: 'Add',
     assign: 'Assign',
@@ -102,7 +102,8 @@ export const accessMessages = messages({
     anyRole: 'All roles',
     anyAccessGroup: 'All access groups',
     rename: 'Edit',
-    groupStays: 'Default group: cannot be renamed or deleted. Contains all assets without another access group.',
+    groupStays:
+      'The default group cannot be renamed or deleted. It contains all assets that are in no other access group.',
     allowed: 'Allowed',
     denied: 'Not allowed',
     count: (count: number, shown: string) => (count === 1 ? '1 entry' : `${shown} entries`),
@@ -130,7 +131,7 @@ export const accessMessages = messages({
     displayName: 'Anzeigename',
     password: 'Passwort',
     passwordHint:
-      'Mindestens 12 Zeichen. Länge zählt mehr als Sonderzeichen. Der Benutzer sollte es nach der ersten Anmeldung ändern.',
+      'Mindestens 12 Zeichen. Länge zählt mehr als Sonderzeichen. Der Benutzer sollte das Passwort nach der ersten Anmeldung ändern.',
     newPassword: 'Neues Passwort',
     setPassword: 'Passwort festlegen',
     passwordSet: 'Passwort festgelegt. Alle Sitzungen des Benutzers wurden beendet.',
@@ -152,7 +153,7 @@ export const accessMessages = messages({
     addGroup: 'Zugriffsgruppe hinzufügen',
     addGrant: 'Rolle zuweisen',
     serviceAccountHint:
-      'Benennen Sie es nach der Anwendung, die es verwendet. Die Anwendung meldet sich mit Client-ID und Geheimnis an.',
+      'Benennen Sie das Dienstkonto nach der Anwendung, die es verwendet. Die Anwendung meldet sich mit Client-ID und Geheimnis an.',
     save: 'Speichern',
     add: 'Hinzufügen',
     assign: 'Zuweisen',
@@ -216,7 +217,7 @@ export const accessMessages = messages({
     anyAccessGroup: 'Alle Zugriffsgruppen',
     rename: 'Bearbeiten',
     groupStays:
-      'Standardgruppe: kann nicht umbenannt oder gelöscht werden. Enthält alle Assets ohne andere Zugriffsgruppe.',
+      'Die Standardgruppe kann nicht umbenannt oder gelöscht werden. Sie enthält alle Assets, die in keiner anderen Zugriffsgruppe sind.',
     allowed: 'Erlaubt',
     denied: 'Nicht erlaubt',
     count: (count: number, shown: string) => (count === 1 ? '1 Eintrag' : `${shown} Einträge`),

@@ -9,7 +9,7 @@ export const accountMessages = messages({
     roles: 'Roles',
     none: 'None',
     rights: 'Your permissions',
-    noRights: 'No roles assigned. Ask an administrator of your tenant to assign one.',
+    noRights: 'You have no roles. Ask an administrator of your tenant to assign a role.',
     inGroups: (names: string) => `in ${names}`,
     andMore: (names: string, more: number) => `in ${names} and ${more} more`,
     change: 'Change your password',

@@ -3,8 +3,7 @@ import { messages } from '../../app/language/language.ts'
 export const credentialMessages = messages({
   en: {
     title: 'Credentials',
-    subtitle:
-      'Credentials that gateways use to sign in to devices. Write-only: secrets are encrypted and never displayed.',
+    subtitle: 'Gateways use credentials to sign in to devices. Secrets are encrypted and never displayed.',
     views: 'Credential views',
     instances: 'Credentials',
     schemas: 'Credential types',
@@ -15,7 +14,7 @@ export const credentialMessages = messages({
     product: 'Asset link',
     ranges: 'IP addresses',
     rangesHint:
-      'One per line: 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 or 2001:db8::/32. Only used for these addresses.',
+      'One entry per line, for example 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 or 2001:db8::/32. The credentials are used only for these addresses.',
     purpose: 'Purpose',
     both: 'Scans and monitoring',
     discovery: 'Scans',
@@ -36,7 +35,7 @@ export const credentialMessages = messages({
     removeInstance:
       'Permanently deletes these credentials. Copies that are assigned to assets are kept and continue to work.',
     removeSchema: 'A credential type that is in use cannot be deleted.',
-    removeTemplate: 'The credentials in the set are kept.',
+    removeTemplate: 'The credentials in the monitoring set are kept.',
     none: 'No credentials yet',
     noneHint: 'Scans find protected devices if matching credentials are stored for their IP address.',
     noMatches: 'No credentials for this IP address',
@@ -87,7 +86,7 @@ export const credentialMessages = messages({
   de: {
     title: 'Zugangsdaten',
     subtitle:
-      'Zugangsdaten, mit denen sich Gateways an Geräten anmelden. Geheimnisse werden verschlüsselt gespeichert und nie angezeigt.',
+      'Gateways melden sich mit Zugangsdaten an Geräten an. Geheimnisse werden verschlüsselt gespeichert und nie angezeigt.',
     views: 'Ansichten der Zugangsdaten',
     instances: 'Zugangsdaten',
     schemas: 'Zugangsdaten-Typen',
@@ -98,7 +97,7 @@ export const credentialMessages = messages({
     product: 'Asset-Link',
     ranges: 'IP-Adressen',
     rangesHint:
-      'Ein Eintrag pro Zeile: 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 oder 2001:db8::/32. Wird nur für diese Adressen verwendet.',
+      'Ein Eintrag pro Zeile, zum Beispiel 10.0.0.0/24, 10.0.1.5-10.0.1.9, 10.0.2.7 oder 2001:db8::/32. Die Zugangsdaten werden nur für diese Adressen verwendet.',
     purpose: 'Verwendung',
     both: 'Suchläufe und Überwachung',
     discovery: 'Suchläufe',

@@ -3,7 +3,8 @@ import { messages } from '../../app/language/language.ts'
 export const eventMessages = messages({
   en: {
     title: 'Events',
-    subtitle: 'All changes that you have access to, as they happen. Applications receive them from /events/v1/stream.',
+    subtitle:
+      'All changes that you have access to, as they happen. Applications receive these changes from /events/v1/stream.',
     type: 'Event',
     typeFilter: 'Filter by event type',
     typePlaceholder: 'Type, for example inventory.asset',
@@ -26,7 +27,7 @@ export const eventMessages = messages({
   de: {
     title: 'Ereignisse',
     subtitle:
-      'Alle Änderungen, auf die Sie Zugriff haben, in Echtzeit. Anwendungen erhalten sie über /events/v1/stream.',
+      'Alle Änderungen, auf die Sie Zugriff haben, in Echtzeit. Anwendungen erhalten diese Änderungen über /events/v1/stream.',
     type: 'Ereignis',
     typeFilter: 'Nach Ereignistyp filtern',
     typePlaceholder: 'Typ, zum Beispiel inventory.asset',

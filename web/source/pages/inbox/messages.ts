@@ -14,7 +14,7 @@ export const inboxMessages = messages({
     merge: 'Merge',
     mergeTitle: 'Merge these assets?',
     mergeText: (one: string, other: string) =>
-      `${other} is merged into ${one} with its identifiers, fields, property values and relations. You can undo this.`,
+      `${other} and its identifiers, fields, property values and relations are merged into ${one}. You can undo the merge.`,
     merged: 'Assets merged',
     dismiss: 'Not a duplicate',
     dismissTitle: 'Dismiss this duplicate?',
@@ -55,7 +55,7 @@ export const inboxMessages = messages({
     merge: 'Zusammenführen',
     mergeTitle: 'Diese Assets zusammenführen?',
     mergeText: (one: string, other: string) =>
-      `${other} wird mit Kennungen, Feldern, Eigenschaftswerten und Beziehungen in ${one} übernommen. Sie können dies rückgängig machen.`,
+      `${other} wird mit Kennungen, Feldern, Eigenschaftswerten und Beziehungen in ${one} übernommen. Sie können die Zusammenführung rückgängig machen.`,
     merged: 'Assets zusammengeführt',
     dismiss: 'Kein Duplikat',
     dismissTitle: 'Dieses Duplikat verwerfen?',

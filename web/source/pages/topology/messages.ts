@@ -11,7 +11,7 @@ export const topologyMessages = messages({
     at: 'Point in time',
     compareWith: 'Compare with',
     backToNow: 'Back to now',
-    count: (nodes: string, relations: string) => `${nodes} nodes · ${relations} relations`,
+    count: (nodes: string, relations: string) => `Nodes: ${nodes} · Relations: ${relations}`,
     truncated: (limit: string) => `Showing the first ${limit} nodes. Use a filter to show fewer nodes.`,
     showMore: (limit: string) => `Show up to ${limit}`,
     stale: 'New changes available',
@@ -61,7 +61,7 @@ export const topologyMessages = messages({
     at: 'Zeitpunkt',
     compareWith: 'Vergleichen mit',
     backToNow: 'Zurück zum aktuellen Stand',
-    count: (nodes: string, relations: string) => `${nodes} Knoten · ${relations} Beziehungen`,
+    count: (nodes: string, relations: string) => `Knoten: ${nodes} · Beziehungen: ${relations}`,
     truncated: (limit: string) =>
       `Es werden die ersten ${limit} Knoten angezeigt. Grenzen Sie die Ansicht mit einem Filter ein.`,
     showMore: (limit: string) => `Bis zu ${limit} anzeigen`,

@@ -12,7 +12,7 @@ export const identityMessages = messages({
     split: 'Split…',
     splitTitle: 'Split this asset?',
     splitText:
-      'The selected identifiers move to a new asset. All other data stays here. To undo this, merge the two assets.',
+      'The selected identifiers move to a new asset. All other data stays with this asset. To undo the split, merge the two assets.',
     moving: 'Identifiers to move',
     newName: 'Name of the new asset',
     newNameHint: 'Leave empty to use the name of this asset.',
@@ -38,7 +38,7 @@ export const identityMessages = messages({
     split: 'Aufteilen…',
     splitTitle: 'Dieses Asset aufteilen?',
     splitText:
-      'Die ausgewählten Kennungen werden in ein neues Asset verschoben. Alle anderen Daten bleiben hier. Zum Rückgängigmachen führen Sie beide Assets zusammen.',
+      'Die ausgewählten Kennungen werden in ein neues Asset verschoben. Alle anderen Daten bleiben bei diesem Asset. Um die Aufteilung rückgängig zu machen, führen Sie beide Assets zusammen.',
     moving: 'Zu verschiebende Kennungen',
     newName: 'Name des neuen Assets',
     newNameHint: 'Leer lassen, um den Namen dieses Assets zu verwenden.',
