@@ -283,7 +283,7 @@ describe('a gateway', () => {
     assert.deepEqual([cloud.endOf(another).state, scans], ['FAILED', 2])
   })
 
-  test('stops a canceled scan, and delivers its findings', async () => {
+  test('reports a running scan, stops it after a cancellation, and delivers its findings', async () => {
     let isCanceled = false
     using link = await TestLink.start(
       discovering((call) => {
@@ -296,6 +296,8 @@ describe('a gateway', () => {
     await running(link)
     const job = discover()
     await until(() => cloud.found(job).length === 1)
+    const renewals = () => cloud.callsOf('renewLease').filter(({ body }) => body.data.jobId === job)
+    await until(() => renewals().some(({ body }) => body.data.message === 'Scanning'))
     cloud.canceled.add(job)
     await until(() => cloud.endOf(job))
     assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'CANCELED', message: 'Canceled' })

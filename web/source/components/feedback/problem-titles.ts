@@ -41,7 +41,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   request_in_progress: 'Anfrage wird bereits bearbeitet',
   last_administrator: 'Letzter Administrator des Mandanten',
   access_group_not_empty: 'Zugriffsgruppe nicht leer',
-  hierarchy_not_empty: 'Knoten oder zugeordnete Assets vorhanden',
+  hierarchy_not_empty: 'Hierarchie oder Knoten nicht leer',
   node_below_itself: 'Knoten kann nicht unter sich selbst verschoben werden',
   role_in_use: 'Rolle wird verwendet',
   built_in: 'Vordefiniertes Element kann nicht geändert werden',

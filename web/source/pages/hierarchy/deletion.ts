@@ -9,6 +9,6 @@ export type DeletionCounts = { nodes: number; assets: number }
  */
 export function deletionCounts(error: unknown): DeletionCounts | undefined {
   if (!isFailure(error, 'hierarchy_not_empty')) return undefined
-  const [, nodes = '0', assets = '0'] = /(\d+) nodes .*?(\d+) assigned assets/.exec(error.message) ?? []
+  const [, nodes = '0', assets = '0'] = /nodes(?: below it)?: (\d+), assigned assets: (\d+)/.exec(error.message) ?? []
   return { nodes: Number(nodes), assets: Number(assets) }
 }
