@@ -72,7 +72,7 @@ async function takeLock() {
       continue
     }
     if (Date.now() > deadline)
-      fail(`Process ${holder} has been installing for too long: end it and delete ${holderFile}.`)
+      fail(`Process ${holder} has been installing for too long: end this process and delete ${holderFile}.`)
     if (!hasReported) console.log(`Waiting for process ${holder}, which installs the dependencies…`)
     hasReported = true
     await delay(200)

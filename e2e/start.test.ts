@@ -74,7 +74,10 @@ describe('the first start', () => {
     const { code, stderr } = await npmStart({ home }).ended
     const { pid } = platform.program.child
     assert.notEqual(code, 0)
-    assert.match(stderr.trim(), new RegExp(`^/.+ is in use by process ${pid} since \\S+: stop it first, .*\\.$`))
+    assert.match(
+      stderr.trim(),
+      new RegExp(`^/.+ is in use by process ${pid} since \\S+: stop that process first, .*\\.$`),
+    )
 
     using other = temporaryFolder('other')
     await using second = await startPlatform({ home: other.path })

@@ -124,7 +124,7 @@ function enrolmentError(error: unknown, { baseUrl, expiresTimestamp, name }: Gat
   }
   if (error instanceof Problem) {
     return new SetupError(
-      `${baseUrl} rejected the enrolment with HTTP status ${error.status}: ${error.message || error.title}. Check that it is the platform that created the gateway-config.json.`,
+      `${baseUrl} rejected the enrolment with HTTP status ${error.status}: ${error.message || error.title}. Check that this address is the platform that created the gateway-config.json.`,
       { cause: error },
     )
   }

@@ -36,7 +36,7 @@ export async function requireKnownMigrations(
     const checksum = checksums.get(idOf(applied))
     if (checksum === applied.checksum) continue
     throw new StartError(
-      `The backup was created by version ${head.product}, which is newer than this one (${idOf(applied)}): restore it with that version.`,
+      `The backup was created by version ${head.product}, which is newer than this version of Millwright (unknown migration ${idOf(applied)}): restore the backup with that version.`,
     )
   }
   return new Set(head.migrations.map(idOf))

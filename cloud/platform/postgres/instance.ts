@@ -31,7 +31,7 @@ export function lockHome(home: string, lockFile: string): () => void {
 
 function homeInUse(home: string, { pid, since }: Holder): StartError {
   const who = pid === process.pid ? 'this process' : `process ${pid}`
-  return new StartError(`${home} is in use by ${who} since ${since}: stop it first, or use another home.`)
+  return new StartError(`${home} is in use by ${who} since ${since}: stop that process first, or use another home.`)
 }
 
 /**

@@ -102,7 +102,7 @@ test('runs one server per home, and lets other processes attach to it', async ()
   assert.equal(second.code, 1)
   assert.match(
     second.message,
-    new RegExp(`^StartError: .* is in use by process ${process.pid} since .*: stop it first`),
+    new RegExp(`^StartError: .* is in use by process ${process.pid} since .*: stop that process first`),
   )
   assert.deepEqual(attachPostgres({ home }), server.connection)
   await server.stop()

@@ -176,5 +176,5 @@ function missingKeyMessage(id: string, inVault: boolean): string {
   const fault = `The master key does not match this database, which uses key ${id}`
   if (inVault)
     return `${fault}: it is wrapped by a transit key, so set MILLWRIGHT_VAULT_ADDRESS and the other MILLWRIGHT_VAULT settings.`
-  return `${fault}: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.`
+  return `${fault}: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to this key.`
 }

@@ -57,7 +57,7 @@ async function earlierKey(owner: Owner, masterKeys: MasterKeys): Promise<{ id: s
     if (isGenuine(secrets, head.tenantId, head)) return { id, key }
   }
   throw new StartError(
-    'The master key does not match this database: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.',
+    'The master key does not match this database: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to this key.',
   )
 }
 

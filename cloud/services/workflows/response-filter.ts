@@ -24,7 +24,7 @@ export function parseResponseFilter(text: string): ResponseFilter {
   if (text.length > longest) throw unreadable(`it has more than ${longest} characters`)
   const reader = new Reader(text)
   const filter = pipe(reader, 0)
-  if (reader.peek() !== '') throw unreadable(`${reader.peek()} is not valid here`)
+  if (reader.peek() !== '') throw unreadable(`${reader.peek()} is not valid at this position`)
   return filter
 }
 
@@ -84,7 +84,7 @@ function term(reader: Reader, depth: number): ResponseFilter {
     reader.expect(')')
     return steps(reader, inner)
   }
-  throw unreadable(begin === '' ? 'the end of the filter is missing' : `${begin} is not valid here`)
+  throw unreadable(begin === '' ? 'the filter is incomplete' : `${begin} is not valid at this position`)
 }
 
 /** Parses the part after a dot: a quoted field, or nothing, which selects the value itself. */

@@ -59,7 +59,7 @@ export function weaknessOf(password: string, name: string): string | undefined {
   if (new Set(characters).size < fewestDifferentCharacters) {
     return `Use at least ${fewestDifferentCharacters} different characters`
   }
-  if (mostCommon.has(folded)) return 'Choose a different password: this one is in lists of common passwords'
+  if (mostCommon.has(folded)) return 'Choose a different password: this password is in lists of common passwords'
   return undefined
 }
 

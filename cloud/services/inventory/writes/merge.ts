@@ -171,7 +171,10 @@ export function noIdentifierLeft(): Problem {
 }
 
 function noIdentifierToRestore(): Problem {
-  return new Problem('conflict', 'This asset no longer has any of the identifiers that the merge moved to it')
+  return new Problem(
+    'conflict',
+    'The merge cannot be undone, because this asset has none of the identifiers that the merge added',
+  )
 }
 
 export function nextVersion(asset: WorkingAsset, document: Record<string, unknown>, time: string): WorkingAsset {
