@@ -63,7 +63,7 @@ test('backs up a running platform, and restores all data into an empty home', as
 
   const without = await millwright(['restore', file], { home: second.path }).ended
   assert.equal(without.code, 1)
-  assert.match(without.stderr, /^The master key of the backup is missing\.\nNext: copy it to /)
+  assert.match(without.stderr, /^The master key of the backup is missing\.\nNext: copy the key to /)
 
   const environment = { MILLWRIGHT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
   const wrong = await millwright(['restore', file], { home: third.path, environment }).ended

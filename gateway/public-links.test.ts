@@ -167,7 +167,10 @@ describe('a gateway with links of the public SDK', () => {
     await interfacesOf(id, 'siemens.connectivitysuite.deviceinfo.v1')
     cloud.credentials.set('10.0.0.2', [wrong])
     const { job, errors } = await discover(id)
-    assert.match(String(errors[0]?.description), /could not read it with credentials: UNAVAILABLE: Could not retrieve/)
+    assert.match(
+      String(errors[0]?.description),
+      /could not read the device with credentials: UNAVAILABLE: Could not retrieve/,
+    )
     assert.doesNotMatch(String(errors[0]?.description), /rejected/)
     assert.deepEqual(uses(job), [])
   })

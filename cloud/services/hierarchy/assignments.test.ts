@@ -242,7 +242,7 @@ describe('assignment of assets to nodes', () => {
     await assign(line.id, ids)
     const refused = await operator.exchange(hierarchy, 'deleteNode', { params: { id: site.id } })
     assert.equal(problemIn(refused).code, 'hierarchy_not_empty')
-    assert.match(problemIn(refused).detail, /1 nodes below it and 120 assigned assets/)
+    assert.match(problemIn(refused).detail, /nodes below it: 1, assigned assets: 120/)
     const existing = await operator.exchange(hierarchy, 'cleanupNode', { params: { id: site.id } })
     assert.equal(existing.status, 409)
     const { data } = await operator.hierarchy.deleteNode({ params: { id: site.id }, query: { recursive: true } })

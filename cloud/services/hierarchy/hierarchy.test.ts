@@ -68,7 +68,7 @@ describe('hierarchies and nodes', () => {
       await createNode(operator, id, 'Line', { parentId: site.id })
       const refused = await operator.exchange(hierarchy, 'deleteHierarchy', { params: { id } })
       assert.equal(refused.status, 409)
-      assert.match(problemIn(refused).detail, /2 nodes with 0 assigned assets/)
+      assert.match(problemIn(refused).detail, /nodes: 2, assigned assets: 0/)
       const { data } = await operator.hierarchy.deleteHierarchy({ params: { id }, query: { recursive: true } })
       assert.equal(data.deletedNodes, 2)
       assert.equal((await viewer.exchange(hierarchy, 'readNode', { params: { id: site.id } })).status, 404)
@@ -267,7 +267,7 @@ describe('hierarchies and nodes', () => {
         })
         assert.equal(answer.status, 400)
         assert.equal(problemIn(answer).code, 'invalid_node_type')
-        assert.match(problemIn(answer).detail, /Use one of: area, work center/)
+        assert.match(problemIn(answer).detail, /below a node of the type site\. Allowed types: area, work center/)
       }
       const moved = await operator.exchange(hierarchy, 'moveNode', {
         params: { id: site.id },

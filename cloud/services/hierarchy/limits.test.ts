@@ -67,13 +67,13 @@ describe('limits and large hierarchies', () => {
   })
 
   for (const [what, csv, detail] of [
-    ['a control character in a name', 'Path\na\u0001b\n', /Line 2: a name of the path/],
+    ['a control character in a name', 'Path\na\u0001b\n', /Line 2: a name in the path/],
     ['a column that occurs twice', 'Path,Type,Type\na,b,c\n', /The column Type occurs twice/],
     ['a property without a name', 'Path,Property: \na,b\n', /Unknown column/],
     [
       'an invalid line after a cell with a line break',
       'Path,Property: p\na,"1\n2"\n,x\n',
-      /Line 4: a name of the path/,
+      /Line 4: a name in the path/,
     ],
     [
       'too many properties',

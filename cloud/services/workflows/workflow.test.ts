@@ -14,7 +14,7 @@ const invalid: [string, Workflow, RegExp][] = [
   [
     'two immediate transitions from one state',
     machine('a => b', 'a => c'),
-    /from a more than one transition is IMMEDIATE/,
+    /more than one transition from a is IMMEDIATE/,
   ],
   [
     'an immediate transition to the same state',
