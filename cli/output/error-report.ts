@@ -79,7 +79,8 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   link_not_found: 'millwright gateway links',
   node_not_found: 'list the nodes: millwright hierarchy tree <hierarchy>',
   hierarchy_not_empty: 'pass --recursive to delete the nodes below too',
-  gateway_not_ready: 'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
+  gateway_not_ready:
+    'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
   precondition_failed: 'read the resource again, then repeat the change',
   too_many_requests: 'wait a moment, then retry',
   overloaded: 'wait a moment, then retry',
