@@ -33,6 +33,8 @@ export async function runInventoryCommand(command: InventoryCommand, measured: M
         await withoutIndexes(owner, () => bulkLoad(plantAssets(command.size), load))
         await owner.query('vacuum analyze')
       })
+    case 'vacuum':
+      return asOwner(measured, (owner) => owner.query('vacuum analyze'))
     case 'grow a hierarchy':
       return growHierarchy(command, measured)
     case 'wait until everything is applied':

@@ -17,6 +17,7 @@ type Calls = { callers: number; ms: number; groupId: string }
 export type InventoryCommand =
   | { kind: 'grow a plant'; size: PlantSize }
   | { kind: 'wait until everything is applied' }
+  | { kind: 'vacuum' }
   | { kind: 'start recording statements' }
   | { kind: 'stop recording statements' }
   | { kind: 'database target' }

@@ -177,12 +177,13 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
             'node_below_itself',
             `The node ${node.name} cannot be moved below itself or below one of its own nodes. Choose another parent`,
           )
-        const height = await store.heightOf(tx, id)
-        requireLevels(parent.level + height + 1, '/data/parentId')
+        const former = (await store.pathTo(tx, node.parentId)).map((one) => one.id)
+        // The levels below the node are counted only if they move down.
+        if (parent.level > former.length)
+          requireLevels(parent.level + (await store.heightOf(tx, id)) + 1, '/data/parentId')
         if (parent.id !== node.parentId && node.type !== null)
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
         const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
-        const former = (await store.pathTo(tx, node.parentId)).map((one) => one.id)
         await store.placeNode(tx, { id, hierarchyId: tree.id, parentId: parent.id, rank }, now())
         await shiftCounts(tx, { nodeId: id, from: former, to: above })
         const moved = await shownNode(tx, caller, id)

@@ -195,7 +195,7 @@ async function probeInOrder(handle: Handle, selection: Selection, page: Page): P
   return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
 }
 
-/** How many times as many assets as the page has are checked first. */
+/** How many times as many assets as the page has are checked first, and how many times as many in each further step. */
 const checkedPerPage = 4
 
 /**
@@ -227,8 +227,13 @@ async function checkInOrder(
     const found = checked.filter((asset) => asset.keys.some((key) => check.hasKey(key))).map(({ id }) => id)
     return { found, isComplete: cut < 0 }
   }
-  const first = await next(Math.min(bounds.probed, checkedPerPage * limit))
-  const { found } = first.found.length >= limit || first.isComplete ? first : await next(bounds.probed)
+  let assets = Math.min(bounds.probed, checkedPerPage * limit)
+  let checked = await next(assets)
+  while (checked.found.length < limit && !checked.isComplete && assets < bounds.probed) {
+    assets = Math.min(bounds.probed, checkedPerPage * assets)
+    checked = await next(assets)
+  }
+  const { found } = checked
   const text = `${shown(sort, ['select unnest($2::uuid[])'])} limit ${limit}`
   return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), found.slice(0, limit)), sort)
 }
