@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { resolutionOperations } from './hierarchy-resolution.ts'
-import { byId, Document, filterText, oneOf } from './inventory/shapes.ts'
+import { byId, Document, filterText, inventoryLimits, oneOf } from './inventory/shapes.ts'
 
 /** The contract of the hierarchy service: trees of nodes, and the assignment of assets to nodes. */
 
@@ -13,6 +13,8 @@ export const hierarchyLimits = {
   levels: 32,
   nodesPerBatch: 1_000,
   nodesCopied: 10_000,
+  /** The maximum size of the properties of all copied nodes, as JSON text. */
+  copyBytes: 8 * 1024 * 1024,
   nodesImported: 20_000,
   importBytes: 8 * 1024 * 1024,
   /** The maximum number of nodes on one page. */
@@ -49,7 +51,7 @@ export const hierarchyTemplates = {
 export type TemplateName = keyof typeof hierarchyTemplates
 export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
 
-const description = Type.String({ maxLength: 1024 })
+const description = Type.String({ maxLength: 1024, pattern: '^[^\\u0000]*$' })
 /** The pattern of a node type: text without control characters. */
 export const nodeTypePattern = '^[^\\u0000-\\u001f\\u007f]*$'
 
@@ -59,10 +61,15 @@ const nodeType = Type.String({
   pattern: nodeTypePattern,
   description: 'The kind of place, for example `site` or `line`. Free text without a template',
 })
-const nodeProperties = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 512 }), {
-  maxProperties: hierarchyLimits.properties,
-  description: 'Own properties of the node: names and texts',
-})
+const nodeProperties = Type.Record(
+  Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]{1,64}$' }),
+  Type.String({ maxLength: 512, pattern: '^[^\\u0000]*$' }),
+  {
+    additionalProperties: false,
+    maxProperties: hierarchyLimits.properties,
+    description: 'Own properties of the node: names of up to 64 characters, and texts',
+  },
+)
 const position = Type.Integer({
   minimum: 0,
   maximum: hierarchyLimits.nodesPerHierarchy,
@@ -519,6 +526,8 @@ export const hierarchy = contract({
         cursor: Type.Optional(Type.String({ maxLength: 1024 })),
         count: Type.Optional(Type.Boolean({ default: true })),
         filter: Type.Optional(filterText),
+        relationsFilter: Type.Optional(filterText),
+        depth: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: 1 })),
         caseInsensitive: Type.Optional(Type.Boolean({ default: false })),
         sort: Type.Optional(Type.String({ maxLength: 1024 })),
         q: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
@@ -526,7 +535,7 @@ export const hierarchy = contract({
         includeBelow,
       }),
       answers: { 200: page(Document) },
-      errors: ['not_found', 'invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor'],
+      errors: ['not_found', 'invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor', 'graph_too_large'],
     },
     assignAssets: {
       method: 'POST',

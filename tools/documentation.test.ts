@@ -102,7 +102,7 @@ describe('the documentation', () => {
   })
 
   test('the guide of hierarchies states every limit of the contract', () => {
-    const { importBytes, lagSeconds, ...counts } = hierarchyLimits
+    const { importBytes, copyBytes, lagSeconds, ...counts } = hierarchyLimits
     const page = read('docs/how-to/organise-assets-in-hierarchies.md')
     const rows = (page.split('## Limits')[1] ?? '').split('\n').filter((line) => line.startsWith('| '))
     const values = rows.map((row) => row.split(' | ')[1] ?? '').join(' ')

@@ -87,7 +87,7 @@ test('credentials commands add a credential to a monitoring set and an asset, an
   await succeed(['credentials', 'templates', 'create', 'Monitoring'])
   await succeed(['credentials', 'templates', 'add', 'Monitoring', 'Ovens'])
   assert.match(await succeed(['credentials', 'templates', 'show', 'Monitoring']), / Ovens /)
-  assert.match(await succeed(['credentials', 'assign', 'Oven 1', 'Ovens']), /^Oven 1 has /)
+  assert.match(await succeed(['credentials', 'assign', 'Oven 1', 'Ovens']), /^Credentials \S+ assigned to Oven 1$/m)
   assert.match(await succeed(['credentials', 'of', 'Oven 1']), / Ovens .* yes$/m)
   assert.match(
     await succeed(['credentials', 'where-used', 'Ovens']),

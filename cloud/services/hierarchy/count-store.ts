@@ -320,3 +320,13 @@ export const anyUnprojected = statement(
 
 /** A statement that returns a row if the tenant has a projection. */
 export const anyProjection = statement(`select p.position from hierarchy_positions p where p.tenant_id = $1`)
+
+const readableStatement = statement<{ assets: number }>(
+  `select count(*) as assets from hierarchy_assets a where a.tenant_id = $1 and a.node_id = any($2::uuid[])
+     and ($3::uuid[] is null or a.access_group_id = any($3) or (a.is_gateway and $4::boolean))`,
+)
+
+/** Returns the number of projected assets of nodes that a caller can read. */
+export async function countReadable(handle: Handle, nodeIds: readonly string[], scope: CountScope): Promise<number> {
+  return (await handle.row(readableStatement, arrayOf('uuid', nodeIds), scope.groups, scope.gateways))?.assets ?? 0
+}

@@ -6,6 +6,7 @@ import { parseCsv, printCsvRow } from './csv.ts'
 const options = {
   invalid: (line: number, detail: string) => new RangeError(`Line ${line}: ${detail}`),
   yieldTurn: () => undefined,
+  limits: { rows: 1_000, cells: 20, characters: 1_000 },
 }
 
 async function cellsIn(text: string): Promise<string[][]> {
@@ -82,4 +83,13 @@ test('counts the lines of cells with line breaks', async () => {
     [1, 2, 5],
   )
   await assert.rejects(parseCsv('Path\n"a\nb"x\n', options), /^RangeError: Line 2: text follows/)
+})
+
+test('refuses more rows, cells or characters than the limits allow', async () => {
+  const limits = { rows: 2, cells: 3, characters: 4 }
+  const parse = (text: string) => parseCsv(text, { ...options, limits })
+  assert.equal((await parse('a,b,c\n1234,,\n')).length, 2)
+  await assert.rejects(parse('a\nb\nc\n'), /^RangeError: Line 3: the file has more than 2 rows/)
+  await assert.rejects(parse('a,b,c,d\n'), /^RangeError: Line 1: the row has more than 3 cells/)
+  await assert.rejects(parse('12345\n'), /^RangeError: Line 1: a cell has more than 4 characters/)
 })

@@ -8,13 +8,15 @@ type CsvOptions = {
   invalid: (line: number, detail: string) => Error
   /** Is called between two rows, so that a large file does not block the event loop. */
   yieldTurn: () => Promise<void> | undefined
+  /** The maximum number of rows, of cells in a row and of characters in a cell. */
+  limits: { rows: number; cells: number; characters: number }
 }
 
 /**
  * Parses CSV with commas or semicolons. The separator is the one that the first line contains more often. Empty lines are
  * left out.
  */
-export async function parseCsv(text: string, { invalid, yieldTurn }: CsvOptions): Promise<CsvRow[]> {
+export async function parseCsv(text: string, { invalid, yieldTurn, limits }: CsvOptions): Promise<CsvRow[]> {
   const content = text.startsWith('\ufeff') ? text.slice(1) : text
   const separator = separatorOf(content)
   const cellEnd = separator === ';' ? /[;\n]/g : /[,\n]/g
@@ -30,23 +32,30 @@ export async function parseCsv(text: string, { invalid, yieldTurn }: CsvOptions)
       const end = cellEnd.exec(content)?.index ?? content.length
       const rest = withoutReturn(content, quoted?.end ?? at, end)
       if (quoted !== undefined && rest !== '') throw invalid(line, 'text follows the closing quotation mark of a cell')
-      row.cells.push(unprotected(quoted?.cell ?? rest))
+      if (row.cells.length === limits.cells) throw invalid(line, `the row has more than ${limits.cells} cells`)
+      const cell = unprotected(quoted?.cell ?? rest)
+      if (cell.length > limits.characters) throw invalid(line, `a cell has more than ${limits.characters} characters`)
+      row.cells.push(cell)
       line += quoted?.lines ?? 0
       isLast = content[end] !== separator
       at = end + 1
     }
     line += 1
     if (row.cells.some((cell) => cell !== '')) rows.push(row)
+    if (rows.length > limits.rows) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
     await yieldTurn()
   }
   return rows
 }
 
+/** The number of characters in which the separator is searched. */
+const headerCharacters = 65_536
+
 /** Returns the separator that the first line contains more often, outside quotation marks. */
 function separatorOf(content: string): ',' | ';' {
   let difference = 0
   let isQuoted = false
-  for (const character of content) {
+  for (const character of content.slice(0, headerCharacters)) {
     if (character === '"') isQuoted = !isQuoted
     if (isQuoted) continue
     if (character === '\n') break

@@ -3,7 +3,7 @@ import { type hierarchy, hierarchyLimits, nodeTypePattern, type PathRow } from '
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database, Handle } from '../../platform/database/database.ts'
 import { lowestId, newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
@@ -23,6 +23,8 @@ const propertyPrefix = 'Property: '
 const pageNodes = 5_000
 /** The number of characters of one part of an export. */
 const partCharacters = 64 * 1024
+/** The maximum number of characters of a cell. A path with the maximum number of names has at most half of them. */
+const cellCharacters = 16_384
 /** How often a tree is read again if it changes during the read, before it is locked. */
 const readAttempts = 3
 
@@ -41,17 +43,20 @@ export function exchangeHandlers({
       const rows = csv === undefined ? (nodes ?? []) : await rowsOf(csv, caller.tenantId)
       if (rows.length > hierarchyLimits.nodesImported)
         throw invalid('/data/csv', `The file has ${rows.length} nodes. The limit is ${hierarchyLimits.nodesImported}`)
+      // A dry run takes no lock, so that changes and counts of the hierarchy do not wait for it.
+      if (dryRun) {
+        const plan = await database.read(caller, async (handle) => planOf(handle, await getHierarchy(handle, id), rows))
+        return { data: { ...countsOf(plan), dryRun } }
+      }
       return database.transaction(caller, async (tx) => {
         const tree = await lockedHierarchy(tx, id)
         const plan = await planOf(tx, tree, rows)
-        const counts = { created: plan.created.length, updated: plan.updated.length, unchanged: plan.unchanged }
-        if (!dryRun) {
-          const now = new Date().toISOString()
-          await store.insertNodes(tx, id, plan.created, now)
-          await store.updateNodes(tx, id, plan.updated, now)
-          await reportHierarchy(tx, caller, { action: 'importNodes', event: 'imported', row: tree, detail: counts })
-        }
-        return { data: { ...counts, dryRun } }
+        const now = new Date().toISOString()
+        await store.insertNodes(tx, id, plan.created, now)
+        await store.updateNodes(tx, id, plan.updated, now)
+        const detail = countsOf(plan)
+        await reportHierarchy(tx, caller, { action: 'importNodes', event: 'imported', row: tree, detail })
+        return { data: { ...detail, dryRun } }
       })
     },
   }
@@ -78,7 +83,7 @@ async function readTree(database: Database, caller: Caller, hierarchyId: string)
   }
   return database.transaction(caller, async (tx) => {
     await lockedHierarchy(tx, hierarchyId)
-    return { tenantId, hierarchyId, children: await childrenOf(tenantId, await lockedPages(tx, hierarchyId)) }
+    return { tenantId, hierarchyId, children: await childrenOf(tenantId, await allPages(tx, hierarchyId)) }
   })
 }
 
@@ -89,9 +94,9 @@ async function readPages(read: (after: { name: string; id: string }) => Promise<
   return pages
 }
 
-/** Returns all nodes of a hierarchy. The hierarchy must be locked. */
-function lockedPages(tx: Transaction, hierarchyId: string): Promise<TreeRow[][]> {
-  return readPages((after) => store.listTreeRows(tx, hierarchyId, { after, limit: pageNodes }))
+/** Returns all nodes of a hierarchy. Without a lock, changes during the read may be visible in part. */
+function allPages(handle: Handle, hierarchyId: string): Promise<TreeRow[][]> {
+  return readPages((after) => store.listTreeRows(handle, hierarchyId, { after, limit: pageNodes }))
 }
 
 async function childrenOf(tenantId: string, pages: readonly TreeRow[][]): Promise<Map<string, TreeRow[]>> {
@@ -160,7 +165,11 @@ async function propertyNames({ tenantId, children }: Tree): Promise<string[]> {
 async function* csvLines(tree: Tree, names: readonly string[]): AsyncGenerator<string> {
   yield printCsvRow(['Path', 'Type', ...names.map((name) => propertyPrefix + name)])
   for await (const { path, type = '', properties = {} } of pathRows(tree))
-    yield printCsvRow([joinPath(path), type, ...names.map((name) => properties[name] ?? '')])
+    yield printCsvRow([
+      joinPath(path),
+      type,
+      ...names.map((name) => (Object.hasOwn(properties, name) ? (properties[name] ?? '') : '')),
+    ])
 }
 
 /** Joins short texts, so that each part of a response is worth its write. */
@@ -184,6 +193,11 @@ async function rowsOf(text: string, tenantId: string): Promise<PathRow[]> {
   const [header, ...lines] = await parseCsv(text, {
     invalid: (line, detail) => invalid('/data/csv', `Line ${line}: ${detail}`),
     yieldTurn,
+    limits: {
+      rows: hierarchyLimits.nodesImported + 1,
+      cells: hierarchyLimits.csvProperties + 2,
+      characters: cellCharacters,
+    },
   })
   const columns = columnsIn(header?.cells ?? [])
   const rows: PathRow[] = []
@@ -203,14 +217,15 @@ function columnsIn(header: readonly string[]): CsvColumn[] {
     const name = cell.trim()
     if (name === 'Path' || name === 'Type') return name
     const property = cell.startsWith(propertyPrefix) ? cell.slice(propertyPrefix.length) : ''
-    if (property !== '' && charactersOf(property) <= 64) return { property }
+    if (property !== '' && property !== '__proto__' && charactersOf(property) <= 64) return { property }
     throw invalid(
       '/data/csv',
       `Unknown column "${cell}". Use the columns Path, Type and "${propertyPrefix}<name>". The name of a property has up to 64 characters`,
     )
   })
   const keys = columns.map((column) => (typeof column === 'string' ? column : propertyPrefix + column.property))
-  const twice = keys.find((key, index) => keys.indexOf(key) !== index)
+  const first = new Set<string>()
+  const twice = keys.find((key) => first.size === first.add(key).size)
   if (twice !== undefined) throw invalid('/data/csv', `The column ${twice} occurs twice`)
   return columns
 }
@@ -255,12 +270,16 @@ type Plan = {
 }
 type PlannedNode = Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'> & { isNew: boolean }
 
-/** Compares the rows with the tree. The hierarchy must be locked. */
-async function planOf(tx: Transaction, tree: store.HierarchyRow, rows: readonly PathRow[]): Promise<Plan> {
-  const yieldTurn = createYield(tx.tenantId)
+function countsOf({ created, updated, unchanged }: Plan) {
+  return { created: created.length, updated: updated.length, unchanged }
+}
+
+/** Compares the rows with the tree. To change the tree, lock the hierarchy first. */
+async function planOf(handle: Handle, tree: store.HierarchyRow, rows: readonly PathRow[]): Promise<Plan> {
+  const yieldTurn = createYield(handle.tenantId)
   const ranks = new Map<string, number>()
   const nodes = new Map<string, PlannedNode[]>()
-  for (const page of await lockedPages(tx, tree.id)) {
+  for (const page of await allPages(handle, tree.id)) {
     for (const node of page) {
       ranks.set(node.parentId, Math.max(ranks.get(node.parentId) ?? 0, node.rank))
       const key = keyOf(node.parentId, node.name)
@@ -273,8 +292,12 @@ async function planOf(tx: Transaction, tree: store.HierarchyRow, rows: readonly 
   const plan: Plan = { created: [], updated: [], unchanged: 0 }
   const changed = new Map<string, Plan['updated'][number]>()
   const unchanged = new Set<string>()
+  const paths = new Set<string>()
   for (const [index, { path, type, properties }] of rows.entries()) {
     await yieldTurn()
+    const text = joinPath(path)
+    if (paths.has(text)) throw invalid(`/data/nodes/${index}/path`, `The path ${text} occurs twice`)
+    paths.add(text)
     let parent: { id: string; type: string | null | undefined } = { id: tree.id, type: undefined }
     requireLevels(path.length, `/data/nodes/${index}/path`)
     for (const [level, name] of path.entries()) {
@@ -309,6 +332,11 @@ async function planOf(tx: Transaction, tree: store.HierarchyRow, rows: readonly 
     }
   }
   requireNodes(tree.nodes + plan.created.length)
+  if (plan.created.length > hierarchyLimits.nodesImported)
+    throw invalid(
+      '/data',
+      `The paths name ${plan.created.length} new nodes. One import creates at most ${hierarchyLimits.nodesImported}. Import the file in parts`,
+    )
   plan.updated = [...changed.values()]
   plan.unchanged = [...unchanged].filter((id) => !changed.has(id)).length
   return plan

@@ -8,6 +8,7 @@ import {
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { may } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { type Handle, type Transaction, violatedConstraint } from '../../platform/database/database.ts'
@@ -16,8 +17,9 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { deleteProjected, startProjection } from './count-store.ts'
+import { countReadable, deleteProjected, startProjection } from './count-store.ts'
 import * as store from './node-store.ts'
+import { countScope } from './tree.ts'
 
 type Names =
   | 'listHierarchies'
@@ -83,24 +85,29 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
           await getHierarchy(handle, id)
           return store.nodesOf(handle, id)
         })
-      return deleteCounted(context, caller, nodes, async (tx, { ids, remainingRelations, requireCounted }) => {
-        const row = await lockedHierarchy(tx, id)
-        requireMatch(headers['if-match'], row.version)
-        requireCounted(await store.nodesOf(tx, id))
-        if (ids.length > 0 && !recursive)
-          throw new Problem(
-            'hierarchy_not_empty',
-            `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${remainingRelations}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
-          )
-        if (ids.length > 0) {
-          await deleteProjected(tx, ids)
-          await store.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
-        }
-        await store.deleteHierarchy(tx, id)
-        const detail = { deletedNodes: ids.length, remainingRelations }
-        await reportHierarchy(tx, caller, { action: 'deleteHierarchy', event: 'deleted', row, detail })
-        return { data: detail }
-      })
+      return deleteCounted(
+        context,
+        caller,
+        nodes,
+        async (tx, { ids, remainingRelations, shownRelations, requireCounted }) => {
+          const row = await lockedHierarchy(tx, id)
+          requireMatch(headers['if-match'], row.version)
+          requireCounted(await store.nodesOf(tx, id))
+          if (ids.length > 0 && !recursive)
+            throw new Problem(
+              'hierarchy_not_empty',
+              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${shownRelations}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
+            )
+          if (ids.length > 0) {
+            await deleteProjected(tx, ids)
+            await store.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
+          }
+          await store.deleteHierarchy(tx, id)
+          const detail = { deletedNodes: ids.length, remainingRelations }
+          await reportHierarchy(tx, caller, { action: 'deleteHierarchy', event: 'deleted', row, detail })
+          return { data: { ...detail, remainingRelations: shownRelations } }
+        },
+      )
     },
   }
 }
@@ -153,6 +160,8 @@ export async function relationsOf({ peers }: Context, caller: Caller, nodeIds: r
 type CountedNodes = {
   ids: readonly string[]
   remainingRelations: number
+  /** The number of these relations that the response contains. */
+  shownRelations: number
   /** Throws if the nodes with the lock are not the counted nodes. */
   requireCounted(ids: readonly string[]): void
 }
@@ -179,8 +188,14 @@ export async function deleteCounted<Result>(
       if (current.length !== counted.size || current.some((id) => !counted.has(id))) throw new NodesChanged()
     }
     const remainingRelations = relations.reduce((sum, one) => sum + one.relations, 0)
+    // A caller that cannot list relations gets the number of assets that it can read.
+    const shownRelations = may(caller, 'glb_inventory_read_relation_data')
+      ? remainingRelations
+      : await context.database.read(caller, (handle) => countReadable(handle, ids, countScope(caller)))
     try {
-      return await context.database.transaction(caller, (tx) => remove(tx, { ids, remainingRelations, requireCounted }))
+      return await context.database.transaction(caller, (tx) =>
+        remove(tx, { ids, remainingRelations, shownRelations, requireCounted }),
+      )
     } catch (error) {
       if (!(error instanceof NodesChanged)) throw error
       if (attempt === countAttempts)

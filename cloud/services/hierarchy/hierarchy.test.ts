@@ -311,6 +311,81 @@ describe('hierarchies and nodes', () => {
     })
   })
 
+  describe('bad input', () => {
+    test('returns 400 or an empty list, never 500, for the NUL character', async () => {
+      const name = 'Null characters'
+      const id = await createHierarchy(operator, name)
+      const node = await createNode(operator, id, 'Site')
+      const nul = 'a\0b'
+      for (const [operation, input, status] of [
+        ['createHierarchy', { body: { data: { name: 'x', description: nul } } }, 400],
+        ['updateNode', { params: { id: node.id }, body: { data: { properties: { a: nul } } } }, 400],
+        ['listNodes', { params: { id }, query: { q: nul } }, 200],
+        ['listNodes', { params: { id }, query: { q: 'a', cursor: cursorOf(nul) } }, 400],
+      ] as const) {
+        const answer = await operator.exchange(hierarchy, operation, input)
+        assert.equal(answer.status, status, operation)
+      }
+    })
+
+    test('refuses property names with more than 64 characters', async () => {
+      const id = await createHierarchy(operator, 'Long property')
+      const properties = { ['x'.repeat(65)]: 'value' }
+      const answer = await operator.exchange(hierarchy, 'createNode', {
+        params: { id },
+        body: { data: { name: 'Site', properties } },
+      })
+      assert.equal(answer.status, 400)
+    })
+
+    test('refuses to copy a node whose properties are larger than the limit', async () => {
+      const id = await createHierarchy(operator, 'Large copy')
+      const properties = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`p${index}`, 'x'.repeat(500)]))
+      const batch = Array.from({ length: 150 }, (_, index) => ({
+        key: `${index}`,
+        name: `n${index}`,
+        properties,
+        ...(index === 0 ? {} : { parentKey: '0' }),
+      }))
+      const first = await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes: batch } } })
+      const top = first.data[0]?.id ?? ''
+      const more = batch.slice(1).map(({ parentKey: _, ...node }) => ({ ...node, parentId: top }))
+      await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes: more } } })
+      const answer = await operator.exchange(hierarchy, 'copyNode', { params: { id: top }, body: { data: {} } })
+      assert.equal(answer.status, 409)
+      assert.match(problemIn(answer).detail, /too large to copy \(nodes: 299/)
+    })
+
+    test('refuses a CSV header with thousands of columns at once', async () => {
+      const id = await createHierarchy(operator, 'Wide CSV')
+      const csv = `Path,${Array.from({ length: 15_000 }, (_, index) => `Property: ${index}`).join(',')}\nx\n`
+      const answer = await operator.exchange(hierarchy, 'importNodes', {
+        params: { id },
+        body: { data: { csv, dryRun: true } },
+      })
+      assert.equal(answer.status, 400)
+      assert.match(problemIn(answer).detail, /Line 1: the row has more than 258 cells/)
+    })
+
+    test('refuses an import that names a path twice', async () => {
+      const id = await createHierarchy(operator, 'Twice in a file')
+      const answer = await operator.exchange(hierarchy, 'importNodes', {
+        params: { id },
+        body: { data: { csv: 'Path,Type\nSite,site\nSite,plant\n' } },
+      })
+      assert.equal(answer.status, 400)
+      assert.match(problemIn(answer).detail, /The path Site occurs twice/)
+    })
+
+    test('exports no inherited members of objects as properties', async () => {
+      const id = await createHierarchy(operator, 'Constructor')
+      const nodes = [{ path: ['a'], properties: { constructor: 'x' } }, { path: ['b'] }]
+      await operator.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+      const csv = await viewer.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } })
+      assert.equal(csv, 'Path,Type,Property: constructor\r\na,,x\r\nb,,\r\n')
+    })
+  })
+
   describe('import and export', () => {
     const nodes = [
       { path: ['Site, 1'], type: 'site', properties: { owner: '=Miller', note: 'a "b"' } },
@@ -360,3 +435,7 @@ describe('hierarchies and nodes', () => {
     })
   })
 })
+
+function cursorOf(name: string): string {
+  return Buffer.from(JSON.stringify([name, v7()])).toString('base64url')
+}

@@ -394,6 +394,20 @@ const rowsBelowStatement = statement<NodeRow>(
    ) select ${columns('below')} from below order by below.height, below.rank, below.id limit $3`,
 )
 
+const sizeBelowStatement = statement<{ nodes: number; bytes: number }>(
+  `with recursive below as (
+     select n.id from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     union all
+     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+   ) select count(*) as nodes, coalesce(sum(octet_length(n.properties::text)), 0)::bigint as bytes
+     from below b join hierarchy_nodes n on n.tenant_id = $1 and n.id = b.id`,
+)
+
+/** Returns the number of nodes of a subtree, and the size of their properties. */
+export async function sizeOf(handle: Handle, id: string): Promise<{ nodes: number; bytes: number }> {
+  return (await handle.row(sizeBelowStatement, id)) ?? { nodes: 0, bytes: 0 }
+}
+
 /** Returns a node and the nodes below it, upper levels first. */
 export function listRowsBelow(handle: Handle, id: string, limit: number): Promise<NodeRow[]> {
   return handle.rows(rowsBelowStatement, id, limit)

@@ -74,6 +74,8 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       return database.read(caller, async (handle) => {
         const tree = await getHierarchy(handle, params.id)
         const top = await parentIn(handle, tree.id, parentId ?? null)
+        // No name contains the NUL character, which the database cannot compare.
+        if (q?.includes('\0')) return nodePage([], undefined)
         if (q !== undefined) {
           const after = cursor === undefined ? { name: '', id: lowest } : searchPosition(cursor)
           const found = await store.searchNodes(handle, {
@@ -132,26 +134,31 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           if (ids.length === 0) throw missingNode(id)
           return ids
         })
-      return deleteCounted(context, caller, subtree, async (tx, { ids, remainingRelations, requireCounted }) => {
-        const { tree, node } = await lockedNode(tx, id)
-        requireMatch(headers['if-match'], node.version)
-        requireCounted(await store.subtreeOf(tx, id))
-        if (!recursive && (ids.length > 1 || remainingRelations > 0))
-          throw new Problem(
-            'hierarchy_not_empty',
-            `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${remainingRelations}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
-          )
-        const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
-        await shiftCounts(tx, { nodeId: id, from: above, to: [] })
-        await deleteProjected(tx, ids)
-        await store.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
-        const detail = { deletedNodes: ids.length, remainingRelations }
-        const subject = `node/${id}`
-        const data = { hierarchyId: tree.id, name: node.name, ...detail }
-        await record(tx, caller, { action: 'hierarchy.deleteNode', target: subject, detail: data })
-        await emit(tx, { type: 'hierarchy.node.deleted', subject, data })
-        return { data: detail }
-      })
+      return deleteCounted(
+        context,
+        caller,
+        subtree,
+        async (tx, { ids, remainingRelations, shownRelations, requireCounted }) => {
+          const { tree, node } = await lockedNode(tx, id)
+          requireMatch(headers['if-match'], node.version)
+          requireCounted(await store.subtreeOf(tx, id))
+          if (!recursive && (ids.length > 1 || remainingRelations > 0))
+            throw new Problem(
+              'hierarchy_not_empty',
+              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${shownRelations}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
+            )
+          const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
+          await shiftCounts(tx, { nodeId: id, from: above, to: [] })
+          await deleteProjected(tx, ids)
+          await store.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
+          const detail = { deletedNodes: ids.length, remainingRelations }
+          const subject = `node/${id}`
+          const data = { hierarchyId: tree.id, name: node.name, ...detail }
+          await record(tx, caller, { action: 'hierarchy.deleteNode', target: subject, detail: data })
+          await emit(tx, { type: 'hierarchy.node.deleted', subject, data })
+          return { data: { ...detail, remainingRelations: shownRelations } }
+        },
+      )
     },
 
     async cleanupNode({ params: { id } }, caller) {
@@ -207,12 +214,14 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     async copyNode({ params: { id }, body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const { tree, node } = await lockedNode(tx, id)
-        const originals = await store.listRowsBelow(tx, id, hierarchyLimits.nodesCopied + 1)
-        if (originals.length > hierarchyLimits.nodesCopied)
+        const { nodesCopied, copyBytes } = hierarchyLimits
+        const size = await store.sizeOf(tx, id)
+        if (size.nodes > nodesCopied || size.bytes > copyBytes)
           throw new Problem(
             'conflict',
-            `The node ${node.name} is too large to copy. The limit is ${hierarchyLimits.nodesCopied} nodes, including the nodes below it`,
+            `The node ${node.name} is too large to copy (nodes: ${size.nodes}, properties: ${size.bytes} bytes). The limits are ${nodesCopied} nodes and ${copyBytes} bytes, including the nodes below it`,
           )
+        const originals = await store.listRowsBelow(tx, id, nodesCopied)
         requireNodes(tree.nodes + originals.length)
         const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
         const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
@@ -453,7 +462,7 @@ function searchCursor({ name, id }: { name: string; id: string }): string {
 function searchPosition(cursor: string): { name: string; id: string } {
   try {
     const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [unknown, unknown]
-    if (typeof name === 'string' && typeof id === 'string' && uuid.test(id)) return { name, id }
+    if (typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && uuid.test(id)) return { name, id }
   } catch {
     // The text is not JSON, so it is not a cursor of this list.
   }

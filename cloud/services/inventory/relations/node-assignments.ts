@@ -13,7 +13,7 @@ import type { Context, Handlers } from '../../../platform/service.ts'
 import { readableGroups } from '../visibility.ts'
 import * as store from './node-assignment-store.ts'
 import { authorOf, type RelationRow, relationDetail, relationEvents } from './relation.ts'
-import { endRelations, lockAssets, putRelations } from './relation-store.ts'
+import { endRelations, isReadable, lockAssets, putRelations } from './relation-store.ts'
 import { refusalOf } from './relation-writer.ts'
 
 type Names =
@@ -69,7 +69,11 @@ export function nodeAssignmentHandlers({ database }: Context): Pick<Handlers<typ
         after,
         limit: matchesRead,
       }
-      const rows = await database.read(caller, (handle) => store.listMatches(handle, query))
+      const rows = await database.read(caller, async (handle) => {
+        // A gateway that the caller cannot read must not show which assets it found.
+        const gateway = gatewayId === undefined ? undefined : { id: gatewayId, groups: query.groups }
+        return gateway === undefined || (await isReadable(handle, gateway)) ? store.listMatches(handle, query) : []
+      })
       const assets = rows.filter(({ addresses }) => contains(addresses)).map(({ id, name }) => ({ id, name }))
       const last = rows.length === matchesRead ? rows.at(-1)?.id : undefined
       return { data: { assets, ...(last === undefined ? {} : { next: last }) } }
@@ -113,11 +117,13 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
       continue
     }
     const own = relations.get(assetId) ?? []
-    if (own.some(({ objectId }) => objectId !== nodeId && !knownNodeIds.includes(objectId))) {
+    const known = new Set(knownNodeIds)
+    const otherNodes = new Set(otherNodeIds)
+    if (own.some(({ objectId }) => objectId !== nodeId && !known.has(objectId))) {
       results.push({ assetId, outcome: 'stale' })
       continue
     }
-    const others = own.filter(({ objectId }) => objectId !== nodeId && otherNodeIds.includes(objectId))
+    const others = own.filter(({ objectId }) => objectId !== nodeId && otherNodes.has(objectId))
     const previousNodeId = others.at(-1)?.objectId
     const isNew = nodeId !== null && !own.some(({ objectId }) => objectId === nodeId)
     ended.push(...others)

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { hierarchy } from '@millwright/api/hierarchy.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
+import { enrolledGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
+
+describe('assets that the caller of a hierarchy cannot read', () => {
+  let hub: TestHub
+  let operator: TestCaller
+  let lineGroup: string
+
+  before(async () => {
+    hub = await testHub()
+    operator = await hub.as('operator')
+    const admin = await hub.as('administrator')
+    lineGroup = (await admin.authorization.createAccessGroup({ body: { data: { name: 'line' } } })).data.id
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  test('are not counted in the refused deletion of a node or a hierarchy', async () => {
+    const id = await createHierarchy(operator, 'Deletion')
+    const node = await createNode(operator, id, 'Site')
+    const [hidden = '', shown = ''] = await createAssets(operator, [
+      { name: 'hidden' },
+      { name: 'shown', accessGroup: 'line' },
+    ])
+    await operator.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { assetIds: [hidden, shown] } } })
+    await projectAll(hub)
+    const limited = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+    const detailFor = async (caller: TestCaller, operation: 'deleteNode' | 'deleteHierarchy') => {
+      const params = { id: operation === 'deleteNode' ? node.id : id }
+      return ((await caller.exchange(hierarchy, operation, { params })).body as ProblemDocument).detail
+    }
+    for (const operation of ['deleteNode', 'deleteHierarchy'] as const) {
+      assert.match(await detailFor(limited, operation), /assigned assets: 1\)/)
+      assert.match(await detailFor(operator, operation), /assigned assets: 2\)/)
+    }
+  })
+
+  test('do not show through a rule which assets a hidden gateway found', async () => {
+    const admin = await hub.as('administrator')
+    const gateway = await enrolledGateway(hub, admin)
+    const id = await createHierarchy(operator, 'Rules')
+    const node = await createNode(operator, id, 'Site')
+    const [asset = ''] = await createAssets(operator, [{ name: 'found', accessGroup: 'line' }])
+    await hub.asOwner((owner) =>
+      owner.query(
+        `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+           created_at, modified_at, created_ordinal)
+         values ($1, $2, 'asset', $3, 'found_by_gateway', 'asset', $4, 'discovery', now(), now(), 1)`,
+        [hub.tenant.tenantId, crypto.randomUUID(), asset, gateway.id],
+      ),
+    )
+    await operator.hierarchy.replaceRules({
+      params: { id },
+      body: { data: { rules: [{ nodeId: node.id, gatewayId: gateway.id }] } },
+    })
+    const limited = await createCaller(hub, [
+      { permissions: ['glb_hierarchy_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+    const proposals = async (caller: TestCaller) =>
+      (await caller.hierarchy.listProposals({ params: { id } })).data.map(({ assetId }) => assetId)
+    assert.deepEqual(await proposals(operator), [asset])
+    assert.deepEqual(await proposals(limited), [])
+  })
+})
