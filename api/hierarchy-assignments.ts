@@ -1,0 +1,79 @@
+import { type Static, Type } from 'typebox'
+import { closed, Timestamp, Uuid } from './envelope.ts'
+import { oneOf } from './inventory/shapes.ts'
+
+/** The schemas of assignments, rules and proposals of the hierarchy service. */
+
+/**
+ * The outcomes of an assignment for one asset. `moved`: the asset was in another node of the same hierarchy.
+ * `unchanged`: the asset was already in this node.
+ */
+export const assignmentOutcomes = ['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const
+
+export const ItemResult = closed({
+  assetId: Uuid,
+  outcome: oneOf(assignmentOutcomes),
+  previousNodeId: Type.Optional(Uuid),
+  status: Type.Optional(Type.Integer()),
+  code: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+})
+export type ItemResult = Static<typeof ItemResult>
+
+const counts = {
+  assigned: Type.Integer(),
+  moved: Type.Integer(),
+  unchanged: Type.Integer(),
+  removed: Type.Integer(),
+  failed: Type.Integer(),
+}
+
+export const AssignmentResult = closed({
+  assignmentId: Uuid,
+  ...counts,
+  results: Type.Array(ItemResult, { description: 'In the order of the request' }),
+})
+
+export const assignmentStates = ['queued', 'running', 'finished', 'failed', 'canceled'] as const
+
+export const Assignment = closed({
+  id: Uuid,
+  kind: oneOf(['ids', 'filter', 'rules', 'undo'] as const),
+  state: oneOf(assignmentStates),
+  hierarchyId: Uuid,
+  nodeId: Type.Optional(Uuid),
+  filter: Type.Optional(Type.String()),
+  undoes: Type.Optional(Type.Union([Uuid, Type.Null()])),
+  undoneBy: Type.Optional(Uuid),
+  progress: Type.Integer({ minimum: 0, maximum: 100 }),
+  total: Type.Integer({ description: 'The number of assets, as counted at the start' }),
+  ...counts,
+  problem: Type.Optional(closed({ code: Type.String(), detail: Type.String() })),
+  principalName: Type.String(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type Assignment = Static<typeof Assignment>
+
+export const Rule = closed({
+  nodeId: Uuid,
+  namePattern: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Name of the asset. `*` stands for any text' }),
+  ),
+  subnet: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'IPv4 or IPv6 subnet in CIDR notation' }),
+  ),
+  gatewayId: Type.Optional(Uuid),
+})
+export type Rule = Static<typeof Rule>
+
+export const Proposal = closed({
+  assetId: Uuid,
+  assetName: Type.Union([Type.String(), Type.Null()]),
+  nodeId: Uuid,
+  nodeName: Type.String(),
+  currentNodeId: Type.Optional(Uuid),
+  currentNodeName: Type.Optional(Type.String()),
+  rule: Type.Integer({ description: 'The index of the rule that matched first' }),
+})
+export type Proposal = Static<typeof Proposal>
