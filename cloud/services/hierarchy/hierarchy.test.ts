@@ -224,6 +224,13 @@ describe('hierarchies and nodes', () => {
       }
     })
 
+    test('returns 400 for a move without a parent and a position', async () => {
+      const id = await createHierarchy(operator, 'Empty move')
+      const node = await createNode(operator, id, 'Site')
+      const answer = await operator.exchange(hierarchy, 'moveNode', { params: { id: node.id }, body: { data: {} } })
+      assert.equal(answer.status, 400)
+    })
+
     test('keeps the order of many moves to the same place', async () => {
       const id = await createHierarchy(operator, 'Ranks')
       const names = ['a', 'b']
@@ -307,6 +314,7 @@ describe('hierarchies and nodes', () => {
         })
         assert.equal(answer.status, 422)
         assert.equal(problemIn(answer).code, 'node_not_found')
+        assert.equal(problemIn(answer).errors?.[0]?.pointer, '/data/parentId')
       }
     })
   })

@@ -172,6 +172,10 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     },
 
     async moveNode({ params: { id }, headers, body: { data } }, caller) {
+      if (data.parentId === undefined && data.position === undefined) {
+        const detail = 'Send parentId, position or both'
+        throw new Problem('invalid_body', detail, { errors: [{ pointer: '/data', code: 'invalid_body', detail }] })
+      }
       return database.transaction(caller, async (tx) => {
         const { tree, node } = await lockedNode(tx, id)
         requireMatch(headers['if-match'], node.version)
@@ -311,8 +315,9 @@ export function missingNode(id: string): Problem {
   return new Problem('not_found', `Node ${id} does not exist`)
 }
 
-function missingParent(id: string): Problem {
-  return new Problem('node_not_found', `Node ${id} does not exist in this hierarchy`)
+function missingParent(id: string, pointer: string): Problem {
+  const detail = `Node ${id} does not exist in this hierarchy`
+  return new Problem('node_not_found', detail, { errors: [{ pointer, code: 'node_not_found', detail }] })
 }
 
 type Parent = { id: string; level: number; type: string | null | undefined; path: readonly store.NodeRow[] }
@@ -322,7 +327,7 @@ async function parentIn(handle: Handle, hierarchyId: string, parentId: string | 
   if (parentId === null) return { id: hierarchyId, level: 0, type: undefined, path: [] }
   const path = await store.pathTo(handle, parentId)
   const node = path.at(-1)
-  if (node === undefined || node.hierarchyId !== hierarchyId) throw missingParent(parentId)
+  if (node === undefined || node.hierarchyId !== hierarchyId) throw missingParent(parentId, '/data/parentId')
   return { id: node.id, level: path.length, type: node.type, path }
 }
 
@@ -403,7 +408,8 @@ async function batchNodes(
   const existingParent = (parentId: string | null): Omit<Parent, 'path'> => {
     if (parentId === null) return { id: tree.id, level: 0, type: undefined }
     const path = paths.get(parentId)
-    if (path === undefined || named.get(parentId)?.hierarchyId !== tree.id) throw missingParent(parentId)
+    if (path === undefined || named.get(parentId)?.hierarchyId !== tree.id)
+      throw missingParent(parentId, `/data/nodes/${inputs.findIndex((input) => input.parentId === parentId)}/parentId`)
     return { id: parentId, level: path.length, type: path.at(-1)?.type ?? null }
   }
   for (const { key } of inputs) place(key)
