@@ -1,6 +1,7 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { discovery } from '@millwright/api/discovery.ts'
+import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
@@ -49,6 +50,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const job = await useWorkflows(admin)
   const shopFloor = await useShopFloor(hub, admin, group.id)
   const credential = await useCredentials(hub, admin, { gatewayId: shopFloor.gatewayId, assetId: asset })
+  const tree = await useHierarchy(admin, asset)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -63,6 +65,19 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
+    ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}`, ['GET', 'DELETE']),
+    ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}/nodes`, ['GET']),
+    ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}/export`, ['GET']),
+    ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}/rules`, ['GET']),
+    ...reaches(hierarchy.prefix, `/nodes/${tree.nodeId}`, ['GET', 'DELETE']),
+    ...reaches(hierarchy.prefix, `/nodes/${tree.nodeId}/path`, ['GET']),
+    ...reaches(hierarchy.prefix, `/nodes/${tree.nodeId}/moves`, ['GET']),
+    ...reaches(hierarchy.prefix, `/nodes/${tree.nodeId}/assets`, ['GET']),
+    ...reaches(hierarchy.prefix, `/nodes/${tree.deletedId}/cleanup`, ['POST']),
+    ...reaches(hierarchy.prefix, `/assets/${asset}/paths`, ['GET']),
+    ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}`, ['GET']),
+    ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}/results`, ['GET']),
+    ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}/undo`, ['POST']),
     ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
     ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
@@ -217,6 +232,21 @@ async function useWorkflows(admin: TestCaller): Promise<string> {
   })
   await admin.workflows.putJobStatus({ params: { id }, body: { state: 'DONE' } })
   return id
+}
+
+/** Creates a hierarchy with a moved node, a deleted node and an assigned asset. */
+async function useHierarchy(admin: TestCaller, assetId: string) {
+  const { id } = (await admin.hierarchy.createHierarchy({ body: { data: { name: 'Locations' } } })).data
+  const node = async (name: string) =>
+    (await admin.hierarchy.createNode({ params: { id }, body: { data: { name } } })).data.id
+  const [site, nodeId, deletedId] = [await node('Site'), await node('Line'), await node('Former line')]
+  await admin.hierarchy.moveNode({ params: { id: nodeId }, body: { data: { parentId: site } } })
+  await admin.hierarchy.deleteNode({ params: { id: deletedId } })
+  const { data } = await admin.hierarchy.assignAssets({
+    params: { id: nodeId },
+    body: { data: { assetIds: [assetId] } },
+  })
+  return { id, nodeId, deletedId, assignmentId: 'assignmentId' in data ? data.assignmentId : data.id }
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {
