@@ -44,7 +44,9 @@ export const Assignment = closed({
   nodeId: Type.Optional(Uuid),
   filter: Type.Optional(Type.String()),
   undoes: Type.Optional(Type.Union([Uuid, Type.Null()])),
-  undoneBy: Type.Optional(Uuid),
+  undoneBy: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: 'The undo that waits, runs, or has returned all assets' }),
+  ),
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   total: Type.Integer({ description: 'The number of assets, as counted at the start' }),
   ...counts,

@@ -39,6 +39,8 @@ export const hierarchyLimits = {
   assetsAssigned: 1_000,
   /** The maximum number of assets that one assignment by filter or by rules changes. */
   assetsPerAssignment: 200_000,
+  /** The maximum number of assignments and undos of a tenant that wait or run in the background. */
+  unfinishedAssignments: 20,
   relationsCleaned: 10_000,
   properties: 64,
   rules: 200,
@@ -485,7 +487,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}/assets',
       summary: 'Assign assets to a node, by their ids or by a filter',
       description:
-        'An asset has at most one node per hierarchy: an asset that has another node in the same hierarchy is moved. Requires the same permissions as `POST /inventory/v2/relations`. With `assetIds`, each asset has its own result. With `filter`, the assignment runs in the background: follow the `Location` header.',
+        'An asset has at most one node per hierarchy: an asset that has another node in the same hierarchy is moved. Requires the same permissions as `POST /inventory/v2/relations`. With `assetIds`, each asset has its own result. With `filter`, the assignment runs in the background: follow the `Location` header. The assignments of a tenant run one after the other, in the order of their creation.',
       access: 'glb_hierarchy_write',
       params: byId,
       body: data(
@@ -497,7 +499,7 @@ export const hierarchy = contract({
         }),
       ),
       answers: { 200: data(AssignmentResult), 202: data(Assignment) },
-      errors: ['not_found', 'forbidden', 'invalid_filter', 'unknown_property'],
+      errors: ['not_found', 'forbidden', 'conflict', 'invalid_filter', 'unknown_property'],
     },
     unassignAssets: {
       method: 'DELETE',
@@ -566,20 +568,22 @@ export const hierarchy = contract({
       method: 'POST',
       path: '/assignments/{id}/cancel',
       summary: 'Cancel an assignment. Assets that are already assigned stay assigned',
+      description: 'To cancel an assignment of another user, the caller also needs `glb_access_manage`.',
       access: 'glb_hierarchy_write',
       params: byId,
       answers: { 200: data(Assignment) },
-      errors: ['not_found', 'conflict'],
+      errors: ['not_found', 'forbidden', 'conflict'],
     },
     undoAssignment: {
       method: 'POST',
       path: '/assignments/{id}/undo',
       summary: 'Return the assets of an assignment to their previous nodes',
-      description: 'An asset that has another node since then is left there. Runs in the background.',
+      description:
+        'An asset that has another node since then is left there. Runs in the background. Requires the same permissions as `POST /inventory/v2/relations`. If an undo was canceled, or could not return all assets, the assignment can be undone again.',
       access: 'glb_hierarchy_write',
       params: byId,
       answers: { 202: data(Assignment) },
-      errors: ['not_found', 'conflict'],
+      errors: ['not_found', 'forbidden', 'conflict'],
     },
     readRules: {
       method: 'GET',

@@ -45,9 +45,19 @@ export type Portion = { key: string; attempt: number; assets: PlannedAsset[]; ne
 
 export type RunningAssignment = AssignmentRow & { portion: Portion | null }
 
+const unfinished = `('queued', 'running')`
+
+/**
+ * The undo of an assignment. An undo that was canceled, that failed, or that failed for some of its assets does not count,
+ * so that the assignment can be undone again.
+ */
+const undoneBy = `(select u.id from hierarchy_assignments u
+   where u.tenant_id = a.tenant_id and u.id = a.undone_by
+     and (u.state in ${unfinished} or u.state = 'finished' and u.failed = 0))`
+
 const columns = [
   `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes`,
-  `a.undone_by as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed`,
+  `${undoneBy} as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed`,
   `a.last_asset_id as "lastAssetId", a.cursor, a.problem, a.principal_id as "principalId"`,
   `a.principal_kind as "principalKind", a.principal_name as "principalName", a.roles`,
   `a.created_at as "createdAt", a.modified_at as "modifiedAt"`,
@@ -76,16 +86,40 @@ export async function insertAssignment(
 const findStatement = statement<RunningAssignment>(
   `select ${columns}, a.portion from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2`,
 )
-const lockStatement = statement<RunningAssignment>(
-  `select ${columns}, a.portion from hierarchy_assignments a where a.tenant_id = $1 and a.id = $2 for update`,
-)
+const lockStatement = statement(`select 1 from hierarchy_assignments where tenant_id = $1 and id = $2 for update`)
 
 export function findAssignment(handle: Handle, id: string): Promise<RunningAssignment | undefined> {
   return handle.row(findStatement, id)
 }
 
-export function lockAssignment(tx: Transaction, id: string): Promise<RunningAssignment | undefined> {
-  return tx.row(lockStatement, id)
+/** Locks an assignment, then reads it. The second statement also sees an undo that was committed during the wait. */
+export async function lockAssignment(tx: Transaction, id: string): Promise<RunningAssignment | undefined> {
+  await tx.run(lockStatement, id)
+  return findAssignment(tx, id)
+}
+
+const nextStatement = statement<{ id: string }>(
+  `select a.id from hierarchy_assignments a
+   where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) order by a.id limit 1`,
+)
+
+/** Returns the oldest assignment that is not finished, or whose last portion is not stored. */
+export async function nextAssignment(handle: Handle): Promise<string | undefined> {
+  return (await handle.row(nextStatement))?.id
+}
+
+const startLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7248))`)
+const countUnfinishedStatement = statement<{ total: number }>(
+  `select count(*) as total from hierarchy_assignments a where a.tenant_id = $1 and a.state in ${unfinished}`,
+)
+
+/**
+ * Returns the number of unfinished assignments. Other transactions that count them wait until the end of this one, so that
+ * none exceeds the limit.
+ */
+export async function countUnfinished(tx: Transaction): Promise<number> {
+  await tx.run(startLockStatement)
+  return (await tx.row(countUnfinishedStatement))?.total ?? 0
 }
 
 const listStatement = statement<AssignmentRow>(
@@ -158,16 +192,29 @@ export async function addResults(
   )
 }
 
-const stateStatement = statement(
-  `update hierarchy_assignments set state = $3, problem = $4::json, modified_at = $5 where tenant_id = $1 and id = $2`,
+const cancelStatement = statement(
+  `update hierarchy_assignments set state = 'canceled', modified_at = $3 where tenant_id = $1 and id = $2`,
 )
 
-export async function setState(
+/** Cancels an assignment. A portion that the inventory already has stays, until its results are stored. */
+export async function cancelAssignment(tx: Transaction, id: string, now: string): Promise<void> {
+  await tx.run(cancelStatement, id, now)
+}
+
+const failStatement = statement(
+  `update hierarchy_assignments
+   set state = case when state in ${unfinished} then 'failed' else state end, problem = $3::json, modified_at = $4,
+       portion = null
+   where tenant_id = $1 and id = $2`,
+)
+
+/** Ends an assignment because of a problem. A canceled assignment keeps its state. */
+export async function failAssignment(
   tx: Transaction,
-  { id, state, problem = null }: Pick<AssignmentRow, 'id' | 'state'> & { problem?: AssignmentRow['problem'] },
+  { id, problem }: { id: string; problem: NonNullable<AssignmentRow['problem']> },
   now: string,
 ): Promise<void> {
-  await tx.run(stateStatement, id, state, problem === null ? null : jsonText(problem), now)
+  await tx.run(failStatement, id, jsonText(problem), now)
 }
 
 const undoneStatement = statement(`update hierarchy_assignments set undone_by = $3 where tenant_id = $1 and id = $2`)

@@ -205,6 +205,7 @@ describe('assignment of assets to nodes', () => {
     for (const [data, code] of [
       [{ filter: 'colour eq 1' }, 'unknown_property'],
       [{ filter: 'name eq' }, 'invalid_filter'],
+      [{ filter: "name eq 'a\u0000'" }, 'invalid_filter'],
       [{}, 'invalid_body'],
       [{ filter: "name eq 'x'", assetIds: [v7()] }, 'invalid_body'],
     ] as const) {

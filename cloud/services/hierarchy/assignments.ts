@@ -21,7 +21,10 @@ import { missingNode } from './nodes.ts'
  * Assigns assets to nodes. The inventory stores the assignment as a relation and checks the permissions of the caller for
  * each asset.
  *
- * An assignment by filter, and an undo, run as a background task in portions of up to 500 assets in the order of their ids.
+ * An assignment by filter, and an undo, run in the background in portions of up to 500 assets in the order of their ids.
+ * A tenant has one task for all its assignments. They run one after the other in the order of their creation. So an undo
+ * sees all results of the assignment that it undoes, and other tenants do not wait for a tenant with many assignments.
+ *
  * Each portion is stored with a key before the inventory gets it, and its results are stored in one transaction with the
  * next place. If the process dies in between, the same request is sent again. The inventory then returns the stored results
  * of the key, so the counts are exact and nothing happens twice.
@@ -31,7 +34,12 @@ const portion = 500
 /** The number of assets on one page of the inventory. */
 const pageSize = 100
 const taskKind = 'hierarchy.assign'
+/** The key of the task. It is always the same, because a tenant runs one assignment at a time. */
+const taskKey = ''
+/** After this many attempts without progress, the assignment fails. */
 const maxAttempts = 10
+/** After this time, a run ends and the assignment continues in the next run, so that other tasks get their turn. */
+const longestRunMs = 1_000
 /** After this time without a renewal, another process continues the assignment. */
 const leaseMs = 5_000
 /** How often assets are read again if other requests change their nodes at the same time. */
@@ -48,7 +56,7 @@ type Names =
   | 'undoAssignment'
 
 export function assignmentHandlers(context: Context): Pick<Handlers<typeof hierarchy>, Names> {
-  const { database, peers, tasks } = context
+  const { database, peers } = context
   return {
     async assignAssets({ params: { id: nodeId }, body: { data } }, caller) {
       const { assetIds, filter } = data
@@ -65,6 +73,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
           data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }),
         }
       }
+      if (filter?.includes('\0')) throw new Problem('invalid_filter', 'The filter contains a NUL character')
       // The first page checks the filter before the assignment is accepted, and gives the total.
       const query = { filter: filter ?? '', limit: 1, fields: 'id' }
       const { meta } = await peers(inventory, caller).listAssets({ query })
@@ -82,7 +91,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
         filter: query.filter,
         total,
       }
-      return enqueued(context, caller, assignment)
+      return database.transaction(caller, (tx) => enqueue(context, caller, { tx, assignment, action: 'assignAssets' }))
     },
 
     async unassignAssets({ params: { id: nodeId }, body: { data } }, caller) {
@@ -160,45 +169,46 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
     async cancelAssignment({ params: { id } }, caller) {
       return database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
-        if (row.state !== 'queued' && row.state !== 'running')
+        if (row.principalId !== caller.principal.id) requirePermission(caller, 'glb_access_manage')
+        if (!isRunning(row))
           throw new Problem(
             'conflict',
             `The assignment has already ended with the state ${row.state}, so it cannot be canceled`,
           )
-        await store.setState(tx, { id, state: 'canceled' }, now())
+        await store.cancelAssignment(tx, id, now())
         return { data: showAssignment(await reportAssignment(tx, caller, { id, action: 'cancelAssignment' })) }
       })
     },
 
     async undoAssignment({ params: { id } }, caller) {
-      const undoId = newId()
       return database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
         requirePermission(caller, 'glb_inventory_write_relation_data')
-        if (row.state === 'queued' || row.state === 'running')
+        if (isRunning(row))
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
         if (row.undoneBy !== null)
           throw new Problem('conflict', `The assignment was already undone by assignment ${row.undoneBy}`)
+        const undoId = newId()
         const total = row.assigned + row.moved + row.removed
-        const assignment = { id: undoId, kind: 'undo' as const, state: 'queued' as const, undoes: id, total }
-        await store.insertAssignment(tx, caller, { ...assignment, hierarchyId: row.hierarchyId }, now())
+        const undo = { id: undoId, kind: 'undo' as const, hierarchyId: row.hierarchyId, undoes: id, total }
         await store.setUndoneBy(tx, id, undoId)
-        await tasks.enqueue(tx, { kind: taskKind, key: undoId, payload: { assignmentId: undoId } })
-        const shown = showAssignment(await reportAssignment(tx, caller, { id: undoId, action: 'undoAssignment' }))
-        return answer(202, { data: shown }, { location: locationOf(undoId) })
+        return enqueue(context, caller, { tx, assignment: undo, action: 'undoAssignment' })
       })
     },
   }
 }
 
-export function assignmentTasks(context: Context): TaskKinds {
+export function assignmentTasks(context: Context, { runMs = longestRunMs }: { runMs?: number } = {}): TaskKinds {
   return {
     [taskKind]: {
-      maxAttempts,
+      // The task never fails, because other assignments of the tenant wait for it. The assignment fails instead.
+      maxAttempts: Number.POSITIVE_INFINITY,
       leaseMs,
-      async run({ tenantId, payload, signal, attempt }) {
-        const { assignmentId } = payload as { assignmentId: string }
-        await runAssignment(context, { tenantId, assignmentId, signal, isLastAttempt: attempt >= maxAttempts })
+      async run({ tenantId, signal, attempt }) {
+        const assignmentId = await context.database.read({ tenantId }, store.nextAssignment)
+        if (assignmentId === undefined) return undefined
+        await runAssignment(context, { tenantId, assignmentId, signal, attempt, runMs })
+        return { runAgainAt: new Date() }
       },
     },
   }
@@ -244,14 +254,20 @@ export async function assignNow(context: Context, caller: Caller, { hierarchyId,
   return { assignmentId: id, assigned, moved, unchanged, removed, failed, results }
 }
 
-async function enqueued({ database, tasks }: Context, caller: Caller, assignment: Omit<store.NewAssignment, 'state'>) {
+type QueuedAssignment = { tx: Transaction; assignment: Omit<store.NewAssignment, 'state'>; action: string }
+
+/** Stores an assignment that runs in the background, and returns the response. */
+async function enqueue({ tasks }: Context, caller: Caller, { tx, assignment, action }: QueuedAssignment) {
   const { id } = assignment
-  return database.transaction(caller, async (tx) => {
-    await store.insertAssignment(tx, caller, { ...assignment, state: 'queued' }, now())
-    await tasks.enqueue(tx, { kind: taskKind, key: id, payload: { assignmentId: id } })
-    const row = await reportAssignment(tx, caller, { id, action: 'assignAssets' })
-    return answer(202, { data: showAssignment(row) }, { location: locationOf(id) })
-  })
+  if ((await store.countUnfinished(tx)) >= hierarchyLimits.unfinishedAssignments)
+    throw new Problem(
+      'conflict',
+      `The tenant has ${hierarchyLimits.unfinishedAssignments} unfinished assignments, which is the limit. Wait until an assignment ends, or cancel one`,
+    )
+  await store.insertAssignment(tx, caller, { ...assignment, state: 'queued' }, now())
+  await tasks.enqueue(tx, { kind: taskKind, key: taskKey })
+  const row = await reportAssignment(tx, caller, { id, action })
+  return answer(202, { data: showAssignment(row) }, { location: locationOf(id) })
 }
 
 async function assignedAssets({ peers }: Context, caller: Caller, assetIds: readonly string[]) {
@@ -357,19 +373,25 @@ function isRunning({ state }: Pick<AssignmentRow, 'state'>): boolean {
   return state === 'queued' || state === 'running'
 }
 
-type AssignmentRun = { tenantId: string; assignmentId: string; signal: AbortSignal; isLastAttempt: boolean }
+type AssignmentRun = {
+  tenantId: string
+  assignmentId: string
+  signal: AbortSignal
+  attempt: number
+  /** The time after which the run ends. */
+  runMs: number
+}
 
-/** Runs an assignment until its end, portion by portion. */
+/** Runs an assignment portion by portion, until its end or until the end of the run. */
 async function runAssignment(context: Context, run: AssignmentRun): Promise<void> {
-  const { tenantId, assignmentId: id, signal, isLastAttempt } = run
+  const { tenantId, assignmentId: id, signal, attempt, runMs } = run
+  const endsAt = performance.now() + runMs
   try {
-    for (let isMore = true; isMore; ) {
-      signal.throwIfAborted()
-      isMore = await runPortion(context, { tenantId, id })
-    }
+    if (attempt > maxAttempts) throw new Error('The worker stopped during the last attempt')
+    while ((await runPortion(context, { tenantId, id })) && performance.now() < endsAt) signal.throwIfAborted()
   } catch (error) {
     const isRefusal = error instanceof Problem && error.status < 500 && error.code !== 'request_in_progress'
-    if (!isRefusal && !isLastAttempt) throw error
+    if (!isRefusal && (attempt < maxAttempts || signal.aborted)) throw error
     const problem = isRefusal
       ? { code: error.code, detail: error.message }
       : {
@@ -377,10 +399,8 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
           detail:
             'The assignment stopped after repeated errors. Start a new assignment for the assets without a result',
         }
-    await context.database.transaction({ tenantId }, (tx) =>
-      store.setState(tx, { id, state: 'failed', problem }, now()),
-    )
-    if (!isRefusal) throw error
+    if (!isRefusal) context.log.warn({ error, assignment: id }, 'An assignment stopped after repeated errors')
+    await context.database.transaction({ tenantId }, (tx) => store.failAssignment(tx, { id, problem }, now()))
   }
 }
 
@@ -388,7 +408,7 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
 async function runPortion(context: Context, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
   const { database } = context
   const row = await database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
-  if (row === undefined || !isRunning(row)) return false
+  if (row === undefined || (!isRunning(row) && row.portion === null)) return false
   const { hierarchyId } = row
   const caller = await callerOf(context, tenantId, row)
   requirePermission(caller, 'glb_hierarchy_write')
@@ -411,18 +431,16 @@ async function runPortion(context: Context, { tenantId, id }: { tenantId: string
     const current = await lockedAssignment(tx, id)
     // Another worker that took over the task may have stored the results of the portion.
     if (current.portion?.key !== key) return true
+    const progress = { id, results: settled, targets: assets }
+    if (!isRunning(current)) {
+      // The assignment was canceled. The results of its last portion are stored, and it does not continue.
+      await storeResults(tx, { ...progress, state: current.state })
+      return false
+    }
     const isEnd = next === null && retried === undefined
-    // A canceled assignment keeps its state, but the results of its last portion are stored.
-    const state = current.state === 'canceled' ? 'canceled' : isEnd ? 'finished' : 'running'
-    await storeResults(tx, {
-      id,
-      state,
-      results: settled,
-      targets: assets,
-      next: retried ? null : next,
-      portion: retried,
-    })
-    if (state === 'finished') await reportAssignment(tx, caller, { id, action: 'finishAssignment' })
+    const state = isEnd ? 'finished' : 'running'
+    await storeResults(tx, { ...progress, state, next: retried ? null : next, portion: retried })
+    if (isEnd) await reportAssignment(tx, caller, { id, action: 'finishAssignment' })
     return !isEnd
   })
 }

@@ -190,9 +190,7 @@ async function runAgain(id: string, { portion, roles }: { portion: string | null
     )
   })
   const { database, tasks } = hub.contextOf('hierarchy')
-  await database.transaction({ tenantId }, (tx) =>
-    tasks.enqueue(tx, { kind: 'hierarchy.assign', key: id, payload: { assignmentId: id } }),
-  )
+  await database.transaction({ tenantId }, (tx) => tasks.enqueue(tx, { kind: 'hierarchy.assign', key: '' }))
 }
 
 /** Returns the assets of the events about new relations to a node. */

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { newId } from '../../platform/database/id.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { assignmentTasks } from './assignments.ts'
+import { createAssets, createHierarchy, createNode } from './testing.ts'
+
+let hub: TestHub
+let admin: TestCaller
+let operator: TestCaller
+/** A caller that reads all assets and can write none of them. */
+let reader: TestCaller
+
+describe('background assignments of a tenant', () => {
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    operator = await hub.as('operator')
+    const permissions = ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_write_relation_data'] as const
+    reader = await createCaller(hub, [{ permissions: [...permissions, 'inventory_read_asset_data'] }])
+  })
+
+  // The task of the previous test has ended, so it does not run the assignments of the next test.
+  beforeEach(() => hub.settle())
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  test('runs assignments one after the other, in the order of their creation', async () => {
+    const node = await newNode('Order')
+    await devices('order', 250)
+    const started: string[] = []
+    const sent = await hub.statements(async () => {
+      for (let index = 0; index < 3; index++) started.push(await assignByFilter(node, 'order'))
+      for (const id of started) assert.equal((await ended(id)).state, 'finished')
+    })
+    const portions = sent.filter(({ text }) => text.includes('set portion = $3')).map(({ values }) => values[1])
+    assert.deepEqual(
+      portions,
+      started.flatMap((id) => [id, id, id]),
+    )
+  })
+
+  test('ends a run after its time, and continues the assignment in the next run', async () => {
+    const node = await newNode('Runs')
+    await devices('runs', 250)
+    const id = await storeQueued(node, 'runs')
+    const states: [string, number][] = []
+    while ((await runOnce({ runMs: 0 })) !== undefined) {
+      const { state, assigned } = await read(id)
+      states.push([state, assigned])
+    }
+    assert.deepEqual(states, [
+      ['running', 100],
+      ['running', 200],
+      ['finished', 250],
+    ])
+  })
+
+  test('fails an assignment after repeated crashes, and continues with the next one', async () => {
+    const node = await newNode('Crashes')
+    await devices('crashes', 2)
+    const first = await storeQueued(node, 'crashes')
+    const second = await storeQueued(node, 'crashes')
+    await runOnce({ attempt: 11 })
+    const { state, problem } = await read(first)
+    assert.deepEqual([state, problem?.code], ['failed', 'unavailable'])
+    await runOnce({ attempt: 1 })
+    assert.equal((await read(second)).assigned, 2)
+  })
+
+  test('accepts no more unfinished assignments than the limit when requests are concurrent', async () => {
+    const node = await newNode('Limit')
+    const [oldest = ''] = await Promise.all(
+      Array.from({ length: hierarchyLimits.unfinishedAssignments - 1 }, () => storeQueued(node, 'none')),
+    )
+    const input = { params: { id: node }, body: { data: { filter: "startswith(name, 'none ')" } } }
+    const start = () => operator.exchange(hierarchy, 'assignAssets', input)
+    const answers = await whileLocked(oldest, () => Promise.all([start(), start(), start()]))
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409])
+    const [accepted, refused] = answers.toSorted((one, other) => one.status - other.status).map(({ body }) => body)
+    assert.match((refused as ProblemDocument).detail, /20 unfinished assignments, which is the limit/)
+    assert.equal((await ended((accepted as { data: Assignment }).data.id)).state, 'finished')
+    assert.equal((await start()).status, 202)
+  })
+
+  test('undoes an assignment again when the caller of the first undo cannot write its assets', async () => {
+    const node = await newNode('Refused undo')
+    const assetIds = await devices('refused', 3)
+    const id = await assignIds(node, assetIds)
+    const refused = await ended((await reader.hierarchy.undoAssignment({ params: { id } })).data.id)
+    assert.deepEqual([refused.state, refused.failed, refused.removed], ['finished', 3, 0])
+    assert.equal((await read(id)).undoneBy, undefined)
+    const undo = (await operator.hierarchy.undoAssignment({ params: { id } })).data.id
+    assert.equal((await ended(undo)).removed, 3)
+    assert.equal((await read(id)).undoneBy, undo)
+    assert.equal((await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 409)
+  })
+
+  test('undoes an assignment again when the first undo was canceled', async () => {
+    const node = await newNode('Canceled undo')
+    const id = await assignIds(node, await devices('canceled', 3))
+    const earlier = await storeQueued(node, 'none')
+    // The undo waits, because the earlier assignment waits for its lock.
+    const canceled = await whileLocked(earlier, async () => {
+      const undo = (await operator.hierarchy.undoAssignment({ params: { id } })).data.id
+      assert.equal((await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 409)
+      return (await operator.hierarchy.cancelAssignment({ params: { id: undo } })).data
+    })
+    assert.deepEqual([canceled.state, canceled.removed], ['canceled', 0])
+    const undo = await operator.hierarchy.undoAssignment({ params: { id } })
+    assert.equal((await ended(undo.data.id)).removed, 3)
+  })
+
+  test('accepts one of several concurrent undos', async () => {
+    const node = await newNode('Concurrent undo')
+    const id = await assignIds(node, await devices('concurrent', 3))
+    const earlier = await storeQueued(node, 'none')
+    const undo = () => operator.exchange(hierarchy, 'undoAssignment', { params: { id } })
+    const answers = await whileLocked(earlier, () => Promise.all([undo(), undo(), undo(), undo()]))
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409, 409])
+  })
+
+  test('cancels assignments of others only with glb_access_manage', async () => {
+    const node = await newNode('Cancel')
+    const id = await storeQueued(node, 'none')
+    const refused = await reader.exchange(hierarchy, 'cancelAssignment', { params: { id } })
+    assert.equal(refused.status, 403)
+    assert.equal((refused.body as ProblemDocument).detail, 'Permission denied: requires `glb_access_manage`')
+    assert.equal((await admin.hierarchy.cancelAssignment({ params: { id } })).data.state, 'canceled')
+    const own = await storeQueued(node, 'none')
+    assert.equal((await operator.hierarchy.cancelAssignment({ params: { id: own } })).data.state, 'canceled')
+  })
+
+  test('undoes all assets when an assignment is canceled while the inventory assigns its assets', async () => {
+    const node = await newNode('In flight')
+    await devices('flight', 30)
+    const { id, undo } = await hub.asOwner(async (owner) => {
+      // The inventory cannot write relations until the end of this transaction.
+      await owner.query('begin; lock table relations in exclusive mode')
+      const started = await assignByFilter(node, 'flight')
+      while ((await read(started)).state !== 'running') await setImmediate()
+      assert.equal((await operator.hierarchy.cancelAssignment({ params: { id: started } })).data.assigned, 0)
+      const undone = (await operator.hierarchy.undoAssignment({ params: { id: started } })).data.id
+      await owner.query('rollback')
+      return { id: started, undo: undone }
+    })
+    const { state, removed } = await ended(undo)
+    assert.deepEqual([state, removed], ['finished', 30])
+    const canceled = await read(id)
+    assert.deepEqual([canceled.state, canceled.assigned], ['canceled', 30])
+    assert.equal((await admin.hierarchy.listNodeAssets({ params: { id: node } })).meta.totalElements, 0)
+  })
+
+  test('stores the results of a canceled assignment after a crash, before its undo runs', async () => {
+    const node = await newNode('Crash after cancel')
+    await devices('crashed', 30)
+    let id = ''
+    const sent = await hub.statements(async () => {
+      id = await assignByFilter(node, 'crashed')
+      await ended(id)
+    })
+    const portion = sent.find(({ text }) => text.includes('set portion = $3'))?.values[2]
+    // The state of a process that died after the cancellation, and before the results of the portion were stored.
+    await hub.asOwner(async (owner) => {
+      const key = [hub.tenant.tenantId, id]
+      await owner.query('delete from hierarchy_assignment_items where tenant_id = $1 and assignment_id = $2', key)
+      await owner.query(
+        `update hierarchy_assignments set state = 'canceled', done = 0, assigned = 0, portion = $3
+         where tenant_id = $1 and id = $2`,
+        [...key, portion],
+      )
+    })
+    const undo = await operator.hierarchy.undoAssignment({ params: { id } })
+    assert.equal((await ended(undo.data.id)).removed, 30)
+    const { state, assigned } = await read(id)
+    assert.deepEqual([state, assigned], ['canceled', 30])
+  })
+})
+
+async function newNode(name: string): Promise<string> {
+  return (await createNode(operator, await createHierarchy(operator, name), 'node')).id
+}
+
+function devices(name: string, count: number): Promise<string[]> {
+  return createAssets(
+    operator,
+    Array.from({ length: count }, (_, index) => ({ name: `${name} ${index}` })),
+  )
+}
+
+async function assignIds(nodeId: string, assetIds: string[]): Promise<string> {
+  const { data } = await operator.hierarchy.assignAssets({ params: { id: nodeId }, body: { data: { assetIds } } })
+  return 'assignmentId' in data ? data.assignmentId : assert.fail()
+}
+
+async function assignByFilter(nodeId: string, name: string): Promise<string> {
+  const body = { data: { filter: `startswith(name, '${name} ')` } }
+  const { data } = await operator.hierarchy.assignAssets({ params: { id: nodeId }, body })
+  return (data as Assignment).id
+}
+
+/** Stores an assignment of the operator that no task runs, until another assignment is started. */
+async function storeQueued(nodeId: string, name: string): Promise<string> {
+  const { data: node } = await operator.hierarchy.readNode({ params: { id: nodeId } })
+  const id = newId()
+  await hub.asOwner((owner) =>
+    owner.query(
+      `insert into hierarchy_assignments (tenant_id, id, kind, state, hierarchy_id, node_id, filter, total,
+         principal_id, principal_kind, principal_name, roles, created_at, modified_at)
+       values ($1, $2, 'filter', 'queued', $3, $4, $5, 0, $6, 'user', 'operator', '{"roles":["operator"]}', now(), now())`,
+      [hub.tenant.tenantId, id, node.hierarchyId, nodeId, `startswith(name, '${name} ')`, operator.principalId],
+    ),
+  )
+  return id
+}
+
+/** Runs the task of the tenant once. Returns the time of the next run, or undefined if there is none. */
+async function runOnce({ runMs, attempt = 1 }: { runMs?: number; attempt?: number }) {
+  const kind = assignmentTasks(hub.contextOf('hierarchy'), runMs === undefined ? {} : { runMs })['hierarchy.assign']
+  const { signal } = new AbortController()
+  const task = { tenantId: hub.tenant.tenantId, id: newId(), key: '', payload: {}, attempt, signal }
+  return kind?.run({ ...task, complete: () => assert.fail('The task ends after its run') })
+}
+
+/** Does work while an assignment is locked, so that this assignment and all later ones cannot run. */
+async function whileLocked<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  return hub.asOwner(async (owner) => {
+    await owner.query('begin')
+    const key = [hub.tenant.tenantId, id]
+    await owner.query('select 1 from hierarchy_assignments where tenant_id = $1 and id = $2 for update', key)
+    const result = await work()
+    await owner.query('rollback')
+    return result
+  })
+}
+
+async function read(id: string): Promise<Assignment> {
+  return (await admin.hierarchy.readAssignment({ params: { id } })).data
+}
+
+async function ended(id: string): Promise<Assignment> {
+  for (;;) {
+    const assignment = await read(id)
+    if (assignment.state !== 'queued' && assignment.state !== 'running') return assignment
+    await setImmediate()
+  }
+}
