@@ -52,7 +52,7 @@ const unfinished = `('queued', 'running')`
  * so that the assignment can be undone again.
  */
 const undoneBy = `(select u.id from hierarchy_assignments u
-   where u.tenant_id = a.tenant_id and u.id = a.undone_by
+   where u.tenant_id = $1 and u.id = a.undone_by
      and (u.state in ${unfinished} or u.state = 'finished' and u.failed = 0))`
 
 const columns = [

@@ -281,25 +281,22 @@ export async function recount(tx: Transaction, hierarchyId: string): Promise<voi
   await tx.rows(recountStatement, hierarchyId)
 }
 
-const positionStatement = statement<{ position: number }>(
-  `select p.position from hierarchy_positions p where p.tenant_id = $1`,
-)
-const lockPositionStatement = statement<{ position: number }>(
-  `select p.position from hierarchy_positions p where p.tenant_id = $1 for update`,
+/** The state of the projection: the position of the last projected event, and the number of stored steps. */
+export type Progress = { position: number; steps: number }
+
+const progressStatement = statement<Progress>(
+  `select p.position, p.steps from hierarchy_positions p where p.tenant_id = $1`,
 )
 const startStatement = statement(
   `insert into hierarchy_positions (tenant_id, position) values ($1, $2) on conflict (tenant_id) do nothing`,
 )
-const moveStatement = statement(`update hierarchy_positions set position = greatest(position, $2) where tenant_id = $1`)
+const advanceStatement = statement(
+  `update hierarchy_positions set steps = steps + 1, position = greatest(position, $3) where tenant_id = $1 and steps = $2`,
+)
 
-/** Returns the position of the last projected event, or undefined if the tenant has never had a hierarchy. */
-export async function readPosition(handle: Handle): Promise<number | undefined> {
-  return (await handle.row(positionStatement))?.position
-}
-
-/** Locks the position of the last projected event until the end of the transaction. */
-export async function lockPosition(tx: Transaction): Promise<number> {
-  return (await tx.row(lockPositionStatement))?.position ?? 0
+/** Returns the state of the projection, or undefined if the tenant has never had a hierarchy. */
+export function readProgress(handle: Handle): Promise<Progress | undefined> {
+  return handle.row(progressStatement)
 }
 
 /** Starts the projection with the next event. */
@@ -307,9 +304,12 @@ export async function startProjection(tx: Transaction): Promise<void> {
   await tx.run(startStatement, (await extent(tx)).newest)
 }
 
-/** Moves the position forward. */
-export async function movePosition(tx: Transaction, position: number): Promise<void> {
-  await tx.run(moveStatement, position)
+/**
+ * Counts a step and moves the position forward. Returns false if another step was stored since `steps` was read. Other steps
+ * wait until the end of the transaction.
+ */
+export async function advance(tx: Transaction, { steps, position }: Progress): Promise<boolean> {
+  return (await tx.run(advanceStatement, steps, position)) > 0
 }
 
 /** A statement that returns a row if there are events that the projection does not contain. */

@@ -4,7 +4,7 @@ import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.
 import type { Relation } from '@millwright/api/inventory/relations.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { placedTopic } from '../../platform/events/events.ts'
 import { extent, listOutlines } from '../../platform/events/store.ts'
@@ -22,9 +22,9 @@ import * as nodes from './node-store.ts'
  * stores its position in the same transaction, so that each event counts once. A batch takes a few milliseconds. A process
  * that shares no memory with the inventory looks for events every second, so the counts are at most two seconds old.
  *
- * Each batch locks the position of the tenant before it reads the state of assets. Batches, rebuilds and the aging of changes
- * therefore run one after the other, and none of them can store a state that is older than the stored one. Only the
- * projection locks this row, so a batch that waits for the inventory blocks no request.
+ * Batches, rebuilds and the aging of changes are steps. A step reads the state of assets without a transaction, so that it
+ * holds no connection while it waits for the inventory. It is stored only if no other step was stored since then; otherwise
+ * it is repeated. So no step stores a state that is older than the stored one.
  *
  * An asset has one node per hierarchy. If a client created a second relation directly, the newer one applies, and the
  * projection ends the older one.
@@ -60,7 +60,7 @@ export function projectionTasks(context: Context): TaskKinds {
         const before = new Date(Date.now() - dayMs).toISOString()
         const next = () => database.read(caller, (handle) => counts.listAged(handle, before, batch))
         for (let ids = await next(); ids.length > 0 && !signal.aborted; ids = await next())
-          await locked(context, caller, (tx) => project(context, caller, { tx, assetIds: ids }))
+          await runStep(context, caller, async () => ({ assetIds: ids }))
       },
     },
     'hierarchy.rebuild': {
@@ -79,39 +79,53 @@ export async function tenantCaller({ tenants }: Context, tenantId: string): Prom
 
 /** Projects the next events. Returns whether there may be more. */
 async function projectBatch(context: Context, caller: Caller, signal: AbortSignal): Promise<boolean> {
-  const { position, oldest, newest } = await context.database.read(caller, async (handle) => ({
-    position: await counts.readPosition(handle),
+  const { progress, oldest, newest } = await context.database.read(caller, async (handle) => ({
+    progress: await counts.readProgress(handle),
     ...(await extent(handle)),
   }))
-  if (position === undefined || newest <= position) return false
+  if (progress === undefined || newest <= progress.position) return false
   // Events were deleted before they were projected. The state of every assigned asset is read again.
-  if (oldest === null || oldest > position + 1) {
+  if (oldest === null || oldest > progress.position + 1) {
     await rebuildAll(context, caller, signal)
-    await context.database.transaction(caller, (tx) => counts.movePosition(tx, (oldest ?? newest + 1) - 1))
+    await runStep(context, caller, async () => ({ assetIds: [], position: (oldest ?? newest + 1) - 1 }))
     return true
   }
-  return locked(context, caller, async (tx, after) => {
-    const events = await listOutlines(tx, { after, limit: batch, withDataOf: relationTypes })
-    const last = events.at(-1)
-    if (last === undefined) return false
-    const related = events.flatMap(relatedAsset)
-    const assigned = await counts.listProjected(tx, [...new Set(events.flatMap(changedAsset))])
-    await project(context, caller, { tx, assetIds: [...related, ...assigned.map(({ assetId }) => assetId)] })
-    await counts.movePosition(tx, last.position)
-    return events.length === batch
+  let isFull = false
+  await runStep(context, caller, async (handle, after) => {
+    const events = await listOutlines(handle, { after, limit: batch, withDataOf: relationTypes })
+    isFull = events.length === batch
+    const assigned = await counts.listProjected(handle, [...new Set(events.flatMap(changedAsset))])
+    const assetIds = [...events.flatMap(relatedAsset), ...assigned.map(({ assetId }) => assetId)]
+    return { assetIds, position: events.at(-1)?.position ?? after }
   })
+  return isFull
 }
 
-/**
- * Runs a step of the projection with the position of the tenant locked. The step calls the inventory, which uses its own
- * connection.
- */
-function locked<Result>(
-  { database }: Context,
+/** The assets that a step projects, and the position of the last event that it contains. */
+type StepContent = { assetIds: readonly string[]; position?: number }
+
+/** Runs a step of the projection. If another step is stored meanwhile, the step is selected and read again. */
+async function runStep(
+  context: Context,
   caller: Caller,
-  step: (tx: Transaction, position: number) => Promise<Result>,
-): Promise<Result> {
-  return database.enclosing(caller, async (tx) => step(tx, await counts.lockPosition(tx)))
+  select: (handle: Handle, position: number) => Promise<StepContent>,
+): Promise<void> {
+  const { database } = context
+  for (let isStored = false; !isStored; ) {
+    const selected = await database.read(caller, async (handle) => {
+      const progress = await counts.readProgress(handle)
+      return progress && { progress, ...(await select(handle, progress.position)) }
+    })
+    if (selected === undefined) return
+    const { progress, assetIds, position = progress.position } = selected
+    const once = [...new Set(assetIds)]
+    const states = await statesOf(context, caller, once)
+    isStored = await database.transaction(caller, async (tx) => {
+      if (!(await counts.advance(tx, { steps: progress.steps, position }))) return false
+      await replace(tx, once, states)
+      return true
+    })
+  }
 }
 
 /** Returns the asset of an event about a relation to a node. */
@@ -126,26 +140,20 @@ function changedAsset({ type, subject }: EventOutline): string[] {
   return type.startsWith('inventory.asset.') ? [subject.slice('asset/'.length)] : []
 }
 
-/** Reads the current state of assets and replaces their rows. The position of the tenant must be locked. */
-async function project(
-  context: Context,
-  caller: Caller,
-  { tx, assetIds }: { tx: Transaction; assetIds: readonly string[] },
-): Promise<void> {
-  const { peers } = context
-  const once = [...new Set(assetIds)]
-  if (once.length === 0) return
+/** Returns the current state of assets. Ends the relations that a newer one of the same hierarchy supersedes. */
+async function statesOf(context: Context, caller: Caller, assetIds: readonly string[]): Promise<AssetState[]> {
+  const { database, peers } = context
   const states: AssetState[] = []
-  for (let start = 0; start < once.length; start += inventoryLimits.classified) {
-    const part = once.slice(start, start + inventoryLimits.classified)
+  for (let start = 0; start < assetIds.length; start += inventoryLimits.classified) {
+    const part = assetIds.slice(start, start + inventoryLimits.classified)
     states.push(...(await peers(inventory, caller).describeAssignedAssets({ body: { data: { assetIds: part } } })).data)
   }
-  const superseded = await supersededIn(tx, states)
+  const superseded = await database.read(caller, (handle) => supersededIn(handle, states))
   for (let start = 0; start < superseded.length; start += inventoryLimits.batch) {
     const relationIds = superseded.slice(start, start + inventoryLimits.batch)
     await peers(inventory, caller).endNodeRelations({ body: { data: { relationIds } } })
   }
-  await replace(tx, once, states)
+  return states
 }
 
 /** Returns the newest node of an asset in each hierarchy, and the relations that it supersedes. */
@@ -164,18 +172,21 @@ function newestNodes({ nodes: relations }: AssetState, hierarchyOf: ReadonlyMap<
 
 /**
  * Returns the relations that a newer one of the same hierarchy supersedes. They end before the rows are stored: after a
- * crash, the same events find them again. The inventory must not be called while hierarchies are locked.
+ * crash, the same events find them again.
  */
-async function supersededIn(tx: Transaction, states: readonly AssetState[]): Promise<string[]> {
+async function supersededIn(handle: Handle, states: readonly AssetState[]): Promise<string[]> {
   const several = states.filter((state) => state.nodes.length > 1)
   if (several.length === 0) return []
   const nodeIds = several.flatMap((state) => state.nodes.map(({ nodeId }) => nodeId))
-  const hierarchyOf = new Map((await nodes.describeNodes(tx, nodeIds)).map(({ id, hierarchyId }) => [id, hierarchyId]))
+  const hierarchyOf = new Map(
+    (await nodes.describeNodes(handle, nodeIds)).map(({ id, hierarchyId }) => [id, hierarchyId]),
+  )
   return several.flatMap((state) => newestNodes(state, hierarchyOf).superseded)
 }
 
 /** Replaces the rows of assets. */
 async function replace(tx: Transaction, assetIds: readonly string[], states: readonly AssetState[]): Promise<void> {
+  if (assetIds.length === 0) return
   const nodeIds = states.flatMap((state) => state.nodes.map(({ nodeId }) => nodeId))
   // The nodes are read twice: first to find the hierarchies to lock, then with the lock, when no node can be deleted.
   const named = await nodes.describeNodes(tx, nodeIds)
@@ -244,7 +255,7 @@ async function rebuild(
     for (let start = 0; start < ids.length; start += rebuilt.assets) {
       signal.throwIfAborted()
       const assetIds = ids.slice(start, start + rebuilt.assets)
-      await locked(context, caller, (tx) => project(context, caller, { tx, assetIds }))
+      await runStep(context, caller, async () => ({ assetIds }))
     }
   }
   await database.transaction(caller, async (tx) => {

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { advance, readProgress } from './count-store.ts'
 import { tenantCaller } from './projection.ts'
 import { deleteExpired } from './retention.ts'
 import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
@@ -64,6 +65,15 @@ describe('recovery and retention of hierarchies', () => {
     await projectAll(hub)
     const { data } = await admin.hierarchy.readNode({ params: { id: one } })
     assert.equal(data.totalAssetCount, 7)
+  })
+
+  test('does not store a step of the projection that another step has overtaken', async () => {
+    await createHierarchy(admin, 'Steps')
+    const { database } = hub.contextOf('hierarchy')
+    const progress = await database.read(hub.tenant, readProgress)
+    assert.ok(progress !== undefined)
+    const store = () => database.transaction(hub.tenant, (tx) => advance(tx, progress))
+    assert.deepEqual([await store(), await store()], [true, false])
   })
 
   test('counts an asset as changed for 24 hours', async () => {
