@@ -91,7 +91,7 @@ export class TestPlatform {
     return new TestPlatform(hub, url)
   }
 
-  /** Returns the environment of a user who has no profiles, on a machine without a platform. */
+  /** Returns the environment of a user without profiles, on a machine without a platform. */
   get environment(): Record<string, string> {
     return { HOME: this.folder, MILLWRIGHT_HOME: join(this.folder, 'home') }
   }

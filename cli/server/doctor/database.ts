@@ -105,7 +105,7 @@ async function checkPolicies(owner: Owner): Promise<Check> {
   if (open.length === 0)
     return { name: 'Tenants', outcome: 'ok', detail: 'every table with tenant data has a row-level security policy' }
   const next =
-    'a database owner removed the policies: start the platform to restore them, and check who has owner rights'
+    'a database owner removed the policies: start the platform to restore them, and check which accounts own the database'
   return { name: 'Tenants', outcome: 'fail', detail: `no row-level security policy on ${open.join(', ')}`, next }
 }
 

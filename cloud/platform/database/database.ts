@@ -6,6 +6,7 @@ import type { Server } from './binding.ts'
 import type { Connection } from './connection.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { DatabaseHealth } from './health.ts'
+import { isId } from './id.ts'
 import { Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
 import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
@@ -70,7 +71,6 @@ const repeat = { firstMs: 20, longestMs: 80 } as const
 const enclosingWaiting = 1_000
 /** The fraction of the enclosing transactions (see `Database.enclosing`) that one tenant can hold. */
 const enclosingShare = 0.75
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /**
  * `Database` runs the statements of stores in the scope of one tenant. It binds the tenant to the connection, repeats a
@@ -401,7 +401,7 @@ function unawaited(connection: Connection, text: string): void {
 }
 
 function checked(tenantId: string): string {
-  if (!uuid.test(tenantId)) throw new TypeError('A tenant id is a lower-case UUID')
+  if (!isId(tenantId)) throw new TypeError('A tenant id is a lower-case UUID')
   return tenantId
 }
 

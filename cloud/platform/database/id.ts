@@ -64,3 +64,10 @@ export function timeOfId(id: string): number {
 
 export const lowestId = '00000000-0000-0000-0000-000000000000'
 export const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+/** Returns whether a text is a UUID in lower case. */
+export function isId(text: string): boolean {
+  return uuid.test(text)
+}

@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { isId } from '../database/id.ts'
 import { canonicalName } from './expression.ts'
 
 /**
@@ -103,12 +104,10 @@ export function unknownProperty(
   return new Problem('unknown_property', `Unknown property "${name}". Properties to ${to} by: ${available.join(', ')}`)
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** Returns a UUID in its canonical spelling, which is safe within SQL, or undefined for any other text. */
 export function uuidOf(text: string): string | undefined {
   const lower = text.toLowerCase()
-  return uuid.test(lower) ? lower : undefined
+  return isId(lower) ? lower : undefined
 }
 
 const time =

@@ -41,17 +41,17 @@ const cases: { title: string; known: Parameters<typeof candidates>[0]; expected:
     expected: ['alice 1000', 'alice 1000 as 70', 'root 0 as 70'],
   },
   {
-    title: 'root starts it with its own new home and the user postgres exists',
+    title: 'root starts the platform with a new home, and the account `postgres` exists',
     known: { self: root, home: root, data: undefined, users: everybody },
     expected: ['postgres 70', 'root 0 as 70'],
   },
   {
-    title: 'root starts it with its own new home and only the user nobody exists',
+    title: 'root starts the platform with a new home, and of the two accounts only `nobody` exists',
     known: { self: root, home: root, data: undefined, users: [root, alice, nobodyUser] },
     expected: ['nobody 65534', 'root 0 as 65534'],
   },
   {
-    title: 'root starts it with its own new home and neither postgres nor nobody exists',
+    title: 'root starts the platform with a new home, and the accounts `postgres` and `nobody` do not exist',
     known: { self: root, home: root, data: undefined, users: [root, alice] },
     expected: ['root 0 as 1000'],
   },

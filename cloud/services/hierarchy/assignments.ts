@@ -8,7 +8,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { lowestId, newId } from '../../platform/database/id.ts'
+import { isId, lowestId, newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
@@ -149,7 +149,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
 
     async listAssignmentResults({ params: { id }, query: { limit = 50, outcome, cursor } }, caller) {
       const after = cursor ?? lowestId
-      if (!uuid.test(after))
+      if (!isId(after))
         throw new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
       const found = await database.read(caller, async (handle) => {
         requireVisible(caller, id, await store.findAssignment(handle, id))
@@ -213,8 +213,6 @@ export function assignmentTasks(context: Context, { runMs = longestRunMs }: { ru
     },
   }
 }
-
-const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
 function now(): string {
   return new Date().toISOString()

@@ -1,5 +1,6 @@
 import type { PathNode, Rule, TemplateName } from '@millwright/api/hierarchy.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
@@ -216,7 +217,7 @@ const childrenStatement = statement<StructureRow>(
          order by c.rank, c.id limit $6) as n order by n.rank, n.id`,
 )
 
-const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: '00000000-0000-0000-0000-000000000000', position: -1 }
+const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: lowestId, position: -1 }
 
 /** Returns the children of a node in order. */
 export function listChildren(

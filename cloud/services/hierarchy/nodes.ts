@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { newId } from '../../platform/database/id.ts'
+import { isId, lowestId, newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
@@ -77,7 +77,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         // No name contains the NUL character, which the database cannot compare.
         if (q?.includes('\0')) return nodePage([], undefined)
         if (q !== undefined) {
-          const after = cursor === undefined ? { name: '', id: lowest } : searchPosition(cursor)
+          const after = cursor === undefined ? { name: '', id: lowestId } : searchPosition(cursor)
           const found = await store.searchNodes(handle, {
             hierarchyId: tree.id,
             text: q,
@@ -309,8 +309,6 @@ function now(): string {
   return new Date().toISOString()
 }
 
-const lowest = '00000000-0000-0000-0000-000000000000'
-
 export function missingNode(id: string): Problem {
   return new Problem('not_found', `Node ${id} does not exist`)
 }
@@ -453,11 +451,9 @@ function nodePage<Node>(data: Node[], nextCursor: string | undefined) {
   return { data, meta: { elements: data.length, ...(nextCursor === undefined ? {} : { nextCursor }) } }
 }
 
-const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
-
 function nodeOf(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString()
-  if (!uuid.test(id)) throw invalidCursor()
+  if (!isId(id)) throw invalidCursor()
   return id
 }
 
@@ -468,7 +464,7 @@ function searchCursor({ name, id }: { name: string; id: string }): string {
 function searchPosition(cursor: string): { name: string; id: string } {
   try {
     const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [unknown, unknown]
-    if (typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && uuid.test(id)) return { name, id }
+    if (typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && isId(id)) return { name, id }
   } catch {
     // The text is not JSON, so it is not a cursor of this list.
   }

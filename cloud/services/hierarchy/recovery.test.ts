@@ -69,6 +69,7 @@ describe('recovery and retention of hierarchies', () => {
 
   test('does not store a step of the projection that another step has overtaken', async () => {
     await createHierarchy(admin, 'Steps')
+    await projectAll(hub)
     const { database } = hub.contextOf('hierarchy')
     const progress = await database.read(hub.tenant, readProgress)
     assert.ok(progress !== undefined)

@@ -1,4 +1,5 @@
 import type { Handle } from '../../platform/database/database.ts'
+import { isId } from '../../platform/database/id.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { containsGateways, type Groups, lastGroupOf, wasLastReadable } from './visibility.ts'
 
@@ -42,15 +43,13 @@ export async function classifyAssets(handle: Handle, ids: readonly string[], gro
 
 type ChangeAuthor = { principal: string | null; principalName: string | null; sourceValue: string | null }
 
-const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
-
 /** Removes the author and the source of a change if they are a gateway that the caller cannot read. */
 export async function withoutHiddenAuthors<Row extends ChangeAuthor>(
   handle: Handle,
   rows: readonly Row[],
   groups: Groups,
 ): Promise<Row[]> {
-  const ids = rows.flatMap(({ principal, sourceValue }) => [principal, sourceValue]).filter((id) => uuid.test(id ?? ''))
+  const ids = rows.flatMap(({ principal, sourceValue }) => [principal, sourceValue]).filter((id) => isId(id ?? ''))
   if (groups === null || ids.length === 0) return [...rows]
   const hidden = new Set((await classifyAssets(handle, ids as string[], groups)).hidden)
   return rows.map((row) => ({

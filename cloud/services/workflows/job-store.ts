@@ -1,6 +1,6 @@
 import type { JobStatus, Workflow } from '@millwright/api/workflows.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { timeOfId } from '../../platform/database/id.ts'
+import { isId, timeOfId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
@@ -12,8 +12,6 @@ export const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.defini
   j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
   j.modified_at as "modifiedAt", ${tagsColumn}`
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 const findStatement = statement<JobRow>(
   `select ${jobColumns} from workflow_jobs j where j.tenant_id = $1 and j.id = $2`,
 )
@@ -23,12 +21,14 @@ const lockStatement = statement<{ id: string }>(
 
 /** Returns a job. The engine accepts any text as an id. Ids of jobs are UUIDs, so other text matches no job. */
 export async function findJob(handle: Handle, id: string): Promise<JobRow | undefined> {
-  return uuid.test(id) ? handle.row(findStatement, id.toLowerCase()) : undefined
+  const lower = id.toLowerCase()
+  return isId(lower) ? handle.row(findStatement, lower) : undefined
 }
 
 /** Returns a job and locks it until the end of the transaction. */
 export async function lockJob(tx: Transaction, id: string): Promise<JobRow | undefined> {
-  if (!uuid.test(id) || (await tx.row(lockStatement, id.toLowerCase())) === undefined) return undefined
+  const lower = id.toLowerCase()
+  if (!isId(lower) || (await tx.row(lockStatement, lower)) === undefined) return undefined
   return findJob(tx, id)
 }
 

@@ -2,7 +2,7 @@
 export type PublicClient = {
   id: string
   title: string
-  /** Whether a user who has a session continues without the sign-in form. */
+  /** Whether a user with a session continues without the sign-in form. */
   silent: boolean
   /** Returns whether a redirect address is allowed. Addresses are compared as text, because URL parsers differ. */
   mayReturnTo(redirectUri: string, baseUrl: string): boolean
