@@ -200,6 +200,20 @@ describe('assignment of assets to nodes', () => {
     assert.equal(again.status, 409)
   })
 
+  test('returns assets to their previous node when the node of the assignment was deleted', async () => {
+    const { one, two } = await twoNodes('Undo after deletion')
+    const [id = ''] = await createAssets(operator, [{ name: 'returned' }])
+    await assign(one, [id])
+    const { data } = await assign(two, [id])
+    await operator.hierarchy.deleteNode({ params: { id: two }, query: { recursive: true } })
+    const undo = await operator.hierarchy.undoAssignment({ params: { id: data.assignmentId } })
+    const undone = await ended(undo.data.id)
+    assert.deepEqual([undone.state, undone.moved], ['finished', 1])
+    assert.deepEqual(await assetsOf(one), [id])
+    const left = await viewer.inventory.listRelations({ query: { filter: `object.id eq '${two}'` } })
+    assert.equal(left.meta.totalElements, 0)
+  })
+
   test('refuses an invalid filter, and an assignment with both or neither of ids and filter', async () => {
     const { one } = await twoNodes('Invalid')
     for (const [data, code] of [

@@ -226,8 +226,11 @@ function missingAssignment(id: string): Problem {
   return new Problem('not_found', `Assignment ${id} does not exist`)
 }
 
-/** An asset and its new node. Null removes the asset from the hierarchy, or only from the node `onlyFrom`. */
-export type Target = { assetId: string; nodeId: string | null; onlyFrom?: string }
+/**
+ * An asset and its new node. Null removes the asset from the hierarchy, or only from the node `onlyFrom`. The relation to
+ * `alsoFrom` ends too, even if that node was deleted.
+ */
+export type Target = { assetId: string; nodeId: string | null; onlyFrom?: string; alsoFrom?: string | null }
 
 type Immediate = { hierarchyId: string; nodeId?: string; kind: 'ids' | 'rules'; targets: readonly Target[] }
 
@@ -290,9 +293,9 @@ async function planAssets(
     nodes.describeNodes(handle, [...nodesOf.values()].flat()),
   )
   const inHierarchy = new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id))
-  return targets.map(({ assetId, nodeId, onlyFrom }) => {
+  return targets.map(({ assetId, nodeId, onlyFrom, alsoFrom }) => {
     const knownNodeIds = nodesOf.get(assetId) ?? []
-    const own = knownNodeIds.filter((id) => inHierarchy.has(id))
+    const own = knownNodeIds.filter((id) => inHierarchy.has(id) || id === alsoFrom)
     const otherNodeIds = own.filter((id) => id !== nodeId && (onlyFrom === undefined || id === onlyFrom))
     return { assetId, nodeId, otherNodeIds, knownNodeIds }
   })
@@ -513,12 +516,16 @@ async function undoTargets(
   ]
   const named = await context.database.read(caller, (handle) => nodes.describeNodes(handle, nodeIds))
   const inHierarchy = new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id))
+  const assetOf = new Map(assets.map((asset) => [asset.id, asset]))
   return done.flatMap(({ assetId, nodeId, previousNodeId }) => {
-    const asset = assets.find(({ id }) => id === assetId)
-    const current = asset?.nodes.map((one) => one.nodeId).findLast((id) => inHierarchy.has(id)) ?? null
+    const asset = assetOf.get(assetId)
+    // The node of the assignment may have been deleted since then. Its relations remain, so it still counts.
+    const isCurrent = (id: string) => inHierarchy.has(id) || id === nodeId
+    const current = asset?.nodes.map((one) => one.nodeId).findLast(isCurrent) ?? null
     if (asset === undefined || current !== nodeId) return []
-    // The previous node may have been deleted since then. The asset is then removed from its node.
-    return [{ assetId, nodeId: previousNodeId !== null && inHierarchy.has(previousNodeId) ? previousNodeId : null }]
+    // The previous node may have been deleted too. The asset is then only removed from its node.
+    const previous = previousNodeId !== null && inHierarchy.has(previousNodeId) ? previousNodeId : null
+    return [{ assetId, nodeId: previous, alsoFrom: nodeId }]
   })
 }
 
