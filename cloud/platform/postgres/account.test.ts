@@ -135,7 +135,7 @@ test('reports the folder that the server user cannot enter', { skip }, () => {
   const accounts = [{ ...nobody, name: 'nobody' }]
   assert.throws(() => chooseAccount(accounts, { folders: [inner], isNew: true }), {
     name: 'StartError',
-    message: `PostgreSQL cannot run as nobody: it cannot enter ${closed}. Change the permissions of that folder, or start Millwright as an ordinary user with its own home.`,
+    message: `PostgreSQL cannot run as the user nobody: it cannot enter ${closed}. Change the permissions of that folder, or start Millwright as an ordinary user with its own home.`,
   })
   chownSync(closed, nobody.uid, nobody.gid)
   assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')
