@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
-import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
+import type { Context } from '../../platform/service.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { assignmentTasks } from './assignments.ts'
@@ -70,6 +71,19 @@ describe('background assignments of a tenant', () => {
     assert.deepEqual([state, problem?.code], ['failed', 'unavailable'])
     await runOnce({ attempt: 1 })
     assert.equal((await read(second)).assigned, 2)
+  })
+
+  test('does not fail an assignment because the inventory is not available', async () => {
+    const node = await newNode('Outage')
+    await devices('outage', 2)
+    const id = await storeQueued(node, 'outage')
+    const peers: Context['peers'] = () => {
+      throw new Problem('unavailable', 'The inventory does not respond')
+    }
+    await assert.rejects(async () => runOnce({ attempt: 10, peers }), { code: 'unavailable' })
+    assert.equal((await read(id)).state, 'queued')
+    await runOnce({ attempt: 1 })
+    assert.equal((await read(id)).assigned, 2)
   })
 
   test('accepts no more unfinished assignments than the limit when requests are concurrent', async () => {
@@ -218,9 +232,13 @@ async function storeQueued(nodeId: string, name: string): Promise<string> {
   return id
 }
 
+type RunOptions = { runMs?: number; attempt?: number; peers?: Context['peers'] }
+
 /** Runs the task of the tenant once. Returns the time of the next run, or undefined if there is none. */
-async function runOnce({ runMs, attempt = 1 }: { runMs?: number; attempt?: number }) {
-  const kind = assignmentTasks(hub.contextOf('hierarchy'), runMs === undefined ? {} : { runMs })['hierarchy.assign']
+async function runOnce({ runMs, attempt = 1, peers }: RunOptions) {
+  const context = hub.contextOf('hierarchy')
+  const used = peers === undefined ? context : { ...context, peers }
+  const kind = assignmentTasks(used, runMs === undefined ? {} : { runMs })['hierarchy.assign']
   const { signal } = new AbortController()
   const task = { tenantId: hub.tenant.tenantId, id: newId(), key: '', payload: {}, attempt, signal }
   return kind?.run({ ...task, complete: () => assert.fail('The task ends after its run') })

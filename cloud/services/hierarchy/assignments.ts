@@ -9,6 +9,7 @@ import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isId, lowestId, newId } from '../../platform/database/id.ts'
+import { isTransient } from '../../platform/database/transient.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
@@ -392,7 +393,8 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
     while ((await runPortion(context, { tenantId, id })) && performance.now() < endsAt) signal.throwIfAborted()
   } catch (error) {
     const isRefusal = error instanceof Problem && error.status < 500 && error.code !== 'request_in_progress'
-    if (!isRefusal && (attempt < maxAttempts || signal.aborted)) throw error
+    // An outage does not count as an attempt. An accepted assignment waits until the outage ends.
+    if (!isRefusal && (attempt < maxAttempts || signal.aborted || isTransient(error))) throw error
     const problem = isRefusal
       ? { code: error.code, detail: error.message }
       : {
