@@ -13,7 +13,7 @@ import { facetColumns, recountFacets } from './search/facet-store.ts'
 import { putTokens } from './search/search-index-store.ts'
 
 /** An asset to create. `at` is the time of its creation. */
-export type TestAsset = { name: string; accessGroupId?: string; at?: string }
+export type TestAsset = { name?: string; accessGroupId?: string; at?: string }
 
 /** Inserts assets with the first entry of their history directly into the database. Returns their ids. */
 export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): Promise<string[]> {
@@ -165,7 +165,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset
     type: 'Device',
     schema_url: baseSchemaUrl,
     document: JSON.stringify(document),
-    name,
+    name: name ?? null,
     management_state: 'unknown',
     management_state_at: at,
     reachability_state: 'unknown',

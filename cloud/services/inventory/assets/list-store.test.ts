@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
+import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { noRights, type Rights } from '../../../platform/access/rights.ts'
 import { findAccessGroupByName } from '../../../platform/access/store.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { putRelations } from '../relations/relation-store.ts'
-import { createAssets, withTestAuthor } from '../testing.ts'
+import { createAssets, createRelations, day, withTestAuthor } from '../testing.ts'
 import { countAssets, listAssets, type Page, placeOf } from './list-store.ts'
 import { everything, after as rangesAfter, type SortKey, totalOrder } from './listing.ts'
 import { type Query, selectionOf } from './selection.ts'
@@ -101,4 +102,84 @@ test('returns the same assets for a query with each execution strategy', async (
       }
     }
   }
+})
+
+const columns = {
+  name: { column: 'a.name', nullable: true, cast: 'text' },
+  created: { column: 'a.created_at', nullable: false, cast: 'timestamptz' },
+} as const
+
+type ModelKey = { by: keyof typeof columns; descending: boolean }
+type ModelAsset = { id: string; name?: string; created: string; nodeId: string | undefined }
+
+/** Compares two assets as the database does: a missing value is greater than every value, and the id comes last. */
+function compareAssets(keys: readonly ModelKey[], one: ModelAsset, other: ModelAsset): number {
+  for (const { by, descending } of [...keys, { by: 'id' as const, descending: keys.at(-1)?.descending === true }]) {
+    const [first, second] = [one[by], other[by]]
+    if (first === second) continue
+    const isGreater = first === undefined || (second !== undefined && first > second)
+    return isGreater === descending ? -1 : 1
+  }
+  return 0
+}
+
+test('lists the assets of nodes as a simple model does, for every order, filter and page size', async () => {
+  await using hub = await testHub()
+  const nodeIds = Array.from({ length: 150 }, () => v7()).toSorted()
+  const names = [undefined, 'a', 'b', 'b', undefined, 'c', 'b']
+  const inputs = Array.from({ length: 35 }, (_, index) => ({ name: names[index % 7], at: day(1 + (index % 3)) }))
+  const ids = await createAssets(
+    hub,
+    inputs.map(({ name, at }) => ({ at, ...(name !== undefined && { name }) })),
+  )
+  const assets = inputs.map(({ name, at }, index): ModelAsset => {
+    const nodeId = index % 5 < 3 ? nodeIds[(index * 13) % nodeIds.length] : undefined
+    return { id: ids[index] ?? '', ...(name !== undefined && { name }), created: at, nodeId }
+  })
+  await createRelations(
+    hub,
+    assets.map(({ id, nodeId = v7() }) => [{ type: 'asset', id }, 'is_assigned_to_node', { type: 'node', id: nodeId }]),
+  )
+  const rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }
+  const key = fc.record({
+    by: fc.constantFrom('name' as const, 'name' as const, 'created' as const),
+    descending: fc.boolean(),
+  })
+  const query = fc.record({
+    keys: fc.uniqueArray(key, { maxLength: 2, selector: ({ by }) => by }),
+    nodes: fc.constantFrom(100, 150),
+    name: fc.constantFrom(undefined, undefined, undefined, 'b'),
+    limit: fc.integer({ min: 2, max: 3 }),
+    bounds: fc.record({ collected: fc.constantFrom(0, 0, 0, 100), probed: fc.integer({ min: 1, max: 4 }) }),
+    isLargeSet: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(query, async ({ keys, nodes, name, ...page }) => {
+      const set = nodeIds.slice(0, nodes)
+      const expected = assets
+        .filter((asset) => asset.nodeId !== undefined && set.includes(asset.nodeId))
+        .filter((asset) => name === undefined || asset.name === name)
+        .toSorted((one, other) => compareAssets(keys, one, other))
+      const sort = keys.map(({ by, descending }) => ({ ...columns[by], descending }))
+      const listed = await hub.context.database.read(hub.tenant, async (handle) => {
+        const nodeSet = { nodes, ids: arrayOf('uuid', set), identity: `${nodes}` }
+        const filter = name === undefined ? {} : { filter: `name eq '${name}'` }
+        const caller = { tenantId: hub.tenant.tenantId, rights }
+        const selection = await selectionOf(handle, { nodes: nodeSet, ...filter }, caller)
+        const found: string[] = []
+        for (let ranges = everything; ; ) {
+          const { rows } = await listAssets(handle, selection, { ranges, sort, offset: 0, count: false, ...page })
+          found.push(...rows.map(({ id }) => id))
+          const last = rows.length === page.limit ? rows.at(-1) : undefined
+          if (last === undefined) return found
+          ranges = rangesAfter(totalOrder(sort), placeOf(last, sort), selection.values.length + 2)
+        }
+      })
+      assert.deepEqual(
+        listed,
+        expected.map(({ id }) => id),
+      )
+    }),
+    { numRuns: 30 },
+  )
 })

@@ -65,13 +65,13 @@ export async function listAssets(handle: Handle, selection: Selection, page: Pag
   const { where, sets } = selection
   if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
   const early = page.isLargeSet ? await probeInOrder(handle, selection, page) : undefined
-  if (early?.length === page.limit) return { rows: early, isLargeSet: true }
+  if (early?.isPage) return { rows: early.rows, isLargeSet: true }
   for (const set of sets) {
     const listed = await listSmallSet(handle, selection, { ...page, set })
     if (listed !== undefined) return listed
   }
-  const members = early ?? (await probeInOrder(handle, selection, page))
-  if (members.length === page.limit) return { rows: members, isLargeSet: true }
+  const late = early ?? (await probeInOrder(handle, selection, page))
+  if (late.isPage) return { rows: late.rows, isLargeSet: true }
   return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isLargeSet: true }
 }
 
@@ -171,28 +171,53 @@ async function listSmallSet(
   }
 }
 
-/** Probes the next assets in the order of the list for membership in all sets, until the page is full. */
-async function probeInOrder(handle: Handle, selection: Selection, page: Page): Promise<ListedAsset[]> {
+/** The first members of the sets in the order of the list. `isPage` is false if there may be more of them on the page. */
+type Probed = { rows: ListedAsset[]; isPage: boolean }
+
+/**
+ * Probes the next assets in the order of the list for membership in all sets, until the page is full. The ranges are
+ * probed in order. If a range has more assets than are probed, the ranges after it are not probed, because the rest of its
+ * assets precede them.
+ */
+async function probeInOrder(handle: Handle, selection: Selection, page: Page): Promise<Probed> {
   const { where, sets, values } = selection
   const { ranges, sort, limit, offset, bounds = usual } = page
-  if (offset > 0) return []
+  if (offset > 0) return { rows: [], isPage: false }
   const [set, ...others] = sets
   if (set?.check !== undefined && others.length === 0)
     return checkInOrder(handle, selection, { ...page, check: set.check })
-  const order = orderBy(totalOrder(sort))
-  const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
-  // The outer query repeats the order with the column names of the sub-select, so that the planner knows that the rows
-  // are sorted.
-  const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
-  const ids = ranges.conditions.map(
-    (condition) =>
-      `(select a.id from (
-          select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-          order by ${order} limit ${bounds.probed}) as a
-        where ${sets.map(({ has }) => has).join(' and ')} order by ${outerOrder} limit ${limit})`,
+  const { keys, order, outerOrder } = probedOrder(sort)
+  const parts = ranges.conditions.map((condition, range) => {
+    const next = `select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}`
+    const isReached = range === 0 ? 'true' : `(select is_reached from reached${range})`
+    const isLast = range === ranges.conditions.length - 1
+    const members = `members${range} as materialized (
+      select a.id from (${next} and ${isReached} order by ${order} limit ${bounds.probed}) as a
+      where ${sets.map(({ has }) => has).join(' and ')} order by ${outerOrder} limit ${limit})`
+    const reached = `reached${range + 1} as materialized (
+      select case when not ${isReached} or (select count(*) from members${range}) = ${limit} then false
+        else (select count(*) from (${next} limit ${bounds.probed}) as p) < ${bounds.probed} end as is_reached)`
+    return { with: isLast ? members : `${members}, ${reached}`, ids: `select id from members${range}` }
+  })
+  const found = shown(
+    sort,
+    parts.map(({ ids }) => ids),
   )
-  const text = `${shown(sort, ids)} limit ${limit}`
-  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
+  const text = `with ${parts.map((part) => part.with).join(', ')} ${found} limit ${limit}`
+  const rows = inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
+  return { rows, isPage: rows.length === limit }
+}
+
+/**
+ * Returns the SQL for the order of probed assets. `keys` are the columns of the sub-select that reads the assets. The outer
+ * query repeats the order with these columns, so that the planner knows that the rows are sorted.
+ */
+function probedOrder(sort: readonly SortKey[]): { keys: string; order: string; outerOrder: string } {
+  return {
+    keys: sort.map(({ column }, index) => `, ${column} as k${index}`).join(''),
+    order: orderBy(totalOrder(sort)),
+    outerOrder: orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` })))),
+  }
 }
 
 /** How many times as many assets as the page has are checked first, and how many times as many in each further step. */
@@ -206,26 +231,31 @@ async function checkInOrder(
   handle: Handle,
   { where, values }: Selection,
   { ranges, sort, limit, check, bounds = usual }: Page & { check: NonNullable<AssetSet['check']> },
-): Promise<ListedAsset[]> {
-  const order = orderBy(totalOrder(sort))
-  const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
-  const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
+): Promise<Probed> {
+  const { keys, order, outerOrder } = probedOrder(sort)
   const unsent = Number(check.parameter.slice(1)) - 2
   const sent = [...values.map((value, index) => (index === unsent ? null : value)), ...ranges.values]
   const next = async (assets: number) => {
     const parts = ranges.conditions.map(
-      (condition, range) => `(select a.id, ${check.keys} as keys, ${range} as range from (
+      (condition, range) => `(select a.id, ${check.key} as key, ${range} as range from (
           select a.id${keys} from ${fromFor(where, order)}
           where a.tenant_id = $1 and ${where} and ${condition} and ${check.parameter}::uuid[] is null
-          order by ${order} limit ${assets}) as a order by ${outerOrder})`,
+          order by ${order} limit ${assets}) as a ${check.join} order by ${outerOrder})`,
     )
-    const statement = dynamicStatement<{ id: string; keys: string[]; range: number }>(parts.join(' union all '))
-    const rows = await handle.rows(statement, ...sent)
-    // If a range has more assets, they precede the assets of the next ranges.
-    const cut = ranges.conditions.findIndex((_, range) => rows.filter((row) => row.range === range).length === assets)
-    const checked = cut < 0 ? rows : rows.filter(({ range }) => range <= cut)
-    const found = checked.filter((asset) => asset.keys.some((key) => check.hasKey(key))).map(({ id }) => id)
-    return { found, isComplete: cut < 0 }
+    const statement = dynamicStatement<{ id: string; key: string | null; range: number }>(parts.join(' union all '))
+    const found = new Set<string>()
+    const read = ranges.conditions.map(() => 0)
+    let full: number | undefined
+    let last: string | undefined
+    for (const { id, key, range } of await handle.rows(statement, ...sent)) {
+      // If a range has more assets, they precede the assets of the next ranges.
+      if (full !== undefined && range > full) break
+      if (id !== last) read[range] = (read[range] ?? 0) + 1
+      if (read[range] === assets) full = range
+      if (key !== null && check.hasKey(key)) found.add(id)
+      last = id
+    }
+    return { found: [...found], isComplete: full === undefined }
   }
   let assets = Math.min(bounds.probed, checkedPerPage * limit)
   let checked = await next(assets)
@@ -233,9 +263,10 @@ async function checkInOrder(
     assets = Math.min(bounds.probed, checkedPerPage * assets)
     checked = await next(assets)
   }
-  const { found } = checked
+  const { found, isComplete } = checked
   const text = `${shown(sort, ['select unnest($2::uuid[])'])} limit ${limit}`
-  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), found.slice(0, limit)), sort)
+  const rows = inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), found.slice(0, limit)), sort)
+  return { rows, isPage: rows.length === limit || (isComplete && found.length < limit) }
 }
 
 /**

@@ -26,9 +26,11 @@ export type AssetSet = {
   check?: {
     /** The number of the parameter that need not be sent. */
     parameter: string
-    /** A list of ids for the asset `a`. The asset is in the set if the set has one of them. */
-    keys: string
-    hasKey(id: string): boolean
+    /** A join that adds one row for each key of the asset `a`, or one row with the key null if the asset has no key. */
+    join: string
+    /** The column of the key. The asset is in the set if the set has one of its keys. */
+    key: string
+    hasKey(key: string): boolean
   }
 }
 
@@ -77,7 +79,7 @@ export function rangesOf({ cursor, query, order }: PageQuery, firstParameter: nu
 export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Ranges {
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
-  const conditions = order.flatMap((key, index) => {
+  const conditions = [...order.entries()].toReversed().flatMap(([index, key]) => {
     const further = beyond(key, last[index] ?? null, parameter)
     // `equal` must not add parameters here: PostgreSQL refuses a parameter that no condition uses, because it cannot
     // infer the type of the parameter.

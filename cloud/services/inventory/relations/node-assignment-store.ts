@@ -106,7 +106,6 @@ export function assetsOfNodes(set: NodeSet, parameter: string): AssetSet {
   const isMany = nodes > fewNodes
   const isAny = `r.object_id = any(${parameter}::uuid[])`
   const isMember = isMany ? `(r.object_id in (select unnest(${parameter}::uuid[]))) is true` : isAny
-  const keys = `array(select r.object_id::text from relations r where r.subject_id = a.id and ${isRelation})`
   const ids = isMany
     ? `select r.subject_id as id from unnest(${parameter}::uuid[]) as n (id) join relations r on r.object_id = n.id and ${isRelation}`
     : `select r.subject_id as id from relations r where ${isRelation} and ${isAny}`
@@ -114,8 +113,13 @@ export function assetsOfNodes(set: NodeSet, parameter: string): AssetSet {
     ids,
     once: `select distinct s.id from (${ids}) as s`,
     has: `(select true from relations r where r.subject_id = a.id and ${isRelation} and ${isMember} limit 1)`,
-    ...(isMany ? { check: { parameter, keys, hasKey: (id) => hasNode(set, id) } } : {}),
+    ...(isMany ? { check: { parameter, ...nodeOfAsset, hasKey: (id) => hasNode(set, id) } } : {}),
   }
+}
+
+const nodeOfAsset = {
+  join: `left join relations r on r.subject_id = a.id and r.tenant_id = $1 and ${isAssignment}`,
+  key: 'r.object_id',
 }
 
 /** Returns the condition that asset `a` is assigned to none of the nodes whose ids the SQL parameter contains. */
