@@ -121,8 +121,10 @@ async function fillHierarchy(
   await client.query('create index on tree (n)')
   await client.query('analyze tree')
   await client.query(
-    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
-     select $1, t.id, $2, coalesce(p.id, $2), 'Node ' || t.n, t.n::bigint * 1048576, now(), now()
+    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, rank, created_at, modified_at)
+     select $1, t.id, $2, coalesce(p.id, $2), 'Node ' || t.n, array_to_tsvector(array(
+         select distinct right($2::uuid::text, 4) || substr('node ' || t.n, i, 3) from generate_series(1, length('node ' || t.n)) i)),
+       t.n::bigint * 1048576, now(), now()
      from tree t left join tree p on p.n = t.parent`,
     [tenantId, hierarchyId],
   )

@@ -12,6 +12,7 @@ import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
+import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
 
 /**
@@ -269,6 +270,12 @@ describe('indexes of frequent statements', () => {
         for (const id of [ids.line, ids.cell]) await caller.hierarchy.readNode({ params: { id } })
       await admin.hierarchy.readPath({ params: { id: ids.cell } })
     },
+    'searching a node by a rare part of its name': async () => {
+      const page = { after: { name: '', id: lowestId }, limit: 50, belowId: undefined, compared: 100 }
+      const query = { hierarchyId: ids.hierarchy, text: 'ode-1999', scope: { groups: [], gateways: false }, ...page }
+      const found = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
+      assert.equal(found.length, 11)
+    },
     'listing the assets of a node': () => admin.inventory.listAssets({ query: { hierarchyNode: ids.cell } }),
     'listing the assets of a node and of all nodes below': async () => {
       for (const count of [true, false])
@@ -523,8 +530,9 @@ async function fillHierarchy(owner: Client, tenantId: string, hierarchyId: strin
     [tenantId, hierarchyId],
   )
   await owner.query(
-    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, rank, created_at, modified_at)
-     select $1, gen_random_uuid(), $2, p.id, 'node-' || n, n, now(), now()
+    `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, rank, created_at, modified_at)
+     select $1, gen_random_uuid(), $2, p.id, 'node-' || n, array_to_tsvector(array(select distinct right($2::uuid::text, 4)
+         || substr('node-' || n, i, 3) from generate_series(1, length('node-' || n)) i)), n, now(), now()
      from generate_series(21, $3::int) n join hierarchy_nodes p on p.tenant_id = $1 and p.name = 'node-' || 1 + n % 20`,
     [tenantId, hierarchyId, many],
   )

@@ -3,7 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { lowestId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { searchNodes } from './search-store.ts'
 import { createHierarchy, createNode, printTree } from './testing.ts'
 
 type Answered = { status: number; body: unknown }
@@ -147,6 +149,59 @@ describe('hierarchies and nodes', () => {
       )
     })
 
+    test('finds the same nodes with compared names and with the index of tokens', async () => {
+      const id = await createHierarchy(operator, 'Search strategies')
+      const names = [
+        'Line 1',
+        'LINE 12',
+        "o'line \\ 3",
+        'lin',
+        'ΟΔΟΣ',
+        'Ödland',
+        'x',
+        '🏭 line',
+        'in e',
+        'linie',
+        'l i n e',
+      ]
+      const nodes = names.map((name, key) => ({ key: `${key}`, name }))
+      const { data } = await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes } } })
+      const renamed = data[3]?.id ?? ''
+      await operator.hierarchy.updateNode({ params: { id: renamed }, body: { data: { name: 'Renamed LIN' } } })
+      const current = [...names.filter((name) => name !== 'lin'), 'Renamed LIN']
+      const order = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+      const scope = { groups: [], gateways: false }
+      for (const text of [
+        'line',
+        'LIN',
+        'in',
+        'l',
+        "'",
+        '\\ 3',
+        ' ',
+        'δοσ',
+        'ödl',
+        '🏭',
+        '🏭 l',
+        'line 12',
+        'none',
+        'n e',
+      ])
+        for (const compared of [1, 3, 1_000]) {
+          const found: string[] = []
+          for (let after = { name: '', id: lowestId }; ; ) {
+            const query = { hierarchyId: id, text, after, limit: 2, scope, belowId: undefined, compared }
+            const rows = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
+            found.push(...rows.map(({ name }) => name))
+            const last = rows.length === 2 ? rows.at(-1) : undefined
+            if (last === undefined) break
+            after = last
+          }
+          const expected = current.filter((name) => name.toLowerCase().replace('ς', 'σ').includes(text.toLowerCase()))
+          assert.deepEqual(found, expected.toSorted(order), `${text}, ${compared}`)
+        }
+    })
+
     test('creates a batch with parents in any order, or nothing', async () => {
       const id = await createHierarchy(operator, 'Batch')
       const nodes = [
@@ -169,6 +224,7 @@ describe('hierarchies and nodes', () => {
         [
           { key: 'a', name: 'A', parentKey: 'b' },
           { key: 'b', name: 'B', parentKey: 'a' },
+          { key: 'c', name: 'C', parentKey: 'b' },
         ],
       ]) {
         const answer = await operator.exchange(hierarchy, 'createNodes', {
@@ -176,7 +232,8 @@ describe('hierarchies and nodes', () => {
           body: { data: { nodes: [{ key: 'ok', name: 'OK' }, ...wrong] } },
         })
         assert.equal(answer.status, 400)
-        assert.ok(problemIn(answer).errors?.[0]?.pointer.startsWith('/data/nodes/'))
+        const wrongNodes = problemIn(answer).errors?.map(({ pointer }) => pointer.split('/')[3])
+        assert.deepEqual(wrongNodes, wrong.length === 3 ? ['1', '2', '3'] : ['1'])
       }
       assert.equal((await printTree(viewer, id)).length, 3)
     })

@@ -2,9 +2,10 @@ import type { PathNode, Rule, TemplateName } from '@millwright/api/hierarchy.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { arrayOf, rowset } from '../../platform/database/rowset.ts'
+import { arrayOf, type Lexemes, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { allGroups, type CountScope } from './count-store.ts'
+import { nameTokens } from './name-tokens.ts'
 
 /** Statements on hierarchies and nodes. The id of a hierarchy is the parent of its top-level nodes. */
 
@@ -147,14 +148,14 @@ export type ListedNode = NodeRow & {
   changed: number
 }
 
-const columns = (
+export const nodeColumns = (
   table: string,
 ) => `${table}.id, ${table}.hierarchy_id as "hierarchyId", ${table}.parent_id as "parentId",
   ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.version,
   ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 
 /** Selects the number of children of node `n`, and its counts from `countsOf`. */
-const counted = `
+export const counted = `
   (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
   k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
 
@@ -166,13 +167,13 @@ const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
  * Joins the counts of node `n` for the access groups in the parameters. A caller that reads gateways in every group gets the
  * gateways from the row of all groups, and the other assets from the rows of its groups.
  */
-const countsOf = (groups: string, gateways: string) => `cross join lateral (
+export const countsOf = (groups: string, gateways: string) => `cross join lateral (
   select coalesce(sum(c.assets_here), 0)::bigint as "assetsHere", ${sums}
   from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id and c.access_group_id = any(${groups}::uuid[])
     and (not ${gateways}::boolean or (c.access_group_id = '${allGroups}') = c.is_gateway)) as k`
 
 const findNodeStatement = statement<NodeRow>(
-  `select ${columns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2`,
+  `select ${nodeColumns('n')} from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2`,
 )
 
 export function findNode(handle: Handle, id: string): Promise<NodeRow | undefined> {
@@ -180,7 +181,7 @@ export function findNode(handle: Handle, id: string): Promise<NodeRow | undefine
 }
 
 const findListedStatement = statement<ListedNode>(
-  `select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
+  `select ${nodeColumns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
        and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
    from hierarchy_nodes n ${countsOf('$3', '$4')} where n.tenant_id = $1 and n.id = $2`,
 )
@@ -249,7 +250,7 @@ export function listChildrenOfMany(
 export type CountedNode = Omit<ListedNode, 'position'>
 
 const countedStatement = statement<CountedNode>(
-  `select ${columns('n')}, ${counted} from hierarchy_nodes n ${countsOf('$3', '$4')}
+  `select ${nodeColumns('n')}, ${counted} from hierarchy_nodes n ${countsOf('$3', '$4')}
    where n.tenant_id = $1 and n.id = any($2::uuid[])`,
 )
 
@@ -263,57 +264,12 @@ export async function countedNodes(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Selects the nodes `m` that match a search. The names are compared before the rows are read. */
-const searchWith = (lowered: string, condition = '') => `
-  select ${columns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
-       and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
-   from (select m.id from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
-           and (m.name, m.id) > ($4, $5::uuid) and position($3 in ${lowered}) > 0 ${condition}
-         order by m.name, m.id limit $8) as found
-   join hierarchy_nodes n on n.tenant_id = $1 and n.id = found.id
-   ${countsOf('$6', '$7')} order by n.name, n.id`
-
-/** Lower case of all letters, and of the letters of ASCII only, which is several times faster. */
-const lowerCase = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const
-
-const searchBelow = (lowered: string) =>
-  statement<ListedNode>(
-    `with recursive below as (
-       select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $9
-       union all
-       select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-     ) ${searchWith(lowered, 'and (m.id in (select id from below)) is true')}`,
-  )
-const searchStatements = {
-  any: { everywhere: statement<ListedNode>(searchWith(lowerCase.any)), below: searchBelow(lowerCase.any) },
-  ascii: { everywhere: statement<ListedNode>(searchWith(lowerCase.ascii)), below: searchBelow(lowerCase.ascii) },
-}
-
-export type SearchQuery = {
-  hierarchyId: string
-  text: string
-  after: { name: string; id: string }
-  limit: number
-  scope: CountScope
-  /** The node below which the search runs. Undefined means all nodes of the hierarchy. */
-  belowId: string | undefined
-}
-
-/** Returns the nodes whose name contains a text, by name. Upper and lower case are equal. */
-export function searchNodes(handle: Handle, query: SearchQuery): Promise<ListedNode[]> {
-  const { hierarchyId, text, after, limit, scope, belowId } = query
-  const { groups, gateways } = scope
-  const values = [hierarchyId, text.toLowerCase(), after.name, after.id, groups, gateways, limit]
-  const { everywhere, below: belowNode } = searchStatements[/^[ -~]*$/.test(text) ? 'ascii' : 'any']
-  return belowId === undefined ? handle.rows(everywhere, ...values) : handle.rows(belowNode, ...values, belowId)
-}
-
 const pathStatement = statement<NodeRow>(
   `with recursive up as (
      select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
      select p.*, u.height + 1 from up u join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
-   ) select ${columns('up')} from up order by up.height desc`,
+   ) select ${nodeColumns('up')} from up order by up.height desc`,
 )
 
 /** Returns the nodes from the top level to a node. The list is empty if the node does not exist. */
@@ -392,7 +348,7 @@ const rowsBelowStatement = statement<NodeRow>(
      select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
      select c.*, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-   ) select ${columns('below')} from below order by below.height, below.rank, below.id limit $3`,
+   ) select ${nodeColumns('below')} from below order by below.height, below.rank, below.id limit $3`,
 )
 
 const sizeBelowStatement = statement<{ nodes: number; bytes: number }>(
@@ -489,20 +445,21 @@ export async function lastRanksOf(handle: Handle, parentIds: readonly string[]):
   return new Map(rows.map(({ parentId, rank }) => [parentId, rank]))
 }
 
-const newNodes = rowset<
-  Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'> & { properties: string }
->({
+type NewNodeRow = Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'>
+
+const newNodes = rowset<NewNodeRow & { tokens: Lexemes; properties: string }>({
   id: 'uuid',
   parentId: 'uuid',
   name: 'text',
+  tokens: 'tsvector',
   type: 'text',
   rank: 'bigint',
   properties: 'json',
 })
 const insertStatement = statement<{ id: string }>(
-  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, type, rank, properties, created_at,
-                                modified_at)
-   select $1, id, $8::uuid, "parentId", name, type, rank, properties, $9::timestamptz, $9::timestamptz
+  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, type, rank, properties,
+                                created_at, modified_at)
+   select $1, id, $9::uuid, "parentId", name, tokens, type, rank, properties, $10::timestamptz, $10::timestamptz
    from ${newNodes.rows} returning id`,
 )
 
@@ -516,47 +473,42 @@ export async function insertNodes(
   now: string,
 ): Promise<void> {
   if (nodes.length === 0) return
-  const rows = nodes.map((node) => ({ ...node, properties: jsonText(node.properties) }))
+  const rows = nodes.map((node) => ({
+    ...node,
+    tokens: nameTokens(hierarchyId, node.name),
+    properties: jsonText(node.properties),
+  }))
   await tx.rows(insertStatement, ...newNodes.values(rows), hierarchyId, now)
   await noteStructure(tx, hierarchyId, nodes.length)
 }
 
-const updateStatement = statement(
-  `update hierarchy_nodes set name = $3, type = $4, properties = $5::json, version = version + 1, modified_at = $6
-   where tenant_id = $1 and id = $2`,
-)
+type NodeContents = Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>
 
-export async function updateNode(
-  tx: Transaction,
-  { id, hierarchyId, name, type, properties }: Pick<NodeRow, 'id' | 'hierarchyId' | 'name' | 'type' | 'properties'>,
-  now: string,
-): Promise<void> {
-  await tx.run(updateStatement, id, name, type, jsonText(properties), now)
-  await noteStructure(tx, hierarchyId, 0)
-}
-
-const contents = rowset<Pick<NodeRow, 'id' | 'name' | 'type'> & { properties: string }>({
+const contents = rowset<Omit<NodeContents, 'properties'> & { tokens: Lexemes; properties: string }>({
   id: 'uuid',
   name: 'text',
+  tokens: 'tsvector',
   type: 'text',
   properties: 'json',
 })
-const updateManyStatement = statement(
-  `update hierarchy_nodes n set name = r.name, type = r.type, properties = r.properties, version = n.version + 1,
-     modified_at = $6
+const updateStatement = statement(
+  `update hierarchy_nodes n set name = r.name, name_tokens = r.tokens, type = r.type, properties = r.properties,
+     version = n.version + 1, modified_at = $7
    from ${contents.rows} where n.tenant_id = $1 and n.id = r.id`,
 )
 
-/** Changes many nodes with one statement. The hierarchy must be locked. */
+/** Changes nodes with one statement. The hierarchy must be locked. */
 export async function updateNodes(
   tx: Transaction,
   hierarchyId: string,
-  nodes: readonly Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[],
+  nodes: readonly NodeContents[],
   now: string,
 ): Promise<void> {
   if (nodes.length === 0) return
-  const rows = nodes.map(({ id, name, type, properties }) => ({ id, name, type, properties: jsonText(properties) }))
-  await tx.run(updateManyStatement, ...contents.values(rows), now)
+  const rows = nodes.map(({ id, name, type, properties }) => {
+    return { id, name, tokens: nameTokens(hierarchyId, name), type, properties: jsonText(properties) }
+  })
+  await tx.run(updateStatement, ...contents.values(rows), now)
   await noteStructure(tx, hierarchyId, 0)
 }
 

@@ -12,6 +12,7 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { deleteProjected, shiftCounts } from './count-store.ts'
 import { deleteCounted, getHierarchy, lockedHierarchy, relationsOf } from './hierarchies.ts'
 import * as store from './node-store.ts'
+import { searchNodes } from './search-store.ts'
 import { countScope, listTree, requireLevels, requireNodes, showNode, typeBelow } from './tree.ts'
 
 type Names =
@@ -78,7 +79,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         if (q?.includes('\0')) return nodePage([], undefined)
         if (q !== undefined) {
           const after = cursor === undefined ? { name: '', id: lowestId } : searchPosition(cursor)
-          const found = await store.searchNodes(handle, {
+          const found = await searchNodes(handle, {
             hierarchyId: tree.id,
             text: q,
             after,
@@ -120,7 +121,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const { name = before.name, properties = before.properties } = data
         const requested = data.type === undefined ? before.type : data.type
         const type = requested === before.type ? before.type : await changedType(tx, tree, before, requested)
-        await store.updateNode(tx, { id, hierarchyId: tree.id, name, type, properties }, now())
+        await store.updateNodes(tx, tree.id, [{ id, name, type, properties }], now())
         const node = await shownNode(tx, caller, id)
         await reportNode(tx, caller, { action: 'updateNode', event: 'updated', node })
         return answer(200, { data: node.shown }, { etag: etagOf(node.row.version) })
@@ -373,10 +374,12 @@ async function batchNodes(
     if (parentKey !== undefined && parentId !== undefined)
       fail(index, 'parentId', 'Send either parentKey or parentId, not both')
   }
-  if (errors.length === 0)
+  if (errors.length === 0) {
+    const keysInCycles = nodesInCycles(byKey)
     for (const [index, { key }] of inputs.entries())
-      if (isBelowItself(byKey, key))
+      if (keysInCycles.has(key))
         fail(index, 'parentKey', `The node with the key ${key} is below itself. Change its parentKey`)
+  }
   if (errors[0] !== undefined) throw new Problem('invalid_body', errors[0].detail, { errors })
   const parentIds = inputs.flatMap(({ parentKey, parentId }) => (parentKey === undefined ? (parentId ?? []) : []))
   const paths = await store.pathsTo(tx, parentIds)
@@ -414,13 +417,20 @@ async function batchNodes(
   return inputs.flatMap(({ key }) => nodes.get(key) ?? [])
 }
 
-function isBelowItself(byKey: ReadonlyMap<string, { input: BatchNode }>, key: string): boolean {
-  const visited = new Set<string>([key])
-  for (let next = byKey.get(key)?.input.parentKey; next !== undefined; next = byKey.get(next)?.input.parentKey) {
-    if (visited.has(next)) return true
-    visited.add(next)
+/** Returns the keys of the nodes that are in a cycle or below one. It visits each node once. */
+function nodesInCycles(byKey: ReadonlyMap<string, { input: BatchNode }>): Set<string> {
+  const inCycles = new Set<string>()
+  const visited = new Set<string>()
+  for (const key of byKey.keys()) {
+    const path = new Set<string>()
+    let next: string | undefined = key
+    for (; next !== undefined && !visited.has(next); next = byKey.get(next)?.input.parentKey) {
+      visited.add(next)
+      path.add(next)
+    }
+    if (next !== undefined && (path.has(next) || inCycles.has(next))) for (const one of path) inCycles.add(one)
   }
-  return false
+  return inCycles
 }
 
 /** The number of nodes in one filter. The length of a filter is limited. */

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts'
 import { arrayOf, type Lexemes, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import { allLexemes } from '../../../platform/database/text-search.ts'
 import type { AssetSet } from '../assets/listing.ts'
 import { tokensIn } from './search-tokens.ts'
 
@@ -15,8 +16,10 @@ function prefixOf(tenantId: string): string {
 
 /** Returns the `tsquery` of a search. Each of these tokens must be the beginning of a token of the asset. */
 export function tokenQuery(tenantId: string, tokens: readonly string[]): string {
-  const quoted = (token: string) => token.replaceAll('\\', '\\\\').replaceAll("'", "''")
-  return tokens.map((token) => `'${prefixOf(tenantId)}${quoted(token)}':*`).join(' & ')
+  return allLexemes(
+    tokens.map((token) => `${prefixOf(tenantId)}${token}`),
+    { isPrefix: true },
+  )
 }
 
 const put = rowset<{ id: string; words: Lexemes }>({ id: 'uuid', words: 'tsvector' })
