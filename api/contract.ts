@@ -79,7 +79,11 @@ export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, '
 export type Access = 'public' | 'signed-in' | 'known' | 'peer' | 'on-behalf' | Permission
 
 /** A response that is not JSON. */
-export type Media = { mediaType: string }
+export type Media = {
+  mediaType: string
+  /** Further media types. The handler sends one of them with the `Content-Type` header. */
+  alternatives: readonly string[]
+}
 
 /** The media type of server-sent events. Such a response ends when the client or the server disconnects. */
 export const eventStreamType = 'text/event-stream'
@@ -89,8 +93,8 @@ export type Empty = { empty: true }
 
 export const empty: Empty = { empty: true }
 
-export function media(mediaType: string): Media {
-  return { mediaType }
+export function media(mediaType: string, ...alternatives: readonly string[]): Media {
+  return { mediaType, alternatives }
 }
 
 /** `ErrorFormat` is the error format of another API, for a contract whose clients do not expect problem documents. */

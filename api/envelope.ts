@@ -27,7 +27,10 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T08:30:00.000Z'],
 })
 
-export const namePattern = '^[^\\s\\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f])?$'
+/** Control characters and lone surrogates, as part of a character class. Patterns are compiled with the flag `u`. */
+export const unprintable = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
+
+export const namePattern = `^[^\\s${unprintable}]([^${unprintable}]*[^\\s${unprintable}])?$`
 
 /** A name that a user assigns: one line, without control characters and surrounding spaces. */
 export const Name = Type.String({ minLength: 1, maxLength: 128, pattern: namePattern })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid, unprintable } from './envelope.ts'
 import {
   Assignment,
   AssignmentResult,
@@ -70,9 +70,13 @@ export const hierarchyTemplates = {
 export type TemplateName = keyof typeof hierarchyTemplates
 export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
 
-const description = Type.String({ maxLength: 1024, pattern: '^[^\\u0000]*$' })
+/** The pattern of a text that may have several lines. */
+export const textPattern = '^[^\\u0000\\ud800-\\udfff]*$'
+const description = Type.String({ maxLength: 1024, pattern: textPattern })
 /** The pattern of a node type: text without control characters. */
-export const nodeTypePattern = '^[^\\u0000-\\u001f\\u007f]*$'
+export const nodeTypePattern = `^[^${unprintable}]*$`
+/** The pattern of the name of a property. */
+export const propertyNamePattern = `^[^${unprintable}]{1,64}$`
 
 const nodeType = Type.String({
   minLength: 1,
@@ -81,12 +85,12 @@ const nodeType = Type.String({
   description: 'The kind of place, for example `site` or `line`. Free text without a template',
 })
 const nodeProperties = Type.Record(
-  Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]{1,64}$' }),
-  Type.String({ maxLength: 512, pattern: '^[^\\u0000]*$' }),
+  Type.String({ pattern: propertyNamePattern }),
+  Type.String({ minLength: 1, maxLength: 512, pattern: textPattern }),
   {
     additionalProperties: false,
     maxProperties: hierarchyLimits.properties,
-    description: 'Own properties of the node: names of up to 64 characters, and texts',
+    description: 'Own properties of the node: names of up to 64 characters, and texts that are not empty',
   },
 )
 const position = Type.Integer({
@@ -124,7 +128,7 @@ export const HierarchyNode = closed({
   parentId,
   name: Name,
   type: Type.Optional(nodeType),
-  properties: nodeProperties,
+  properties: Type.Record(Type.String(), Type.String(), { description: 'Own properties of the node' }),
   position,
   level: Type.Integer({ description: 'The depth in the tree. Nodes of the top level have level 0' }),
   childCount: Type.Integer(),
@@ -161,7 +165,15 @@ export type BatchNode = Static<typeof BatchNode>
 /** A node in an export and in an import, identified by the names on its path. */
 export const PathRow = closed({
   path: Type.Array(Name, { minItems: 1, maxItems: hierarchyLimits.levels, description: 'Names from the top level' }),
-  type: Type.Optional(nodeType),
+  occurrences: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: hierarchyLimits.nodesPerHierarchy }), {
+      minItems: 1,
+      maxItems: hierarchyLimits.levels,
+      description:
+        'Only if siblings have the same name: for each name of the path, the number of the node among the siblings with this name, from 1',
+    }),
+  ),
+  type: Type.Optional(Type.Union([nodeType, Type.Null()], { description: 'null removes the type' })),
   properties: Type.Optional(nodeProperties),
 })
 export type PathRow = Static<typeof PathRow>
@@ -290,33 +302,44 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/nodes',
       summary: 'List the children of a node, or the nodes whose name contains a text',
       description:
-        'Without `parentId`, the list starts at the top level. With `depth`, each node is followed by its children. With `q`, the list contains the matching nodes at any depth below `parentId`, by name.',
+        'Without `parentId`, the list starts at the top level. With `depth`, each node is followed by its children. With `q`, the list contains the matching nodes at any depth below `parentId`, by name. A cursor remains valid if nodes are moved or deleted. With a `depth` greater than 1, `offset` is not available: use `cursor`.',
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed({
         parentId: Type.Optional(Uuid),
         depth: Type.Optional(Type.Integer({ minimum: 1, maximum: hierarchyLimits.levels, default: 1 })),
         q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'A part of the name' })),
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: hierarchyLimits.nodesPerPage, default: 50 })),
-        cursor: Type.Optional(Type.String({ maxLength: 1024, description: '`meta.nextCursor` of the previous page' })),
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: hierarchyLimits.nodesPerPage,
+            default: 50,
+            description: 'Page size. The maximum is larger than in other lists, because clients show whole trees',
+          }),
+        ),
+        offset: pageQuery.offset,
+        cursor: Type.Optional(Type.String({ maxLength: 2048, description: '`meta.nextCursor` of the previous page' })),
+        count: Type.Optional(
+          Type.Boolean({
+            description:
+              'false omits `meta.totalElements`. Without this parameter, the total is omitted only if `depth` or `q` is used and the list has several pages',
+          }),
+        ),
       }),
-      answers: {
-        200: closed({
-          data: Type.Array(HierarchyNode),
-          meta: closed({ elements: Type.Integer(), nextCursor: Type.Optional(Type.String()) }),
-        }),
-      },
+      answers: { 200: page(HierarchyNode) },
       errors: ['not_found', 'node_not_found', 'invalid_cursor'],
     },
     exportNodes: {
       method: 'GET',
       path: '/hierarchies/{id}/export',
       summary: 'Export all nodes as CSV or JSON, one row or object per node',
-      description: 'The output can be imported again. CSV has the columns `Path`, `Type` and one column per property.',
+      description:
+        'The output can be imported again: JSON is the body of an import. CSV has the columns `Path`, `Type` and one column per property. If siblings have the same name, each of their nodes, and each node below them, also has `occurrences`: for each name of the path, the number of the node among the siblings with this name. Without `format`, the `Accept` header selects CSV (`text/csv`) or JSON.',
       access: 'glb_hierarchy_read',
       params: byId,
+      headers: ['accept'],
       query: closed({ format: Type.Optional(oneOf(['csv', 'json'] as const)) }),
-      answers: { 200: media('text/plain; charset=utf-8') },
+      answers: { 200: media('application/json; charset=utf-8', 'text/csv; charset=utf-8') },
       errors: ['not_found'],
     },
     importNodes: {
@@ -324,7 +347,7 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/import',
       summary: 'Import nodes from CSV or JSON: all or none',
       description:
-        'Nodes are matched by their path. Missing nodes on a path are created. No node is deleted or moved. With `dryRun`, the result shows what would change.',
+        'Nodes are matched by their path. Missing nodes on a path are created. No node is deleted or moved. In JSON, `properties` replaces all properties of the node. In CSV, an empty cell removes the type or the property. A missing member and a missing column change nothing. With `dryRun`, the result shows what would change.',
       access: 'glb_hierarchy_write',
       params: byId,
       bodyBytes: hierarchyLimits.importBytes,
@@ -410,6 +433,8 @@ export const hierarchy = contract({
       method: 'POST',
       path: '/nodes/{id}/move',
       summary: 'Move a node with everything below it, or change its place among its siblings',
+      description:
+        'Send `parentId`, `position` or both. Without `position`, a node gets the last place below its new parent. A move to the current place changes nothing.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],

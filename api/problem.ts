@@ -99,10 +99,19 @@ export type ProblemDocument = {
   instance?: string
   errors?: FieldError[]
   traceId?: string
+} & ProblemCounts
+
+/** Extension members of a problem: numbers of the objects that prevent the operation. */
+export type ProblemCounts = {
+  /** The number of nodes below a node or in a hierarchy that is not empty. */
+  childNodes?: number
+  /** The number of assets that are assigned to these nodes and that the caller can read. */
+  assignedAssets?: number
 }
 
 type Extras = {
   errors?: FieldError[]
+  counts?: ProblemCounts
   /** The number of seconds after which the caller can retry. It is sent as the `Retry-After` header. */
   retryAfter?: number
   headers?: Record<string, string>
@@ -114,6 +123,7 @@ export class Problem extends Error {
   readonly status: number
   readonly title: string
   readonly errors: FieldError[] | undefined
+  readonly counts: ProblemCounts
   readonly headers: Record<string, string>
 
   constructor(code: ProblemCode, detail: string, extras: Extras = {}) {
@@ -123,6 +133,7 @@ export class Problem extends Error {
     this.status = problemCodes[code].status
     this.title = problemCodes[code].title
     this.errors = extras.errors
+    this.counts = extras.counts ?? {}
     this.headers = {
       ...(extras.retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(extras.retryAfter)) }),
       ...extras.headers,
@@ -137,8 +148,17 @@ export class Problem extends Error {
       detail: this.message,
       code: this.code,
       ...(this.errors === undefined ? {} : { errors: this.errors }),
+      ...this.counts,
       ...place,
     }
+  }
+}
+
+/** Returns the numbers in a problem document. */
+function problemCounts({ childNodes, assignedAssets }: ProblemCounts): ProblemCounts {
+  return {
+    ...(childNodes === undefined ? {} : { childNodes }),
+    ...(assignedAssets === undefined ? {} : { assignedAssets }),
   }
 }
 
@@ -146,11 +166,10 @@ export class Problem extends Error {
 export function problemFrom(document: unknown, status: number): Problem {
   const problem = (typeof document === 'object' && document !== null ? document : {}) as Partial<ProblemDocument>
   if (problem.code !== undefined && problem.code in problemCodes) {
-    return new Problem(
-      problem.code,
-      problem.detail ?? '',
-      problem.errors === undefined ? {} : { errors: problem.errors },
-    )
+    return new Problem(problem.code, problem.detail ?? '', {
+      ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+      counts: problemCounts(problem),
+    })
   }
   return new Problem(
     status === 503 || status === 502 ? 'unavailable' : 'internal',

@@ -135,7 +135,7 @@ function responsesOf({ answers }: Operation): string {
     .map(([status, answer]) => {
       if (isEmpty(answer)) return `${status} without a body`
       if (isEventStream(answer)) return `${status} as an event stream`
-      return isMedia(answer) ? `${status} ${answer.mediaType}` : status
+      return isMedia(answer) ? `${status} ${[answer.mediaType, ...answer.alternatives].join(', ')}` : status
     })
     .join(', ')
 }

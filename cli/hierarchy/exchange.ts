@@ -65,7 +65,8 @@ function isJson(file: string, text: string): boolean {
 
 function nodesIn(text: string, file: string): PathRow[] {
   const document = parseJson(text, file === '-' ? 'Standard input' : file)
-  const nodes = (document as { nodes?: unknown } | null)?.nodes ?? document
+  const { data = document } = (document ?? {}) as { data?: unknown }
+  const nodes = (data as { nodes?: unknown } | null)?.nodes ?? data
   if (Array.isArray(nodes)) return nodes as PathRow[]
   throw usageError(`${file} does not contain a list of nodes.`, 'use the format of millwright hierarchy export')
 }

@@ -345,7 +345,7 @@ describe('import and export', () => {
     const from = ['--hierarchy', 'Imported']
     const { out } = await run(['export', '--format', 'csv', ...from])
     assert.equal(out, `${csv}Site 1/Line B,,\r\n`)
-    assert.equal(JSON.parse(await hierarchy('export', ...from)).nodes.length, 3)
+    assert.equal(JSON.parse(await hierarchy('export', ...from)).data.nodes.length, 3)
     for (const name of ['out.csv', 'out.json']) {
       const file = join(platform.folder, name)
       assert.equal(await hierarchy('export', '--output', file, ...from), `${file} written`)

@@ -4,7 +4,6 @@ import {
   isEmpty,
   isInternal,
   isMedia,
-  type Media,
   type Operation,
   pathOf,
   writes,
@@ -99,6 +98,11 @@ const problemSchema = {
         properties: { pointer: { type: 'string' }, code: { type: 'string' }, detail: { type: 'string' } },
       },
     },
+    childNodes: { type: 'integer', description: 'With `hierarchy_not_empty`: the number of nodes below' },
+    assignedAssets: {
+      type: 'integer',
+      description: 'With `hierarchy_not_empty`: the number of readable assets that are assigned to these nodes',
+    },
     traceId: { type: 'string' },
   },
 }
@@ -151,7 +155,7 @@ function parameters(place: 'path' | 'query', schema: Operation['params']) {
 }
 
 function headerParameters(operation: Operation) {
-  const hidden = new Set(['cookie', 'origin', 'authorization'])
+  const hidden = new Set(['accept', 'cookie', 'origin', 'authorization'])
   const names = (operation.headers ?? []).filter((name) => !hidden.has(name))
   if (idempotencyKey(operation)) names.push('idempotency-key')
   if (operation.tagged === true) names.push('if-none-match')
@@ -168,7 +172,13 @@ function answers(operation: Operation) {
   const described = Object.entries(operation.answers).map(([status, answer]) => {
     const description = Number(status) < 300 ? 'Done' : Number(status) < 400 ? 'Elsewhere' : 'Refused'
     if (isEmpty(answer)) return [status, { description }]
-    if (isMedia(answer)) return [status, { description, content: { [answer.mediaType]: { schema: shapeOf(answer) } } }]
+    if (isMedia(answer)) {
+      const types = [answer.mediaType, ...answer.alternatives]
+      return [
+        status,
+        { description, content: Object.fromEntries(types.map((type) => [type, { schema: shapeOf(type) }])) },
+      ]
+    }
     return [status, { description, ...tag, content: { 'application/json': { schema: answer } } }]
   })
   const unchanged = operation.tagged === true ? { 304: { description: 'Not modified (If-None-Match)', ...tag } } : {}
@@ -176,8 +186,8 @@ function answers(operation: Operation) {
 }
 
 /** Returns the schema of a media type. Every media type except JSON is text. */
-function shapeOf({ mediaType }: Media) {
-  return mediaType === 'application/json' ? {} : { type: 'string' }
+function shapeOf(mediaType: string) {
+  return mediaType.startsWith('application/json') ? {} : { type: 'string' }
 }
 
 /**

@@ -282,7 +282,7 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, streams }:
   const declared = operation.answers[answer.status]
   if (answer.body === undefined) return reply.send()
   if (declared !== undefined && isMedia(declared)) {
-    reply.type(declared.mediaType)
+    if (answer.headers['content-type'] === undefined) reply.type(declared.mediaType)
     if (typeof answer.body === 'string') return reply.send(answer.body)
     const source = streamOf(answer.body as AsyncIterable<string>)
     if (reply.request.method === 'HEAD') {

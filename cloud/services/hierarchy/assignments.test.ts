@@ -225,6 +225,8 @@ describe('assignment of assets to nodes', () => {
     ] as const) {
       const answer = await operator.exchange(hierarchy, 'assignAssets', { params: { id: one }, body: { data } })
       assert.equal(problemIn(answer).code, code)
+      const pointer = code === 'invalid_body' ? '/data' : '/data/filter'
+      assert.equal(problemIn(answer).errors?.[0]?.pointer, pointer)
     }
   })
 

@@ -74,10 +74,15 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
           data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }),
         }
       }
-      if (filter?.includes('\0')) throw new Problem('invalid_filter', 'The filter contains a NUL character')
+      if (filter?.includes('\0'))
+        throw invalidFilter(new Problem('invalid_filter', 'The filter contains a NUL character'))
       // The first page checks the filter before the assignment is accepted, and gives the total.
       const query = { filter: filter ?? '', limit: 1, fields: 'id' }
-      const { meta } = await peers(inventory, caller).listAssets({ query })
+      const { meta } = await peers(inventory, caller)
+        .listAssets({ query })
+        .catch((error: unknown) => {
+          throw invalidFilter(error)
+        })
       const total = meta.totalElements ?? 0
       if (total > hierarchyLimits.assetsPerAssignment)
         throw new Problem(
@@ -197,6 +202,14 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       })
     },
   }
+}
+
+/** Adds the pointer to the filter of the body to a problem of the filter. */
+function invalidFilter(error: unknown): unknown {
+  if (!(error instanceof Problem) || (error.code !== 'invalid_filter' && error.code !== 'unknown_property'))
+    return error
+  const errors = [{ pointer: '/data/filter', code: error.code, detail: error.message }]
+  return new Problem(error.code, error.message, { errors, cause: error })
 }
 
 export function assignmentTasks(context: Context, { runMs = longestRunMs }: { runMs?: number } = {}): TaskKinds {

@@ -31,17 +31,20 @@ describe('assets that the caller of a hierarchy cannot read', () => {
     await operator.hierarchy.assignAssets({ params: { id: node.id }, body: { data: { assetIds: [hidden, shown] } } })
     await projectAll(hub)
     const limited = await createCaller(hub, [
-      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] },
+      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_read_relation_data'] },
       { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
     ])
-    const detailFor = async (caller: TestCaller, operation: 'deleteNode' | 'deleteHierarchy') => {
-      const params = { id: operation === 'deleteNode' ? node.id : id }
-      return ((await caller.exchange(hierarchy, operation, { params })).body as ProblemDocument).detail
-    }
-    for (const operation of ['deleteNode', 'deleteHierarchy'] as const) {
-      assert.match(await detailFor(limited, operation), /assigned assets: 1\)/)
-      assert.match(await detailFor(operator, operation), /assigned assets: 2\)/)
-    }
+    for (const operation of ['deleteNode', 'deleteHierarchy'] as const)
+      for (const [caller, assets] of [
+        [limited, 1],
+        [operator, 2],
+      ] as const) {
+        const params = { id: operation === 'deleteNode' ? node.id : id }
+        const problem = (await caller.exchange(hierarchy, operation, { params })).body as ProblemDocument
+        assert.equal(problem.assignedAssets, assets)
+        assert.equal(problem.childNodes, operation === 'deleteNode' ? 0 : 1)
+        assert.match(problem.detail, new RegExp(`assigned assets: ${assets}\\)`))
+      }
   })
 
   test('do not show through a rule which assets a hidden gateway found', async () => {

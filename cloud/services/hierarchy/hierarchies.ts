@@ -8,7 +8,7 @@ import {
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { may } from '../../platform/access/rights.ts'
+import { groupsWith, may } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { type Handle, type Transaction, violatedConstraint } from '../../platform/database/database.ts'
@@ -72,6 +72,8 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
         const before = await lockedHierarchy(tx, id)
         requireMatch(headers['if-match'], before.version)
         const { name = before.name, description = before.description } = data
+        if (name === before.name && description === before.description)
+          return answer(200, { data: showHierarchy(before) }, { etag: etagOf(before.version) })
         await store.updateHierarchy(tx, { id, name, description }, new Date().toISOString()).catch(nameTaken(name))
         const row = await getHierarchy(tx, id)
         await reportHierarchy(tx, caller, { action: 'updateHierarchy', event: 'updated', row })
@@ -89,14 +91,15 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
         context,
         caller,
         nodes,
-        async (tx, { ids, remainingRelations, shownRelations, requireCounted }) => {
+        async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
           const row = await lockedHierarchy(tx, id)
           requireMatch(headers['if-match'], row.version)
           requireCounted(await store.nodesOf(tx, id))
           if (ids.length > 0 && !recursive)
             throw new Problem(
               'hierarchy_not_empty',
-              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${shownRelations}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
+              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${readableAssets}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
+              { counts: { childNodes: ids.length, assignedAssets: readableAssets } },
             )
           if (ids.length > 0) {
             await deleteProjected(tx, ids)
@@ -162,6 +165,8 @@ type CountedNodes = {
   remainingRelations: number
   /** The number of these relations that the response contains. */
   shownRelations: number
+  /** The number of assigned assets that the caller can read. */
+  readableAssets: number
   /** Throws if the nodes with the lock are not the counted nodes. */
   requireCounted(ids: readonly string[]): void
 }
@@ -188,13 +193,15 @@ export async function deleteCounted<Result>(
       if (current.length !== counted.size || current.some((id) => !counted.has(id))) throw new NodesChanged()
     }
     const remainingRelations = relations.reduce((sum, one) => sum + one.relations, 0)
+    const readableAssets =
+      groupsWith(caller, 'inventory_read_asset_data') === 'all'
+        ? remainingRelations
+        : await context.database.read(caller, (handle) => countReadable(handle, ids, countScope(caller)))
     // A caller that cannot list relations gets the number of assets that it can read.
-    const shownRelations = may(caller, 'glb_inventory_read_relation_data')
-      ? remainingRelations
-      : await context.database.read(caller, (handle) => countReadable(handle, ids, countScope(caller)))
+    const shownRelations = may(caller, 'glb_inventory_read_relation_data') ? remainingRelations : readableAssets
     try {
       return await context.database.transaction(caller, (tx) =>
-        remove(tx, { ids, remainingRelations, shownRelations, requireCounted }),
+        remove(tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }),
       )
     } catch (error) {
       if (!(error instanceof NodesChanged)) throw error

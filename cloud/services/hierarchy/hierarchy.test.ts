@@ -6,7 +6,7 @@ import { v7 } from 'uuid'
 import { lowestId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { searchNodes } from './search-store.ts'
-import { createHierarchy, createNode, printTree } from './testing.ts'
+import { createHierarchy, createNode, exportedNodes, printTree } from './testing.ts'
 
 type Answered = { status: number; body: unknown }
 const problemIn = ({ body }: Answered) => body as ProblemDocument
@@ -132,6 +132,71 @@ describe('hierarchies and nodes', () => {
       }
     })
 
+    test('continues a page after its last node and the parent of this node were deleted or moved', async () => {
+      const id = await createHierarchy(operator, 'Changed pages')
+      for (const name of ['a', 'b', 'c', 'd']) {
+        const { id: parentId } = await createNode(operator, id, name)
+        for (const child of ['1', '2', '3']) await createNode(operator, id, `${name}${child}`, { parentId })
+      }
+      const list = async (query: object) => {
+        const { data, meta } = await viewer.hierarchy.listNodes({ params: { id }, query: { depth: 2, ...query } })
+        return { data, cursor: meta.nextCursor ?? '', names: data.map(({ name }) => name) }
+      }
+      const first = await list({ limit: 3 })
+      assert.deepEqual(first.names, ['a', 'a1', 'a2'])
+      await operator.hierarchy.deleteNode({ params: { id: first.data.at(-1)?.id ?? '' } })
+      const second = await list({ limit: 3, cursor: first.cursor })
+      assert.deepEqual(second.names, ['a3', 'b', 'b1'])
+      await operator.hierarchy.deleteNode({ params: { id: second.data[1]?.id ?? '' }, query: { recursive: true } })
+      const third = await list({ limit: 2, cursor: second.cursor })
+      assert.deepEqual(third.names, ['c', 'c1'])
+      await operator.hierarchy.moveNode({ params: { id: third.data[1]?.id ?? '' }, body: { data: { position: 2 } } })
+      const fourth = await list({ limit: 2, cursor: third.cursor })
+      assert.deepEqual(
+        fourth.data.map(({ name, position, level }) => [name, position, level]),
+        [
+          ['c2', 0, 1],
+          ['c3', 1, 1],
+        ],
+      )
+      const other = await viewer.exchange(hierarchy, 'listNodes', {
+        params: { id },
+        query: { parentId: first.data[0]?.id, cursor: first.cursor },
+      })
+      assert.equal(problemIn(other).code, 'invalid_cursor')
+    })
+
+    test('lists nodes with a total and an offset, and omits an expensive total unless it is requested', async () => {
+      const id = await createHierarchy(operator, 'Totals')
+      for (const name of ['n0', 'n1', 'n2', 'n3']) {
+        const { id: parentId } = await createNode(operator, id, name)
+        await createNode(operator, id, `${name}.0`, { parentId })
+      }
+      const list = async (query: object) => {
+        const { data, meta } = await viewer.hierarchy.listNodes({ params: { id }, query: { limit: 2, ...query } })
+        const { nextCursor, ...numbers } = meta
+        return [data.map(({ name, position }) => `${name}@${position}`).join(' '), numbers, nextCursor !== undefined]
+      }
+      const numbers = (offset: number, totalElements?: number) => ({
+        ...(totalElements === undefined ? {} : { totalElements }),
+        elements: 2,
+        offset,
+      })
+      assert.deepEqual(await list({}), ['n0@0 n1@1', numbers(0, 4), true])
+      assert.deepEqual(await list({ offset: 1 }), ['n1@1 n2@2', numbers(1, 4), true])
+      assert.deepEqual(await list({ offset: 2, count: false }), ['n2@2 n3@3', numbers(2), false])
+      assert.deepEqual(await list({ offset: 4 }), ['', { totalElements: 4, elements: 0, offset: 4 }, false])
+      assert.deepEqual(await list({ depth: 2 }), ['n0@0 n0.0@0', numbers(0), true])
+      assert.deepEqual(await list({ depth: 2, count: true }), ['n0@0 n0.0@0', numbers(0, 8), true])
+      assert.deepEqual(await list({ depth: 32, count: true }), ['n0@0 n0.0@0', numbers(0, 8), true])
+      assert.deepEqual(await list({ q: '0' }), ['n0@0 n0.0@0', numbers(0), true])
+      assert.deepEqual(await list({ q: '0', count: true }), ['n0@0 n0.0@0', numbers(0, 5), true])
+      assert.deepEqual(await list({ q: '0', offset: 3 }), ['n2.0@0 n3.0@0', numbers(3, 5), false])
+      const refused = await viewer.exchange(hierarchy, 'listNodes', { params: { id }, query: { depth: 2, offset: 1 } })
+      assert.equal(refused.status, 400)
+      assert.equal(problemIn(refused).errors?.[0]?.pointer, '/offset')
+    })
+
     test('finds nodes by a part of their name, in any case, below a node', async () => {
       const id = await createHierarchy(operator, 'Search')
       const site = await createNode(operator, id, 'Site 1')
@@ -215,25 +280,25 @@ describe('hierarchies and nodes', () => {
         ['cell', 'line', 'site'],
       )
       assert.deepEqual(await printTree(viewer, id), ['Site', '  Line', '    Cell'])
-      for (const wrong of [
-        [{ key: 'a', name: 'A', parentKey: 'b' }],
+      for (const [pointers, ...wrong] of [
+        [['/data/nodes/1/parentKey'], { key: 'a', name: 'A', parentKey: 'b' }],
+        [['/data/nodes/2/key'], { key: 'a', name: 'A' }, { key: 'a', name: 'B' }],
         [
-          { key: 'a', name: 'A' },
-          { key: 'a', name: 'B' },
-        ],
-        [
+          [1, 2, 3].map((index) => `/data/nodes/${index}/parentKey`),
           { key: 'a', name: 'A', parentKey: 'b' },
           { key: 'b', name: 'B', parentKey: 'a' },
           { key: 'c', name: 'C', parentKey: 'b' },
         ],
-      ]) {
+      ] as const) {
         const answer = await operator.exchange(hierarchy, 'createNodes', {
           params: { id },
           body: { data: { nodes: [{ key: 'ok', name: 'OK' }, ...wrong] } },
         })
         assert.equal(answer.status, 400)
-        const wrongNodes = problemIn(answer).errors?.map(({ pointer }) => pointer.split('/')[3])
-        assert.deepEqual(wrongNodes, wrong.length === 3 ? ['1', '2', '3'] : ['1'])
+        assert.deepEqual(
+          problemIn(answer).errors?.map((error) => error.pointer),
+          pointers,
+        )
       }
       assert.equal((await printTree(viewer, id)).length, 3)
     })
@@ -278,6 +343,7 @@ describe('hierarchies and nodes', () => {
         })
         assert.equal(answer.status, 409)
         assert.equal(problemIn(answer).code, 'node_below_itself')
+        assert.equal(problemIn(answer).errors?.[0]?.pointer, '/data/parentId')
       }
     })
 
@@ -286,6 +352,31 @@ describe('hierarchies and nodes', () => {
       const node = await createNode(operator, id, 'Site')
       const answer = await operator.exchange(hierarchy, 'moveNode', { params: { id: node.id }, body: { data: {} } })
       assert.equal(answer.status, 400)
+    })
+
+    test('changes nothing when a node is moved to its place or updated with its values', async () => {
+      const id = await createHierarchy(operator, 'Unchanged')
+      const site = await createNode(operator, id, 'Site')
+      const [one, two] = [
+        await createNode(operator, id, 'One', { parentId: site.id }),
+        await createNode(operator, id, 'Two', { parentId: site.id, type: 'line' }),
+      ]
+      const before = await viewer.hierarchy.readHierarchy({ params: { id } })
+      for (const data of [{ position: 0 }, { parentId: site.id }, { parentId: site.id, position: 0 }]) {
+        const moved = await operator.hierarchy.moveNode({ params: { id: one.id }, body: { data } })
+        assert.deepEqual(moved.data, one)
+      }
+      for (const position of [1, 9])
+        assert.deepEqual(
+          (await operator.hierarchy.moveNode({ params: { id: two.id }, body: { data: { position } } })).data,
+          two,
+        )
+      for (const data of [{}, { name: 'Two', type: 'line', properties: {} }])
+        assert.deepEqual((await operator.hierarchy.updateNode({ params: { id: two.id }, body: { data } })).data, two)
+      const same = await operator.hierarchy.updateHierarchy({ params: { id }, body: { data: {} } })
+      assert.deepEqual(same.data, before.data)
+      for (const node of [one, two])
+        assert.deepEqual((await viewer.hierarchy.listMoves({ params: { id: node.id } })).data, [])
     })
 
     test('keeps the order of many moves to the same place', async () => {
@@ -393,14 +484,48 @@ describe('hierarchies and nodes', () => {
       }
     })
 
-    test('refuses property names with more than 64 characters', async () => {
-      const id = await createHierarchy(operator, 'Long property')
-      const properties = { ['x'.repeat(65)]: 'value' }
-      const answer = await operator.exchange(hierarchy, 'createNode', {
+    test('returns 400 for texts and property names that cannot be stored or exported', async () => {
+      const id = await createHierarchy(operator, 'Invalid texts')
+      const { id: nodeId } = await createNode(operator, id, 'Site')
+      const surrogate = 'a\ud800'
+      const requests = (content: object) =>
+        [
+          ['createNode', { params: { id }, body: { data: { name: 'x', ...content } } }],
+          ['updateNode', { params: { id: nodeId }, body: { data: content } }],
+          ['createNodes', { params: { id }, body: { data: { nodes: [{ key: 'k', name: 'x', ...content }] } } }],
+        ] as const
+      const importOf = (data: object) => ['importNodes', { params: { id }, body: { data } }] as const
+      const csvOf = (name: string, value: string) => importOf({ csv: `Path,"Property: ${name}"\nx,"${value}"\n` })
+      const invalid = [
+        ['', 'x'],
+        ['x'.repeat(65), 'x'],
+        ['a\0', 'x'],
+        ['a\n', 'x'],
+        [surrogate, 'x'],
+        ['a', 'a\0'],
+        ['a', surrogate],
+      ] as const
+      for (const [operation, input] of [
+        ...invalid.flatMap(([name, value]) => requests({ properties: { [name]: value } })),
+        ...invalid.map(([name, value]) => importOf({ nodes: [{ path: ['x'], properties: { [name]: value } }] })),
+        ...invalid.map(([name, value]) => csvOf(name, value)),
+        ...requests({ properties: { a: '' } }),
+        ...requests({ type: surrogate }),
+        ...requests({ name: surrogate }),
+        importOf({ nodes: [{ path: [surrogate] }] }),
+        importOf({ csv: `Path\n${surrogate}\n` }),
+        importOf({ csv: `Path,Type\nx,${surrogate}\n` }),
+      ] as const) {
+        const answer = await operator.exchange(hierarchy, operation, input)
+        assert.equal(answer.status, 400, JSON.stringify([operation, input]))
+      }
+      assert.deepEqual(await printTree(viewer, id), ['Site'])
+      const name = '😀 Süd'
+      const emoji = await operator.hierarchy.createNode({
         params: { id },
-        body: { data: { name: 'Site', properties } },
+        body: { data: { name, properties: { [name]: name } } },
       })
-      assert.equal(answer.status, 400)
+      assert.deepEqual([emoji.data.name, emoji.data.properties], [name, { [name]: name }])
     })
 
     test('refuses to copy a node whose properties are larger than the limit', async () => {
@@ -429,7 +554,7 @@ describe('hierarchies and nodes', () => {
         body: { data: { csv, dryRun: true } },
       })
       assert.equal(answer.status, 400)
-      assert.match(problemIn(answer).detail, /Line 1: the row has more than 258 cells/)
+      assert.match(problemIn(answer).detail, /Line 1: the row has more than 259 cells/)
     })
 
     test('refuses an import that names a path twice', async () => {
@@ -463,16 +588,102 @@ describe('hierarchies and nodes', () => {
       const id = await createHierarchy(operator, 'Exchange')
       const first = await operator.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
       assert.deepEqual(first.data, { created: 4, updated: 0, unchanged: 0, dryRun: false })
-      const json = await viewer.hierarchy.exportNodes({ params: { id }, query: { format: 'json' } })
-      assert.deepEqual(JSON.parse(json as string), { nodes })
+      assert.deepEqual(await exportedNodes(viewer, id), nodes)
       const csv = (await viewer.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } })) as string
       assert.match(csv, /'=Miller/)
       const copy = await createHierarchy(operator, 'Exchange copy')
       const second = await operator.hierarchy.importNodes({ params: { id: copy }, body: { data: { csv } } })
       assert.equal(second.data.created, 4)
-      assert.deepEqual(JSON.parse((await viewer.hierarchy.exportNodes({ params: { id: copy } })) as string), { nodes })
+      assert.deepEqual(await exportedNodes(viewer, copy), nodes)
       const again = await operator.hierarchy.importNodes({ params: { id: copy }, body: { data: { csv } } })
       assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 4, dryRun: false })
+    })
+
+    test('exports siblings with the same name so that an import restores them', async () => {
+      const id = await createHierarchy(operator, 'Same names')
+      const [first, second] = [await createNode(operator, id, 'D'), await createNode(operator, id, 'D')]
+      await createNode(operator, id, 'c1', { parentId: first.id, type: 'cell' })
+      await createNode(operator, id, 'c2', { parentId: second.id })
+      await createNode(operator, id, 'E')
+      await operator.hierarchy.updateNode({ params: { id: second.id }, body: { data: { properties: { k: '2' } } } })
+      const exported = await exportedNodes(viewer, id)
+      assert.deepEqual(exported, [
+        { path: ['D'], occurrences: [1] },
+        { path: ['D', 'c1'], occurrences: [1, 1], type: 'cell' },
+        { path: ['D'], occurrences: [2], properties: { k: '2' } },
+        { path: ['D', 'c2'], occurrences: [2, 1] },
+        { path: ['E'] },
+      ])
+      const csv = String(await viewer.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } }))
+      const [header, ...rows] = csv.trimEnd().split('\r\n')
+      assert.equal(header, 'Path,Occurrences,Type,Property: k')
+      for (const [name, body] of [
+        ['JSON', { data: { nodes: exported } }],
+        ['CSV', { data: { csv } }],
+        ['sorted CSV', { data: { csv: [header, ...rows.toSorted()].join('\n') } }],
+      ] as const) {
+        const copy = await createHierarchy(operator, `Same names from ${name}`)
+        await operator.hierarchy.importNodes({ params: { id: copy }, body })
+        assert.deepEqual(await exportedNodes(viewer, copy), exported, name)
+        const again = await operator.hierarchy.importNodes({ params: { id: copy }, body })
+        assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 5, dryRun: false })
+      }
+      for (const [row, pointer] of [
+        [{ path: ['D', 'x'] }, '/data/nodes/0/path'],
+        [{ path: ['D'], occurrences: [4] }, '/data/nodes/0/occurrences'],
+        [{ path: ['D', 'x'], occurrences: [1] }, '/data/nodes/0/occurrences'],
+      ] as const) {
+        const body = { data: { nodes: [row] } }
+        const answer = await operator.exchange(hierarchy, 'importNodes', { params: { id }, body })
+        assert.equal(answer.status, 400)
+        assert.equal(problemIn(answer).errors?.[0]?.pointer, pointer)
+      }
+    })
+
+    test('leaves what has no column, and removes the type and the property of an empty cell', async () => {
+      const id = await createHierarchy(operator, 'Columns of an import')
+      const original = { path: ['A'], type: 'area', properties: { k: '1', m: '2' } }
+      await operator.hierarchy.importNodes({ params: { id }, body: { data: { nodes: [original] } } })
+      const after = async (data: { csv: string } | { nodes: object[] }) => {
+        await operator.hierarchy.importNodes({ params: { id }, body: { data } as never })
+        return (await exportedNodes(viewer, id))[0]
+      }
+      assert.deepEqual(await after({ csv: 'Path\nA\n' }), original)
+      assert.deepEqual(await after({ csv: 'Path,Property: k\nA,9\n' }), { ...original, properties: { k: '9', m: '2' } })
+      assert.deepEqual(await after({ csv: 'Path,Property: m\nA,\n' }), { ...original, properties: { k: '9' } })
+      assert.deepEqual(await after({ csv: 'Path,Property: k\nA\n' }), { path: ['A'], type: 'area' })
+      assert.deepEqual(await after({ csv: 'Path,Type\nA,\n' }), { path: ['A'] })
+      assert.deepEqual(await after({ nodes: [original] }), original)
+      assert.deepEqual(await after({ nodes: [{ path: ['A'], type: null, properties: {} }] }), { path: ['A'] })
+    })
+
+    test('imports the contents of a node that follows the nodes below it', async () => {
+      const id = await createHierarchy(operator, 'Children first')
+      const csv = 'Path,Type\nA/B,line\nA,site\n'
+      const { data } = await operator.hierarchy.importNodes({ params: { id }, body: { data: { csv } } })
+      assert.equal(data.created, 2)
+      const { data: top } = await viewer.hierarchy.listNodes({ params: { id } })
+      assert.equal(top[0]?.type, 'site')
+    })
+
+    test('sends a file with the media type and the name, in the format of the query or of the Accept header', async () => {
+      const id = await createHierarchy(operator, 'Halle "Süd"')
+      await createNode(operator, id, 'A')
+      for (const [query, accept, type] of [
+        ['', '*/*', 'application/json'],
+        ['', 'text/csv, application/json', 'text/csv'],
+        ['?format=csv', 'application/json', 'text/csv'],
+      ] as const) {
+        const path = `/hierarchy/v1/hierarchies/${id}/export${query}`
+        const headers = { accept, authorization: `Bearer ${viewer.token}` }
+        const answer = await hub.request({ method: 'GET', path, headers })
+        assert.equal(answer.headers.get('content-type'), `${type}; charset=utf-8`)
+        const extension = type === 'text/csv' ? 'csv' : 'json'
+        assert.equal(
+          answer.headers.get('content-disposition'),
+          `attachment; filename="Halle _S_d_.${extension}"; filename*=UTF-8''Halle%20%22S%C3%BCd%22.${extension}`,
+        )
+      }
     })
 
     test('shows the changes of an import without making them', async () => {

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { createAssets, createHierarchy, createNode } from './testing.ts'
+import { createAssets, createHierarchy, createNode, exportedNodes } from './testing.ts'
 
 let hub: TestHub
 let admin: TestCaller
@@ -80,13 +80,36 @@ describe('limits and large hierarchies', () => {
       `Path,${Array.from({ length: 65 }, (_, index) => `Property: ${index}`).join(',')}\na${',x'.repeat(65)}\n`,
       /Line 2: the node has 65 properties. The limit is 64/,
     ],
+    [
+      'more cells than columns',
+      'Path,Type\na,site\na/b,line,c\n',
+      /Line 3: the row has 3 cells, but the first line has 2/,
+    ],
+    ['a path that occurs twice', 'Path\na\nb\na\n', /Line 4: The path a occurs twice/],
+    ['a type that the template refuses', 'Path,Type\na,site\na/b,desk\n', /Line 3: The template plant does not allow/],
+    ['a wrong number of occurrences', 'Path,Occurrences\na/b,1\n', /Line 2: the cell Occurrences must have one number/],
   ] as const)
-    test(`returns 400 for a CSV file with ${what}`, async () => {
-      const id = await createHierarchy(admin, `CSV with ${what}`)
+    test(`returns 400 with a pointer to the CSV file for ${what}`, async () => {
+      const id = await createHierarchy(admin, `CSV with ${what}`, 'plant')
       const answer = await admin.exchange(hierarchy, 'importNodes', { params: { id }, body: { data: { csv } } })
       assert.equal(answer.status, 400)
-      assert.match((answer.body as ProblemDocument).detail, detail)
+      const problem = answer.body as ProblemDocument
+      assert.match(problem.detail, detail)
+      assert.deepEqual(problem.errors, [{ pointer: '/data/csv', code: problem.code, detail: problem.detail }])
     })
+
+  test('returns 400 for an import that gives a node a type that the nodes below it do not allow', async () => {
+    const id = await createHierarchy(admin, 'Types of an import', 'plant')
+    const nodes = [
+      { path: ['a'], type: 'site' },
+      { path: ['a', 'b'], type: 'building' },
+    ]
+    await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+    const body = { data: { csv: 'Path,Type\na,line\n' } }
+    const answer = await admin.exchange(hierarchy, 'importNodes', { params: { id }, body })
+    assert.equal((answer.body as ProblemDocument).code, 'invalid_node_type')
+    assert.match((answer.body as ProblemDocument).detail, /^Line 2: /)
+  })
 
   test('refuses to export CSV with more columns than the limit, and exports JSON', async () => {
     const id = await createHierarchy(admin, 'Columns')
@@ -97,7 +120,6 @@ describe('limits and large hierarchies', () => {
     await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
     const csv = await admin.exchange(hierarchy, 'exportNodes', { params: { id }, query: { format: 'csv' } })
     assert.equal(csv.status, 409)
-    const json = String(await admin.hierarchy.exportNodes({ params: { id }, query: { format: 'json' } }))
-    assert.deepEqual(JSON.parse(json), { nodes })
+    assert.deepEqual(await exportedNodes(admin, id), nodes)
   })
 })

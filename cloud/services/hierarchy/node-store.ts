@@ -190,25 +190,13 @@ export function findListedNode(handle: Handle, id: string, scope: CountScope): P
   return handle.row(findListedStatement, id, scope.groups, scope.gateways)
 }
 
-const positionsStatement = statement<{ id: string; position: number }>(
-  `select n.id, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
-       and (s.rank, s.id) < (n.rank, n.id)) as position
-   from hierarchy_nodes n where n.tenant_id = $1 and n.id = any($2::uuid[])`,
-)
-
-/** Returns the places of nodes among their siblings, by the id of the node. */
-export async function positionsOf(handle: Handle, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await handle.rows(positionsStatement, arrayOf('uuid', ids))
-  return new Map(rows.map(({ id, position }) => [id, position]))
-}
-
 /** A place in the order of siblings: the list continues after this node. */
 export type After = { rank: number; id: string; position: number }
 
 /** A node in the structure of the tree, without its contents and counts. */
-export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'position'> & { hasChildren: boolean }
+export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'rank' | 'position'> & { hasChildren: boolean }
 
-const structureColumns = (position: string) => `n.id, n.parent_id as "parentId", ${position} as position,
+const structureColumns = (position: string) => `n.id, n.parent_id as "parentId", n.rank, ${position} as position,
   (select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id limit 1) is true as "hasChildren"`
 
 const childrenStatement = statement<StructureRow>(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { assignmentPredicate, type BatchNode, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
@@ -5,15 +6,25 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { isId, lowestId, newId } from '../../platform/database/id.ts'
+import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { deleteProjected, shiftCounts } from './count-store.ts'
-import { deleteCounted, getHierarchy, lockedHierarchy, relationsOf } from './hierarchies.ts'
+import { deleteCounted, lockedHierarchy, relationsOf } from './hierarchies.ts'
+import { listNodes } from './node-list.ts'
+import { countBelow } from './node-paging-store.ts'
 import * as store from './node-store.ts'
-import { searchNodes } from './search-store.ts'
-import { countScope, listTree, requireLevels, requireNodes, showNode, typeBelow } from './tree.ts'
+import {
+  countScope,
+  missingParent,
+  type Parent,
+  parentIn,
+  requireLevels,
+  requireNodes,
+  showNode,
+  typeBelow,
+} from './tree.ts'
 
 type Names =
   | 'createNode'
@@ -70,43 +81,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
     },
 
     async listNodes({ params, query }, caller) {
-      const { parentId, depth = 1, q, limit = 50, cursor } = query
-      const scope = countScope(caller)
-      return database.read(caller, async (handle) => {
-        const tree = await getHierarchy(handle, params.id)
-        const top = await parentIn(handle, tree.id, parentId ?? null)
-        // No name contains the NUL character, which the database cannot compare.
-        if (q?.includes('\0')) return nodePage([], undefined)
-        if (q !== undefined) {
-          const after = cursor === undefined ? { name: '', id: lowestId } : searchPosition(cursor)
-          const found = await searchNodes(handle, {
-            hierarchyId: tree.id,
-            text: q,
-            after,
-            limit: limit + 1,
-            scope,
-            belowId: parentId ?? undefined,
-          })
-          const rows = found.slice(0, limit)
-          const paths = await store.pathsTo(
-            handle,
-            rows.map(({ id }) => id),
-          )
-          const last = found.length > limit ? rows.at(-1) : undefined
-          return nodePage(
-            rows.map((row) => showNode(row, (paths.get(row.id)?.length ?? 1) - 1)),
-            last && searchCursor(last),
-          )
-        }
-        const page = { depth, limit: limit + 1, scope, afterNode: cursor === undefined ? undefined : nodeOf(cursor) }
-        const found = await listTree(handle, top, page)
-        const placed = found.slice(0, limit)
-        const last = found.length > limit ? placed.at(-1)?.row : undefined
-        return nodePage(
-          placed.map(({ row, level }) => showNode(row, level)),
-          last && Buffer.from(last.id).toString('base64url'),
-        )
-      })
+      return database.read(caller, (handle) => listNodes(handle, caller, { hierarchyId: params.id, ...query }))
     },
 
     async readNode({ params: { id } }, caller) {
@@ -120,6 +95,10 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         requireMatch(headers['if-match'], before.version)
         const { name = before.name, properties = before.properties } = data
         const requested = data.type === undefined ? before.type : data.type
+        if (isSame(before, { name, type: requested, properties })) {
+          const { shown } = await shownNode(tx, caller, id)
+          return answer(200, { data: shown }, { etag: etagOf(before.version) })
+        }
         const type = requested === before.type ? before.type : await changedType(tx, tree, before, requested)
         await store.updateNodes(tx, tree.id, [{ id, name, type, properties }], now())
         const node = await shownNode(tx, caller, id)
@@ -139,14 +118,15 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         context,
         caller,
         subtree,
-        async (tx, { ids, remainingRelations, shownRelations, requireCounted }) => {
+        async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
           const { tree, node } = await lockedNode(tx, id)
           requireMatch(headers['if-match'], node.version)
           requireCounted(await store.subtreeOf(tx, id))
           if (!recursive && (ids.length > 1 || remainingRelations > 0))
             throw new Problem(
               'hierarchy_not_empty',
-              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${shownRelations}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
+              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${readableAssets}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
+              { counts: { childNodes: ids.length - 1, assignedAssets: readableAssets } },
             )
           const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
           await shiftCounts(tx, { nodeId: id, from: above, to: [] })
@@ -184,11 +164,13 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const requestedParent = data.parentId === undefined ? node.parentId : (data.parentId ?? tree.id)
         const parent = await parentIn(tx, tree.id, requestedParent === tree.id ? null : requestedParent)
         const above = parent.path.map((one) => one.id)
-        if (above.includes(id))
-          throw new Problem(
-            'node_below_itself',
-            `The node ${node.name} cannot be moved below itself or below one of its own nodes. Choose another parent`,
-          )
+        if (above.includes(id)) {
+          const detail = `The node ${node.name} cannot be moved below itself or below one of its own nodes. Choose another parent`
+          const errors = [{ pointer: '/data/parentId', code: 'node_below_itself', detail }]
+          throw new Problem('node_below_itself', detail, { errors })
+        }
+        if (parent.id === node.parentId && (await isPlaceOf(tx, from.row, data.position)))
+          return answer(200, { data: from.shown }, { etag: etagOf(node.version) })
         const former = (await store.pathTo(tx, node.parentId)).map((one) => one.id)
         // The levels below the node are counted only if they move down.
         if (parent.level > former.length)
@@ -314,22 +296,6 @@ export function missingNode(id: string): Problem {
   return new Problem('not_found', `Node ${id} does not exist`)
 }
 
-function missingParent(id: string, pointer: string): Problem {
-  const detail = `Node ${id} does not exist in this hierarchy`
-  return new Problem('node_not_found', detail, { errors: [{ pointer, code: 'node_not_found', detail }] })
-}
-
-type Parent = { id: string; level: number; type: string | null | undefined; path: readonly store.NodeRow[] }
-
-/** Returns the parent of a node. Null means the top level, whose parent is the hierarchy. */
-async function parentIn(handle: Handle, hierarchyId: string, parentId: string | null): Promise<Parent> {
-  if (parentId === null) return { id: hierarchyId, level: 0, type: undefined, path: [] }
-  const path = await store.pathTo(handle, parentId)
-  const node = path.at(-1)
-  if (node === undefined || node.hierarchyId !== hierarchyId) throw missingParent(parentId, '/data/parentId')
-  return { id: node.id, level: path.length, type: node.type, path }
-}
-
 /** Locks the hierarchy of a node and reads the node again, because another request may have moved or deleted it. */
 export async function lockedNode(tx: Transaction, id: string) {
   const found = await store.findNode(tx, id)
@@ -347,6 +313,18 @@ async function shownNode(handle: Handle, caller: Caller, id: string) {
   return { row, shown: showNode(row, level) }
 }
 
+type NodeContent = Pick<store.NodeRow, 'name' | 'type' | 'properties'>
+
+function isSame(one: NodeContent, other: NodeContent): boolean {
+  return one.name === other.name && one.type === other.type && isDeepStrictEqual(one.properties, other.properties)
+}
+
+/** Returns true if a node already has the requested place among its siblings. Without a position, it keeps its place. */
+async function isPlaceOf(tx: Transaction, node: store.ListedNode, position: number | undefined): Promise<boolean> {
+  if (position === undefined || position === node.position) return true
+  return position > node.position && node.position === (await countBelow(tx, node.parentId, 1)) - 1
+}
+
 /** Checks a new type against the types of the parent and of the children. */
 async function changedType(tx: Transaction, tree: store.HierarchyRow, node: store.NodeRow, type: string | null) {
   const parentType = node.parentId === tree.id ? undefined : (await store.findNode(tx, node.parentId))?.type
@@ -362,7 +340,9 @@ async function batchNodes(
   tree: store.HierarchyRow,
   inputs: readonly BatchNode[],
 ): Promise<store.NewNode[]> {
-  const byKey = new Map(inputs.map((input, index) => [input.key, { input, index, id: newId() }]))
+  const byKey = new Map<string, { input: BatchNode; index: number; id: string }>()
+  for (const [index, input] of inputs.entries())
+    if (!byKey.has(input.key)) byKey.set(input.key, { input, index, id: newId() })
   const errors: FieldError[] = []
   const fail = (index: number, field: string, detail: string) =>
     errors.push({ pointer: `/data/nodes/${index}/${field}`, code: 'invalid_body', detail })
@@ -455,34 +435,6 @@ async function deleteRelations(context: Context, caller: Caller, nodeIds: readon
     if (deletedRelations >= hierarchyLimits.relationsCleaned) break
   }
   return { deletedRelations, remainingRelations: Math.max(0, total - deletedRelations) }
-}
-
-function nodePage<Node>(data: Node[], nextCursor: string | undefined) {
-  return { data, meta: { elements: data.length, ...(nextCursor === undefined ? {} : { nextCursor }) } }
-}
-
-function nodeOf(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString()
-  if (!isId(id)) throw invalidCursor()
-  return id
-}
-
-function searchCursor({ name, id }: { name: string; id: string }): string {
-  return Buffer.from(JSON.stringify([name, id])).toString('base64url')
-}
-
-function searchPosition(cursor: string): { name: string; id: string } {
-  try {
-    const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [unknown, unknown]
-    if (typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && isId(id)) return { name, id }
-  } catch {
-    // The text is not JSON, so it is not a cursor of this list.
-  }
-  throw invalidCursor()
-}
-
-function invalidCursor(): Problem {
-  return new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
 }
 
 type NodeChange = {

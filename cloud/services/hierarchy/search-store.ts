@@ -15,10 +15,10 @@ import { counted, countsOf, type ListedNode, nodeColumns } from './node-store.ts
 const usual = 5_000
 
 /** Lower case of all letters, and of the letters of ASCII only, which is several times faster. */
-const lowerCases = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const
+export const lowerCases = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const
 
 /** Returns true if the comparison of ASCII letters finds the text. */
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   return /^[ -~]*$/.test(text)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
+import { type HierarchyNode, hierarchy, type PathRow } from '@millwright/api/hierarchy.ts'
 import { v7 } from 'uuid'
 import { anyWaiting } from '../../platform/events/store.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
@@ -50,6 +50,12 @@ export async function listTree(caller: TestCaller, hierarchyId: string): Promise
     isMore = cursor !== undefined
   }
   return nodes
+}
+
+/** Returns the nodes of the JSON export of a hierarchy. */
+export async function exportedNodes(caller: TestCaller, hierarchyId: string): Promise<PathRow[]> {
+  const { body } = await caller.exchange(hierarchy, 'exportNodes', { params: { id: hierarchyId } })
+  return (body as { data: { nodes: PathRow[] } }).data.nodes
 }
 
 const deadlineMs = 60_000

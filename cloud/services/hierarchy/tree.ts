@@ -9,7 +9,8 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { allGroups, type CountScope } from './count-store.ts'
-import type { After, ListedNode, StructureRow } from './node-store.ts'
+import { childAt, positionsAt } from './node-paging-store.ts'
+import type { After, ListedNode, NodeRow, StructureRow } from './node-store.ts'
 import * as store from './node-store.ts'
 
 /** The rules of a tree, and pages of a subtree in the order of a printed tree: each node is followed by its children. */
@@ -71,6 +72,32 @@ export function typeBelow(
   throw new Problem('invalid_node_type', detail, { errors: [{ pointer, code: 'invalid_node_type', detail }] })
 }
 
+export type Parent = { id: string; level: number; type: string | null | undefined; path: readonly NodeRow[] }
+
+/** Returns the parent of a node. Null means the top level, whose parent is the hierarchy. */
+export async function parentIn(
+  handle: Handle,
+  hierarchyId: string,
+  parentId: string | null,
+  pointer = '/data/parentId',
+): Promise<Parent> {
+  if (parentId === null) return { id: hierarchyId, level: 0, type: undefined, path: [] }
+  const path = await store.pathTo(handle, parentId)
+  const node = path.at(-1)
+  if (node === undefined || node.hierarchyId !== hierarchyId) throw missingParent(parentId, pointer)
+  return { id: node.id, level: path.length, type: node.type, path }
+}
+
+export function missingParent(id: string, pointer: string): Problem {
+  const detail = `Node ${id} does not exist in this hierarchy`
+  return new Problem('node_not_found', detail, { errors: [{ pointer, code: 'node_not_found', detail }] })
+}
+
+/** Compares two siblings in the order of the tree. */
+export function bySiblingOrder(one: Pick<NodeRow, 'rank' | 'id'>, other: Pick<NodeRow, 'rank' | 'id'>): number {
+  return one.rank - other.rank || (one.id < other.id ? -1 : 1)
+}
+
 export function requireLevels(levels: number, pointer: string): void {
   if (levels <= hierarchyLimits.levels) return
   const detail = `The hierarchy would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
@@ -90,61 +117,85 @@ type Section = { parentId: string; after?: After; depth: number; level: number }
 
 type PlacedNode = { row: ListedNode; level: number }
 
-type TreePage = { depth: number; limit: number; scope: CountScope; afterNode: string | undefined }
+/** The place of a node in a list: the nodes from the first level of the list to this node. */
+export type TreePlace = readonly { rank: number; id: string }[]
+
+type TreePage = { depth: number; limit: number; offset: number; scope: CountScope; after: TreePlace | undefined }
 
 /**
- * Returns the next nodes below a node in the order of a printed tree. `afterNode` is the last node of the previous page. A
- * page reads the structure of at most `limit` nodes of each level, and the contents of the nodes on the page.
+ * Returns the next nodes below a node in the order of a printed tree. `after` is the place of the last node of the previous
+ * page, and `next` the place of the last node of this page if more nodes follow. A page reads the structure of at most
+ * `limit` nodes of each level, and the contents of the nodes on the page.
  */
 export async function listTree(
   handle: Handle,
   top: { id: string; level: number },
-  { depth, limit, scope, afterNode }: TreePage,
-): Promise<PlacedNode[]> {
+  { depth, limit, offset, scope, after }: TreePage,
+): Promise<{ nodes: PlacedNode[]; next: TreePlace | undefined }> {
   const sections =
-    afterNode === undefined
+    after === undefined
       ? [{ parentId: top.id, depth, level: top.level }]
-      : await sectionsAfter(handle, top, { depth, afterNode })
+      : await sectionsAfter(handle, top, { depth, place: after })
   const placed: { row: StructureRow; level: number }[] = []
-  for (const section of sections) {
-    if (placed.length >= limit) break
-    placed.push(...(await listSection(handle, section, limit - placed.length)))
+  for (const section of await sectionsAtOffset(handle, sections, offset)) {
+    if (placed.length > limit) break
+    placed.push(...(await listSection(handle, section, limit + 1 - placed.length)))
   }
+  const page = placed.slice(0, limit)
   const counted = await store.countedNodes(
     handle,
-    placed.map(({ row }) => row.id),
+    page.map(({ row }) => row.id),
     scope,
   )
   // A node that was deleted since the structure was read is left out.
-  return placed.flatMap(({ row: { id, position }, level }) => {
+  const nodes = page.flatMap(({ row: { id, position }, level }) => {
     const node = counted.get(id)
     return node === undefined ? [] : [{ row: { ...node, position }, level }]
   })
+  return { nodes, next: placed.length > limit ? lastPlace(top, page, after ?? []) : undefined }
 }
 
+/** Returns the place of the last node of a page. The nodes above it are on this page or in the place of the previous page. */
+function lastPlace(top: { id: string }, page: readonly { row: StructureRow }[], after: TreePlace): TreePlace {
+  const rows = new Map(page.map(({ row }) => [row.id, row]))
+  const place: { rank: number; id: string }[] = []
+  for (let row = page.at(-1)?.row; row !== undefined; row = rows.get(row.parentId)) {
+    place.unshift({ rank: row.rank, id: row.id })
+    if (row.parentId !== top.id && !rows.has(row.parentId))
+      return [...after.slice(0, after.findIndex(({ id }) => id === row?.parentId) + 1), ...place]
+  }
+  return place
+}
+
+/** Returns the parts of a list after a place. The nodes of the place may have been deleted or moved since then. */
 async function sectionsAfter(
   handle: Handle,
   top: { id: string; level: number },
-  { depth, afterNode }: { depth: number; afterNode: string },
+  { depth, place }: { depth: number; place: TreePlace },
 ): Promise<Section[]> {
-  const path = await store.pathTo(handle, afterNode)
-  const start = path.findIndex(({ parentId }) => parentId === top.id)
-  const below = start === -1 ? [] : path.slice(start)
-  const last = below.at(-1)
-  if (last === undefined || below.length > depth)
-    throw new Problem('invalid_cursor', 'The node of the cursor was deleted or moved. Start again without a cursor')
-  const positions = await store.positionsOf(
-    handle,
-    below.map(({ id }) => id),
-  )
+  const places = place.map((node, index) => ({ ...node, parentId: place[index - 1]?.id ?? top.id }))
+  const positions = await positionsAt(handle, places)
   const sections: Section[] = []
-  if (below.length < depth)
-    sections.push({ parentId: last.id, depth: depth - below.length, level: top.level + below.length })
-  for (const [index, node] of [...below.entries()].toReversed()) {
-    const after = { rank: node.rank, id: node.id, position: positions.get(node.id) ?? 0 }
-    sections.push({ parentId: node.parentId, after, depth: depth - index, level: top.level + index })
+  for (const [index, { parentId, rank, id }] of places.entries()) {
+    const { position, isCurrent } = positions[index] ?? { position: -1, isCurrent: false }
+    sections.unshift({ parentId, after: { rank, id, position }, depth: depth - index, level: top.level + index })
+    // The children of a deleted node do not exist, and those of a moved node are at another place.
+    if (!isCurrent) return sections
   }
+  const last = place.at(-1)
+  if (last !== undefined && place.length < depth)
+    sections.unshift({ parentId: last.id, depth: depth - place.length, level: top.level + place.length })
   return sections
+}
+
+/** Returns the section after the first `offset` nodes. A list with several levels has no offset. */
+async function sectionsAtOffset(handle: Handle, sections: readonly Section[], offset: number): Promise<Section[]> {
+  const [section] = sections
+  if (offset === 0 || section === undefined) return [...sections]
+  const { parentId, after } = section
+  const skipped = await childAt(handle, parentId, { ...(after === undefined ? {} : { after }), offset: offset - 1 })
+  if (skipped === undefined) return []
+  return [{ ...section, after: { ...skipped, position: (after?.position ?? -1) + offset } }]
 }
 
 /** The number of nodes whose children one step reads. After the first steps, each step reads twice as many as the last. */

@@ -7,10 +7,12 @@ test('sends the content of a CSV file unchanged', () => {
 })
 
 test('reads the nodes of a JSON export', () => {
-  assert.deepEqual(contentOf('Plant.JSON', '{ "nodes": [{ "path": ["A"] }] }'), { nodes: [{ path: ['A'] }] })
+  for (const content of ['{ "data": { "nodes": [{ "path": ["A"] }] } }', '{ "nodes": [{ "path": ["A"] }] }'])
+    assert.deepEqual(contentOf('Plant.JSON', content), { nodes: [{ path: ['A'] }] })
 })
 
 test('rejects a JSON file without a list of nodes', () => {
   assert.equal(contentOf('plant.json', '[1]'), undefined)
+  assert.equal(contentOf('plant.json', '{ "data": null }'), undefined)
   assert.equal(contentOf('plant.json', '{ "nodes": '), undefined)
 })

@@ -8,6 +8,7 @@ import { parseJsonObject } from '../../../components/forms/json-object.ts'
  */
 export function contentOf(fileName: string, content: string): { csv: string } | { nodes: PathRow[] } | undefined {
   if (!fileName.toLowerCase().endsWith('.json')) return { csv: content }
-  const nodes = parseJsonObject(content)?.nodes
+  const document = parseJsonObject(content)
+  const nodes = (document?.data as { nodes?: unknown } | undefined)?.nodes ?? document?.nodes
   return Array.isArray(nodes) ? { nodes } : undefined
 }

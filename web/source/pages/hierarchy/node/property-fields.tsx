@@ -11,9 +11,10 @@ export function propertyRows(properties: Readonly<Record<string, string>>): Prop
   return Object.entries(properties).map(([name, value]) => ({ name, value }))
 }
 
-/** Returns the properties of the form. Rows without a name are left out. */
+/** Returns the properties of the form. Rows without a name or a value are left out. */
 export function propertiesOf(rows: readonly PropertyRow[]): Record<string, string> {
-  return Object.fromEntries(rows.flatMap(({ name, value }) => (name.trim() === '' ? [] : [[name.trim(), value]])))
+  const filled = rows.filter(({ name, value }) => name.trim() !== '' && value !== '')
+  return Object.fromEntries(filled.map(({ name, value }) => [name.trim(), value]))
 }
 
 type PropertyFieldsProps = { rows: readonly PropertyRow[]; onChange: (rows: PropertyRow[]) => void }

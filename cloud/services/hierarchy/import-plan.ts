@@ -1,0 +1,215 @@
+import { isDeepStrictEqual } from 'node:util'
+import { hierarchyLimits, type PathRow } from '@millwright/api/hierarchy.ts'
+import { joinPath } from '@millwright/api/hierarchy-path.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { createYield } from '../../platform/event-loop.ts'
+import type { HierarchyRow, NewNode, NodeRow, TreeRow } from './node-store.ts'
+import { rankGap } from './node-store.ts'
+import { bySiblingOrder, requireLevels, requireNodes, typeBelow } from './tree.ts'
+
+/**
+ * The changes of an import. A node is identified by the names on its path and, if siblings have the same name, by its
+ * number among them. Nodes that do not exist are created in the order in which the file names them.
+ */
+
+/** A node of an import file. */
+export type ImportedNode = {
+  path: readonly string[]
+  /** For each name of the path, the number of the node among the siblings with this name, from 1. */
+  occurrences: readonly number[] | undefined
+  /** Null removes the type. Undefined leaves it. */
+  type: string | null | undefined
+  /** Returns the properties that the node has after the import. */
+  propertiesAfter(before: NodeRow['properties']): NodeRow['properties']
+  pointerTo(field: 'path' | 'occurrences' | 'type'): string
+  /** The line in a CSV file. */
+  line: number | undefined
+}
+
+export function invalidImport(pointer: string, detail: string): Problem {
+  return new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
+}
+
+export function nodesInJson(rows: readonly PathRow[]): ImportedNode[] {
+  return rows.map(({ path, occurrences, type, properties }, index) => {
+    const pointerTo = (field: string) => `/data/nodes/${index}/${field}`
+    if (occurrences !== undefined && occurrences.length !== path.length)
+      throw invalidImport(pointerTo('occurrences'), 'occurrences must have one number for each name of the path')
+    return { path, occurrences, type, propertiesAfter: (before) => properties ?? before, pointerTo, line: undefined }
+  })
+}
+
+export type ImportPlan = {
+  created: NewNode[]
+  updated: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[]
+  unchanged: number
+}
+
+type PlannedNode = TreeRow & { isNew: boolean }
+
+/** Compares the nodes of a file with the tree. To change the tree, lock the hierarchy first. */
+export async function planImport(
+  handle: Handle,
+  tree: HierarchyRow,
+  { rows, pages }: { rows: readonly ImportedNode[]; pages: readonly TreeRow[][] },
+): Promise<ImportPlan> {
+  const yieldTurn = createYield(handle.tenantId)
+  const draft = new TreeDraft(tree)
+  for (const page of pages) {
+    for (const row of page) draft.add({ ...row, isNew: false })
+    await yieldTurn()
+  }
+  draft.sortSiblings()
+  const byPath = new Map<string, ImportedNode>()
+  for (const row of rows) {
+    const key = pathKey(row.path, row.occurrences)
+    if (byPath.has(key)) throw refused(row, 'path', `The path ${joinPath(row.path)} occurs twice`)
+    byPath.set(key, row)
+    await yieldTurn()
+  }
+  const updated: ImportPlan['updated'] = []
+  const retyped = new Map<string, { row: ImportedNode; type: string | null }>()
+  let unchanged = 0
+  for (const row of rows) {
+    await yieldTurn()
+    const { node, parentType } = draft.resolve(row, byPath)
+    if (node.isNew) continue
+    const requested = row.type === undefined ? node.type : row.type
+    const type = requested === node.type ? node.type : draft.typeOf(row, requested, parentType)
+    const properties = row.propertiesAfter(node.properties)
+    if (type === node.type && isDeepStrictEqual(properties, node.properties)) {
+      unchanged += 1
+      continue
+    }
+    if (type !== node.type) retyped.set(node.id, { row, type })
+    node.type = type
+    updated.push({ id: node.id, name: node.name, type, properties })
+  }
+  if (tree.template !== null && retyped.size > 0)
+    for (const { parentId, type } of draft.all()) {
+      const parent = retyped.get(parentId)
+      if (parent !== undefined && type !== null) draft.typeOf(parent.row, type, parent.type)
+    }
+  requireNodes(tree.nodes + draft.created.length)
+  if (draft.created.length > hierarchyLimits.nodesImported)
+    throw invalidImport(
+      '/data',
+      `The paths name ${draft.created.length} new nodes. One import creates at most ${hierarchyLimits.nodesImported}. Import the file in parts`,
+    )
+  return { created: draft.created, updated, unchanged }
+}
+
+/** The nodes of a hierarchy by parent and name, with the nodes that the import creates. */
+class TreeDraft {
+  readonly created: PlannedNode[] = []
+  readonly #tree: HierarchyRow
+  readonly #nodes = new Map<string, PlannedNode[]>()
+  readonly #lastRanks = new Map<string, number>()
+
+  constructor(tree: HierarchyRow) {
+    this.#tree = tree
+  }
+
+  add(node: PlannedNode): void {
+    this.#lastRanks.set(node.parentId, Math.max(this.#lastRanks.get(node.parentId) ?? 0, node.rank))
+    const key = nameKey(node.parentId, node.name)
+    const same = this.#nodes.get(key)
+    if (same === undefined) this.#nodes.set(key, [node])
+    else same.push(node)
+  }
+
+  /** Sorts siblings with the same name. */
+  sortSiblings(): void {
+    for (const same of this.#nodes.values()) if (same.length > 1) same.sort(bySiblingOrder)
+  }
+
+  *all(): Generator<PlannedNode> {
+    for (const same of this.#nodes.values()) yield* same
+  }
+
+  /** Returns the node of a row. Creates the missing nodes on its path, with the contents that the file has for them. */
+  resolve(row: ImportedNode, byPath: ReadonlyMap<string, ImportedNode>) {
+    const { path, occurrences } = row
+    located(row, 'path', (pointer) => requireLevels(path.length, pointer))
+    let parent: { id: string; type: string | null | undefined } = { id: this.#tree.id, type: undefined }
+    let found: { node: PlannedNode; parentType: string | null | undefined } | undefined
+    for (const [level, name] of path.entries()) {
+      const same = () => this.#nodes.get(nameKey(parent.id, name)) ?? []
+      const number = occurrences?.[level] ?? 1
+      if (occurrences === undefined && same().length > 1)
+        throw refused(
+          row,
+          'path',
+          `Several nodes have the path ${joinPath(path.slice(0, level + 1))}. Add occurrences, or rename these nodes first`,
+        )
+      while (same().length < number) {
+        const next = same().length + 1
+        const own = byPath.get(pathKey(path.slice(0, level + 1), [...(occurrences ?? []).slice(0, level), next]))
+        if (own === undefined && next < number)
+          throw refused(
+            row,
+            'occurrences',
+            `The path ${joinPath(path.slice(0, level + 1))} has the occurrence ${number}, but only ${next - 1} of these nodes exist`,
+          )
+        this.#create(own, { row, name, parent })
+      }
+      const node = same()[number - 1]
+      if (node === undefined) throw new TypeError(`The draft has no node ${name}`)
+      found = { node, parentType: parent.type }
+      parent = node
+    }
+    if (found === undefined) throw new TypeError('A path has at least one name')
+    return found
+  }
+
+  /** Returns the type that a node gets below its parent. */
+  typeOf(row: ImportedNode, type: string | null, parentType: string | null | undefined): string | null {
+    return located(row, 'type', (pointer) => typeBelow(this.#tree.template, { type, parentType, pointer }))
+  }
+
+  #create(
+    own: ImportedNode | undefined,
+    { row, name, parent }: { row: ImportedNode; name: string; parent: { id: string; type: string | null | undefined } },
+  ): void {
+    const node = {
+      id: newId(),
+      parentId: parent.id,
+      name,
+      type: this.typeOf(own ?? row, own?.type ?? null, parent.type),
+      properties: own?.propertiesAfter({}) ?? {},
+      rank: (this.#lastRanks.get(parent.id) ?? 0) + rankGap,
+      isNew: true,
+    }
+    this.add(node)
+    this.created.push(node)
+  }
+}
+
+type Field = Parameters<ImportedNode['pointerTo']>[0]
+
+function refused(row: ImportedNode, field: Field, detail: string): Problem {
+  return invalidImport(row.pointerTo(field), row.line === undefined ? detail : `Line ${row.line}: ${detail}`)
+}
+
+/** Runs a check of a field. Adds the line to its problem. */
+function located<Result>(row: ImportedNode, field: Field, check: (pointer: string) => Result): Result {
+  const pointer = row.pointerTo(field)
+  try {
+    return check(pointer)
+  } catch (error) {
+    if (row.line === undefined || !(error instanceof Problem)) throw error
+    const detail = `Line ${row.line}: ${error.message}`
+    throw new Problem(error.code, detail, { errors: [{ pointer, code: error.code, detail }], cause: error })
+  }
+}
+
+/** Returns a text that identifies a path. A name contains no line break. */
+function pathKey(path: readonly string[], occurrences: readonly number[] | undefined): string {
+  return path.map((name, level) => `${occurrences?.[level] ?? 1} ${name}`).join('\n')
+}
+
+function nameKey(parentId: string, name: string): string {
+  return `${parentId} ${name}`
+}

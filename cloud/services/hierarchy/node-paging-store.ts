@@ -1,0 +1,109 @@
+import type { Handle } from '../../platform/database/database.ts'
+import { lowestId } from '../../platform/database/id.ts'
+import { arrayOf } from '../../platform/database/rowset.ts'
+import { statement } from '../../platform/database/statement.ts'
+import { lowerCase } from './name-tokens.ts'
+import { isAscii, lowerCases } from './search-store.ts'
+
+/** Statements on totals, offsets and cursors of lists of nodes. */
+
+/** A place in the order of siblings. The place remains valid if its node is deleted. */
+export type SiblingPlace = { parentId: string; rank: number; id: string }
+
+/** The position of a place: the number of siblings up to it, minus one. `isCurrent` is true if its node is still there. */
+export type PlacePosition = { position: number; isCurrent: boolean }
+
+const positionsStatement = statement<PlacePosition>(
+  `select (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = p.parent_id
+             and (s.rank, s.id) <= (p.rank, p.id)) - 1 as position,
+          (select c.parent_id = p.parent_id from hierarchy_nodes c where c.tenant_id = $1 and c.id = p.id) is true
+            as "isCurrent"
+   from unnest($2::uuid[], $3::bigint[], $4::uuid[]) with ordinality as p (parent_id, rank, id, ordinal)
+   order by p.ordinal`,
+)
+
+/** Returns the positions of places among the siblings of today. */
+export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Promise<PlacePosition[]> {
+  return handle.rows(
+    positionsStatement,
+    arrayOf(
+      'uuid',
+      places.map(({ parentId }) => parentId),
+    ),
+    arrayOf(
+      'bigint',
+      places.map(({ rank }) => rank),
+    ),
+    arrayOf(
+      'uuid',
+      places.map(({ id }) => id),
+    ),
+  )
+}
+
+const childAtStatement = statement<{ id: string; rank: number }>(
+  `select c.id, c.rank from hierarchy_nodes c
+   where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
+   order by c.rank, c.id limit 1 offset $5`,
+)
+
+/** Returns the child of a node at an offset from 0, counted from the place after `after`. */
+export function childAt(
+  handle: Handle,
+  parentId: string,
+  { after = { rank: -Number.MAX_SAFE_INTEGER, id: lowestId }, offset }: { after?: ChildPlace; offset: number },
+): Promise<ChildPlace | undefined> {
+  return handle.row(childAtStatement, parentId, after.rank, after.id, offset)
+}
+
+type ChildPlace = { rank: number; id: string }
+
+const countBelowStatement = statement<{ total: number }>(
+  `with recursive below as (
+     select c.id, 1 as height from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2
+     union all
+     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     where b.height < $3
+   ) select count(*) as total from below`,
+)
+
+/** Returns the number of nodes below a node, down to a depth. */
+export async function countBelow(handle: Handle, parentId: string, depth: number): Promise<number> {
+  return (await handle.row(countBelowStatement, parentId, depth))?.total ?? 0
+}
+
+/** Selects from the nodes `m` whose name contains a text. With `$4`, only nodes below this node match. */
+const matching = (selected: string, lowered: string, page = '') => `with recursive below as (
+     select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $4::uuid
+     union all
+     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+   ) select ${selected} from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
+       and position($3 in ${lowered}) > 0 and ($4::uuid is null or m.id in (select id from below)) ${page}`
+const matchAt = (lowered: string) =>
+  statement<MatchPlace>(
+    matching('m.name, m.id', lowered, 'and (m.name, m.id) > ($5, $6::uuid) order by m.name, m.id limit 1 offset $7'),
+  )
+const matchCount = (lowered: string) => statement<{ total: number }>(matching('count(*) as total', lowered))
+const searchStatements = {
+  any: { at: matchAt(lowerCases.any), count: matchCount(lowerCases.any) },
+  ascii: { at: matchAt(lowerCases.ascii), count: matchCount(lowerCases.ascii) },
+}
+
+type MatchPlace = { name: string; id: string }
+export type NameSearch = { hierarchyId: string; text: string; belowId: string | undefined }
+
+/** Returns the number of nodes that match a search. */
+export async function countMatches(handle: Handle, { hierarchyId, text, belowId }: NameSearch): Promise<number> {
+  const { count } = searchStatements[isAscii(text) ? 'ascii' : 'any']
+  return (await handle.row(count, hierarchyId, lowerCase(text), belowId ?? null))?.total ?? 0
+}
+
+/** Returns the match at an offset from 0, counted from the place after `after`. */
+export function matchAtOffset(
+  handle: Handle,
+  { hierarchyId, text, belowId }: NameSearch,
+  { after, offset }: { after: MatchPlace; offset: number },
+): Promise<MatchPlace | undefined> {
+  const { at } = searchStatements[isAscii(text) ? 'ascii' : 'any']
+  return handle.row(at, hierarchyId, lowerCase(text), belowId ?? null, after.name, after.id, offset)
+}
