@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { isId, lowestId } from '../../platform/database/id.ts'
 import { getHierarchy } from './hierarchies.ts'
-import { countBelow, countMatches, matchAtOffset } from './node-paging-store.ts'
+import { countBelow, countChildren, countMatches, matchAtOffset } from './node-paging-store.ts'
 import type { HierarchyRow } from './node-store.ts'
 import * as store from './node-store.ts'
 import { searchNodes } from './search-store.ts'
@@ -67,9 +67,14 @@ async function listBelow(
   return {
     nodes: nodes.map(({ row, level }) => showNode(row, level)),
     nextCursor: next && writePlace(next, top.id),
-    countAll: async () =>
-      top.id === tree.id && depth === hierarchyLimits.levels ? tree.nodes : countBelow(handle, top.id, depth),
+    countAll: () => countListed(handle, { tree, top }, depth),
   }
+}
+
+/** Returns the number of nodes below a node, down to a depth. */
+async function countListed(handle: Handle, { tree, top }: Pick<List, 'tree' | 'top'>, depth: number): Promise<number> {
+  if (depth === 1) return countChildren(handle, top.id)
+  return top.id === tree.id && depth === hierarchyLimits.levels ? tree.nodes : countBelow(handle, top.id, depth)
 }
 
 async function listMatches(

@@ -58,6 +58,14 @@ export function childAt(
 
 type ChildPlace = { rank: number; id: string }
 
+const countChildrenStatement = statement<{ total: number }>(
+  `select count(*) as total from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2`,
+)
+
+export async function countChildren(handle: Handle, parentId: string): Promise<number> {
+  return (await handle.row(countChildrenStatement, parentId))?.total ?? 0
+}
+
 const countBelowStatement = statement<{ total: number }>(
   `with recursive below as (
      select c.id, 1 as height from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2

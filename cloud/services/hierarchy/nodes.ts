@@ -13,7 +13,7 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { deleteProjected, shiftCounts } from './count-store.ts'
 import { deleteCounted, lockedHierarchy, relationsOf } from './hierarchies.ts'
 import { listNodes } from './node-list.ts'
-import { countBelow } from './node-paging-store.ts'
+import { countChildren } from './node-paging-store.ts'
 import * as store from './node-store.ts'
 import {
   countScope,
@@ -322,7 +322,7 @@ function isSame(one: NodeContent, other: NodeContent): boolean {
 /** Returns true if a node already has the requested place among its siblings. Without a position, it keeps its place. */
 async function isPlaceOf(tx: Transaction, node: store.ListedNode, position: number | undefined): Promise<boolean> {
   if (position === undefined || position === node.position) return true
-  return position > node.position && node.position === (await countBelow(tx, node.parentId, 1)) - 1
+  return position > node.position && node.position === (await countChildren(tx, node.parentId)) - 1
 }
 
 /** Checks a new type against the types of the parent and of the children. */
