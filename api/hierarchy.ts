@@ -143,6 +143,11 @@ export type HierarchyNode = Static<typeof HierarchyNode>
 const PathNode = closed({ id: Uuid, name: Type.String(), type: Type.Optional(Type.String()) })
 export type PathNode = Static<typeof PathNode>
 
+const AssetPath = closed({ hierarchyId: Uuid, hierarchyName: Type.String(), path: Type.Array(PathNode) })
+export type AssetPath = Static<typeof AssetPath>
+
+const assetIds = Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true })
+
 const NodeInput = closed({
   name: Name,
   type: Type.Optional(nodeType),
@@ -517,9 +522,7 @@ export const hierarchy = contract({
       params: byId,
       body: data(
         closed({
-          assetIds: Type.Optional(
-            Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true }),
-          ),
+          assetIds: Type.Optional(assetIds),
           filter: Type.Optional(filterText),
         }),
       ),
@@ -532,11 +535,7 @@ export const hierarchy = contract({
       summary: 'Remove assets from a node',
       access: 'glb_hierarchy_write',
       params: byId,
-      body: data(
-        closed({
-          assetIds: Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true }),
-        }),
-      ),
+      body: data(closed({ assetIds })),
       answers: { 200: data(AssignmentResult) },
       errors: ['not_found', 'forbidden'],
     },
@@ -546,10 +545,17 @@ export const hierarchy = contract({
       summary: 'List the nodes of an asset, with their paths: one per hierarchy',
       access: 'glb_hierarchy_read',
       params: byId,
-      answers: {
-        200: data(Type.Array(closed({ hierarchyId: Uuid, hierarchyName: Type.String(), path: Type.Array(PathNode) }))),
-      },
+      answers: { 200: data(Type.Array(AssetPath)) },
       errors: ['not_found'],
+    },
+    listPathsOfAssets: {
+      method: 'POST',
+      path: '/assets/paths',
+      summary: 'List the nodes of up to 1,000 assets, with their paths. Assets that are not readable are left out',
+      access: 'glb_hierarchy_read',
+      readOnly: true,
+      body: data(closed({ assetIds })),
+      answers: { 200: data(Type.Array(closed({ assetId: Uuid, paths: Type.Array(AssetPath) }))) },
     },
     listAssignments: {
       method: 'GET',

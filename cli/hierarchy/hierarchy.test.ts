@@ -234,6 +234,24 @@ describe('assets of nodes', () => {
     assert.equal((await run(['of', 'Pump 1'])).err, 'The asset is not assigned to a node.\n')
   })
 
+  test('assets list --paths adds the paths of the nodes to the table and to the JSON formats', async () => {
+    const list = (...args: string[]) => succeed('assets', 'list', '--paths', '--sort', 'name', ...args)
+    assert.deepEqual(linesOf(await list('--columns', 'name')), [
+      'Drive 1  Areas: North',
+      'Drive 2  Areas: North/Cell',
+      'Pump 1',
+    ])
+    const rows = (await list('--all', '--ndjson', '--fields', 'name')).trim().split('\n')
+    assert.deepEqual(
+      rows.map((row) => JSON.parse(row).hierarchy_paths),
+      [[{ hierarchy: 'Areas', path: 'North' }], [{ hierarchy: 'Areas', path: 'North/Cell' }], []],
+    )
+    assert.equal(
+      await list('--all', '--json', '--filter', "name eq 'none'"),
+      '{"data":[],"meta":{"elements":0,"offset":0}}',
+    )
+  })
+
   test('hierarchy tree shows the number of assets including below', async () => {
     await until(async () => /^North +2 +0 +0 +2$|^North +1 +2 +0 +0 +2$/m.test(await hierarchy('tree', 'Areas')))
     assert.equal((await run(['rebuild', ...inAreas])).code, 0)

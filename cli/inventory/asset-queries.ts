@@ -1,4 +1,6 @@
 import { discovery } from '@millwright/api/discovery.ts'
+import { hierarchy } from '@millwright/api/hierarchy.ts'
+import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
@@ -21,7 +23,7 @@ type Selection = {
   sort?: string
 }
 
-export type AssetListOptions = Selection & PagingOptions & { columns?: string; fields?: string }
+export type AssetListOptions = Selection & PagingOptions & { columns?: string; fields?: string; paths?: boolean }
 type NodeOptions = HierarchyOption & { node?: string; below?: boolean; unassigned?: string }
 type NodeSelection = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string } | undefined
 
@@ -55,6 +57,7 @@ export function withListOptions(command: Command): Command {
     .option('--sort <properties>', 'sort order, such as name,-last_modified_timestamp')
     .option('--columns <names>', 'properties to show, separated by commas: name,vendor,firmware_version')
     .option('--fields <names>', 'only these fields in --json and --ndjson, separated by commas')
+    .option('--paths', 'also the paths of the nodes of each asset, in the field hierarchy_paths')
 }
 
 export function addQueries(assets: Command, terminal: Terminal): void {
@@ -73,7 +76,7 @@ Examples:
   millwright assets list -q drive --sort name
   millwright assets list --filter "management_state/state_value eq 'unknown'" --columns name,vendor,address
   millwright assets list --node 'Site 1/Line A' --below
-  millwright assets list --all --ndjson > assets.ndjson`,
+  millwright assets list --all --ndjson --paths > assets.ndjson`,
   )
 
   platformCommand(
@@ -122,13 +125,14 @@ Examples:
 
 async function list(
   session: Session,
-  { node, below = false, unassigned, hierarchy, ...options }: AssetListOptions & NodeOptions,
+  { node, below = false, unassigned, hierarchy: tree, ...options }: AssetListOptions & NodeOptions,
 ): Promise<void> {
   if (below && node === undefined) throw usageError('--below applies to --node.', 'pass --node with a node')
   if (node !== undefined && unassigned !== undefined)
     throw usageError('--node and --unassigned cannot be combined.', 'pass one of them')
   const selection = async (): Promise<NodeSelection> => {
-    if (node !== undefined) return { hierarchyNode: await nodeId(session, node, { hierarchy }), includeBelow: below }
+    if (node !== undefined)
+      return { hierarchyNode: await nodeId(session, node, { hierarchy: tree }), includeBelow: below }
     return unassigned === undefined ? undefined : { unassignedIn: await hierarchyId(session, unassigned) }
   }
   await listAssets(session, await selection(), options)
@@ -141,20 +145,48 @@ async function list(
 export async function listAssets(
   session: Session,
   nodes: NodeSelection,
-  { columns, fields, ...options }: AssetListOptions,
+  { columns, fields, paths = false, ...options }: AssetListOptions,
 ): Promise<void> {
   const { api, output } = session
   const shown = columns === undefined ? assetColumns : await columnsOf(session, columns)
   if (fields !== undefined) await requireProperties(session, '--fields', namesIn(fields))
-  const selection = { ...nodes, ...filterQuery(options), ...(fields === undefined ? {} : { fields }) }
-  const pages = pagesOf(options, (page) =>
+  const selection = {
+    ...nodes,
+    ...filterQuery(options),
+    ...(fields === undefined ? {} : { fields: paths ? `id,${fields}` : fields }),
+  }
+  const pages = pagesOf(options, async (page) => {
     // With `--all`, the total is not requested, because the command does not need it and counting is expensive.
-    api(inventory).listAssets({ query: { ...selection, ...page, ...(options.all ? { count: false } : {}) } }),
-  )
+    const query = { ...selection, ...page, ...(options.all ? { count: false } : {}) }
+    const answer = await api(inventory).listAssets({ query })
+    return paths ? { ...answer, data: await withPaths(session, answer.data) } : answer
+  })
   await output.list(await pages, {
-    columns: shown,
+    columns: paths ? { ...shown, path: pathsText } : shown,
     nothing: 'No asset matches.',
   })
+}
+
+type HierarchyPath = { hierarchy: string; path: string }
+
+/** Adds the paths of the nodes of each asset, with one request for the page. */
+async function withPaths({ api }: Session, assets: readonly Row[]): Promise<Row[]> {
+  const assetIds = assets.map(({ id }) => String(id))
+  if (assetIds.length === 0) return []
+  const { data } = await api(hierarchy).listPathsOfAssets({ body: { data: { assetIds } } })
+  const pathsOf = new Map(
+    data.map(({ assetId: id, paths }) => [
+      id,
+      paths.map(({ hierarchyName, path }): HierarchyPath => {
+        return { hierarchy: hierarchyName, path: joinPath(path.map(({ name }) => name)) }
+      }),
+    ]),
+  )
+  return assets.map((asset) => ({ ...asset, hierarchy_paths: pathsOf.get(String(asset.id)) ?? [] }))
+}
+
+function pathsText({ hierarchy_paths: paths }: Row): string {
+  return (paths as HierarchyPath[]).map(({ hierarchy: name, path }) => `${name}: ${path}`).join(', ')
 }
 
 async function history(session: Session, nameOrId: string, options: PagingOptions): Promise<void> {

@@ -474,6 +474,9 @@ const surfaces: Record<string, VisibilityCheck> = {
     const { id } = asking.pick(asking.assets)
     const input = { params: { id } }
     const body = await asking.askFor('hierarchy', 'listAssetPaths', { input, isThere: asking.canRead(id) })
+    const many = { body: { data: { assetIds: asking.assets.map((asset) => asset.id) } } }
+    const listed = await asking.ask('hierarchy', 'listPathsOfAssets', many)
+    assert.deepEqual(idsOf(listed.body.data, 'assetId'), asking.readable(many.body.data.assetIds))
     if (!asking.canRead(id)) return
     const node = asking.world.hierarchy.nodes.find(({ assetIds }) => assetIds.includes(id))
     const shown = (body.data as { path: { id: string }[] }[]).map(({ path }) => path.at(-1)?.id)

@@ -49,7 +49,6 @@ const staleAttempts = 5
 type Names =
   | 'assignAssets'
   | 'unassignAssets'
-  | 'listAssetPaths'
   | 'listAssignments'
   | 'readAssignment'
   | 'listAssignmentResults'
@@ -106,38 +105,6 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       if (node === undefined) throw missingNode(nodeId)
       const targets = data.assetIds.map((assetId) => ({ assetId, nodeId: null, onlyFrom: nodeId }))
       return { data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }) }
-    },
-
-    async listAssetPaths({ params: { id } }, caller) {
-      const isReadable = (await readableAssets(context, caller, [id])).has(id)
-      const [asset] = isReadable ? await assignedAssets(context, caller, [id]) : []
-      if (asset === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
-      return database.read(caller, async (handle) => {
-        const named = await nodes.describeNodes(
-          handle,
-          asset.nodes.map(({ nodeId }) => nodeId),
-        )
-        const paths = await nodes.pathsTo(
-          handle,
-          named.map((node) => node.id),
-        )
-        const trees = new Map(
-          (await nodes.listHierarchies(handle, { limit: 10_000, offset: 0 })).rows.map((row) => [row.id, row]),
-        )
-        // With two relations in one hierarchy, the newer one is last and applies.
-        const newest = new Map(
-          asset.nodes.flatMap(({ nodeId }) => {
-            const node = named.find((one) => one.id === nodeId)
-            return node === undefined ? [] : [[node.hierarchyId, nodeId] as const]
-          }),
-        )
-        const data = [...newest].map(([hierarchyId, nodeId]) => ({
-          hierarchyId,
-          hierarchyName: trees.get(hierarchyId)?.name ?? '',
-          path: paths.get(nodeId) ?? [],
-        }))
-        return { data: data.toSorted((one, other) => (one.hierarchyName < other.hierarchyName ? -1 : 1)) }
-      })
     },
 
     async listAssignments({ query: { limit = 50, offset = 0, hierarchyId } }, caller) {

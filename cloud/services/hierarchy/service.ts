@@ -1,5 +1,6 @@
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { type Handlers, service } from '../../platform/service.ts'
+import { assetPathHandlers } from './asset-paths.ts'
 import { assignmentHandlers, assignmentTasks } from './assignments.ts'
 import { exchangeHandlers } from './exchange.ts'
 import { getHierarchy, hierarchyHandlers } from './hierarchies.ts'
@@ -22,6 +23,7 @@ export const hierarchyService = service({
       ...assignmentHandlers(context),
       ...ruleHandlers(context),
       ...exchangeHandlers(context),
+      ...assetPathHandlers(context),
 
       async rebuildCounts({ params: { id } }, caller) {
         return database.transaction(caller, async (tx) => {

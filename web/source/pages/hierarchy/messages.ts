@@ -80,7 +80,7 @@ export const hierarchyMessages = messages({
     topLevel: 'Top level',
     belowNode: 'Below a node',
     position: 'Position',
-    positionHint: 'The place among the nodes with the same parent. Empty: the last place.',
+    positionHint: 'The place among the nodes with the same parent. Empty: the last place below a new parent.',
     chooseNode: 'Choose a node',
     delete: 'Delete',
     deleteAll: 'Delete all',
@@ -264,7 +264,8 @@ export const hierarchyMessages = messages({
     topLevel: 'Oberste Ebene',
     belowNode: 'Unter einem Knoten',
     position: 'Position',
-    positionHint: 'Der Platz unter den Knoten mit demselben übergeordneten Knoten. Leer: letzter Platz.',
+    positionHint:
+      'Der Platz unter den Knoten mit demselben übergeordneten Knoten. Leer: letzter Platz unter einem neuen übergeordneten Knoten.',
     chooseNode: 'Wählen Sie einen Knoten aus',
     delete: 'Löschen',
     deleteAll: 'Alles löschen',

@@ -32,7 +32,7 @@ type Destination = { parentId: string | null; position?: number }
 
 /**
  * Returns the destination of a moved node. The position counts the siblings without the moved node. Without a position,
- * the node becomes the last child.
+ * the node becomes the last child of a new parent, or keeps its place below its parent.
  */
 export function destinationOf(moved: HierarchyNode, { node, side }: DropTarget): Destination {
   if (side === 'into') return { parentId: node.id }
