@@ -43,7 +43,7 @@ export function exchangeHandlers({
       if ((csv === undefined) === (nodes === undefined)) throw invalidImport('/data', 'Send either csv or nodes')
       const rows = csv === undefined ? nodesInJson(nodes ?? []) : await nodesInCsv(csv, caller.tenantId)
       const planOf = async (handle: Handle, tree: store.HierarchyRow) =>
-        planImport(handle, tree, { rows, pages: await allPages(handle, id) })
+        planImport(caller.tenantId, tree, { rows, pages: await allPages(handle, id) })
       // A dry run takes no lock, so that changes and counts of the hierarchy do not wait for it.
       if (dryRun) {
         const plan = await database.read(caller, async (handle) => planOf(handle, await getHierarchy(handle, id)))
@@ -114,7 +114,7 @@ function allPages(handle: Handle, hierarchyId: string): Promise<TreeRow[][]> {
   return readPages((after) => store.listTreeRows(handle, hierarchyId, { after, limit: pageNodes }))
 }
 
-async function childrenOf(tenantId: string, pages: readonly TreeRow[][]): Promise<Map<string, TreeRow[]>> {
+export async function childrenOf(tenantId: string, pages: readonly TreeRow[][]): Promise<Map<string, TreeRow[]>> {
   const yieldTurn = createYield(tenantId)
   const children = new Map<string, TreeRow[]>()
   for (const page of pages) {
@@ -133,7 +133,7 @@ async function childrenOf(tenantId: string, pages: readonly TreeRow[][]): Promis
 }
 
 /** Returns the nodes with their paths, in the order of a printed tree. */
-async function* exportedNodes({ tenantId, hierarchyId, children }: Tree): AsyncGenerator<ExportedNode> {
+export async function* exportedNodes({ tenantId, hierarchyId, children }: Tree): AsyncGenerator<ExportedNode> {
   const yieldTurn = createYield(tenantId)
   const levelOf = (parentId: string, path: string[], occurrences: number[], isUnique: boolean) => {
     const rows = children.get(parentId) ?? []
@@ -183,7 +183,7 @@ async function* jsonLines(tree: Tree): AsyncGenerator<string> {
 }
 
 /** Returns the names of all properties in order. Each name is a column of the CSV file. */
-async function propertyNames({ tenantId, children }: Tree): Promise<string[]> {
+export async function propertyNames({ tenantId, children }: Tree): Promise<string[]> {
   const yieldTurn = createYield(tenantId)
   const names = new Set<string>()
   for (const siblings of children.values()) {
@@ -199,7 +199,7 @@ async function propertyNames({ tenantId, children }: Tree): Promise<string[]> {
   return [...names].toSorted()
 }
 
-async function* csvLines(tree: Tree, properties: readonly string[]): AsyncGenerator<string> {
+export async function* csvLines(tree: Tree, properties: readonly string[]): AsyncGenerator<string> {
   const header = { hasOccurrences: await hasEqualNames(tree), properties }
   yield printHeader(header)
   for await (const node of exportedNodes(tree)) yield printNode(node, header)

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { hierarchyLimits, type PathRow } from '@millwright/api/hierarchy.ts'
 import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { Handle } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import type { HierarchyRow, NewNode, NodeRow, TreeRow } from './node-store.ts'
@@ -49,13 +48,15 @@ export type ImportPlan = {
 
 type PlannedNode = TreeRow & { isNew: boolean }
 
+type TemplatedTree = Pick<HierarchyRow, 'id' | 'template' | 'nodes'>
+
 /** Compares the nodes of a file with the tree. To change the tree, lock the hierarchy first. */
 export async function planImport(
-  handle: Handle,
-  tree: HierarchyRow,
+  tenantId: string,
+  tree: TemplatedTree,
   { rows, pages }: { rows: readonly ImportedNode[]; pages: readonly TreeRow[][] },
 ): Promise<ImportPlan> {
-  const yieldTurn = createYield(handle.tenantId)
+  const yieldTurn = createYield(tenantId)
   const draft = new TreeDraft(tree)
   for (const page of pages) {
     for (const row of page) draft.add({ ...row, isNew: false })
@@ -104,11 +105,11 @@ export async function planImport(
 /** The nodes of a hierarchy by parent and name, with the nodes that the import creates. */
 class TreeDraft {
   readonly created: PlannedNode[] = []
-  readonly #tree: HierarchyRow
+  readonly #tree: TemplatedTree
   readonly #nodes = new Map<string, PlannedNode[]>()
   readonly #lastRanks = new Map<string, number>()
 
-  constructor(tree: HierarchyRow) {
+  constructor(tree: TemplatedTree) {
     this.#tree = tree
   }
 
