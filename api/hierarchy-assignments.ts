@@ -6,7 +6,7 @@ import { oneOf } from './inventory/shapes.ts'
 
 /**
  * The outcomes of an assignment for one asset. `moved`: the asset was in another node of the same hierarchy.
- * `unchanged`: the asset was already in this node.
+ * `unchanged`: the asset was already in this node, or an undo left it alone. An undo gives the reason in `code`.
  */
 export const assignmentOutcomes = ['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const
 
@@ -51,6 +51,8 @@ export const Assignment = closed({
   total: Type.Integer({ description: 'The number of assets, as counted at the start' }),
   ...counts,
   problem: Type.Optional(closed({ code: Type.String(), detail: Type.String() })),
+  canCancel: Type.Boolean({ description: 'Whether the caller can cancel the assignment now' }),
+  canUndo: Type.Boolean({ description: 'Whether the caller can undo the assignment now' }),
   principalName: Type.String(),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,
@@ -65,7 +67,13 @@ export const Rule = closed({
   subnet: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: 'IPv4 or IPv6 subnet in CIDR notation' }),
   ),
-  gatewayId: Type.Optional(Uuid),
+  gatewayId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description:
+        'The gateway that discovered the asset. A gateway that the caller cannot read has a substitute id. If a rule is written with this substitute id, it keeps its gateway',
+    }),
+  ),
 })
 export type Rule = Static<typeof Rule>
 

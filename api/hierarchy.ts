@@ -416,7 +416,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}',
       summary: 'Delete a node. With nodes below or assigned assets, `recursive=true` is required',
       description:
-        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards.',
+        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If assets are assigned to the node at the same time, either they are counted in the response, or their assignment fails with `node_not_found` and they return to their previous nodes.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
@@ -610,7 +610,7 @@ export const hierarchy = contract({
       path: '/assignments/{id}/undo',
       summary: 'Return the assets of an assignment to their previous nodes',
       description:
-        'An asset that has another node since then is left there. Runs in the background. Requires the same permissions as `POST /inventory/v2/relations`. If an undo was canceled, or could not return all assets, the assignment can be undone again.',
+        'An asset that has another node since then is left there: its result is `unchanged` with a reason. Runs in the background: follow the `Location` header. Requires the same permissions as `POST /inventory/v2/relations`. If an undo was canceled, or could not return all assets, the assignment can be undone again.',
       access: 'glb_hierarchy_write',
       params: byId,
       answers: { 202: data(Assignment) },
@@ -631,13 +631,13 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/rules',
       summary: 'Replace the assignment rules of a hierarchy',
       description:
-        'A rule proposes a node for the assets that match all its conditions. The first matching rule applies. Rules never assign assets: a person applies the proposals.',
+        'A rule proposes a node for the assets that match all its conditions. The first matching rule applies. Rules never assign assets: a person applies the proposals. A gateway must be readable by the caller.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
       body: data(closed({ rules: Type.Array(Rule, { maxItems: hierarchyLimits.rules }) })),
       answers: { 200: data(closed({ rules: Type.Array(Rule) })) },
-      errors: ['not_found', 'node_not_found', 'invalid_range', 'precondition_failed'],
+      errors: ['not_found', 'node_not_found', 'asset_not_found', 'invalid_range', 'precondition_failed'],
     },
     listProposals: {
       method: 'GET',
@@ -667,6 +667,8 @@ export const hierarchy = contract({
       method: 'POST',
       path: '/hierarchies/{id}/proposals/apply',
       summary: 'Assign assets as the rules propose',
+      description:
+        'Only assets and nodes that the rules propose now are assigned. Any other pair fails with `not_proposed`. An asset that has another node in the hierarchy is moved.',
       access: 'glb_hierarchy_write',
       params: byId,
       body: data(

@@ -55,6 +55,7 @@ export const problemCodes = {
   link_not_compatible: { status: 409, title: 'Asset link not compatible with the gateway' },
   no_device_link: { status: 409, title: 'No running asset link can read this device' },
   hierarchy_not_empty: { status: 409, title: 'Hierarchy or node not empty' },
+  not_proposed: { status: 409, title: 'Not proposed by the rules' },
   node_below_itself: { status: 409, title: 'Node cannot be moved below itself' },
   schema_in_use: { status: 409, title: 'Schema in use' },
   instance_not_for_monitoring: { status: 409, title: 'Credential instance not for monitoring' },

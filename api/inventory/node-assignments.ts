@@ -104,6 +104,9 @@ export const nodeAssignmentOperations = {
         namePattern: Type.Optional(Type.String({ maxLength: 128 })),
         subnet: Type.Optional(Type.String({ maxLength: 64 })),
         gatewayId: Type.Optional(Uuid),
+        assetIds: Type.Optional(
+          Type.Array(Uuid, { maxItems: inventoryLimits.batch, description: 'Only these assets are compared' }),
+        ),
         after: Type.Optional(Uuid),
       }),
     ),

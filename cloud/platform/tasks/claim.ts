@@ -115,8 +115,7 @@ async function claimWoken(
   tx: Transaction,
   { woken, kinds, leaseId }: Pick<Search, 'woken' | 'kinds'> & { leaseId: string },
 ) {
-  const leaseMs = longestLeaseMs(woken, kinds)
-  const claimed = await store.claimPeriodic(tx, { kinds: [...woken], key: periodicKey, leaseId, leaseMs })
+  const claimed = await store.claimPeriodic(tx, { kinds: leasedKinds(woken, kinds), key: periodicKey, leaseId })
   // The kinds that could not be claimed run in another process at the moment. They become due now, so that they run
   // again afterwards.
   const missed = woken.filter((kind) => !claimed.some((task) => task.kind === kind))
@@ -135,7 +134,7 @@ async function claimAbandoned(
   for (const lane of ['periodic', 'ordinary'] as const) {
     const ofLane = [...kinds].filter(([, kind]) => laneOf(kind) === lane).map(([name]) => name)
     const limit = Math.max(0, capacity[lane])
-    const request = { kinds: ofLane, limit, leaseId, leaseMs: longestLeaseMs(ofLane, kinds) }
+    const request = { kinds: leasedKinds(ofLane, kinds), limit, leaseId }
     const taken = limit === 0 ? [] : await store.claimExpired(tx, request)
     hasMore ||= taken.length === limit
     tasks.push(...taken)
@@ -143,12 +142,8 @@ async function claimAbandoned(
   return { tasks, hasMore }
 }
 
-/**
- * Returns the longest lease of several kinds, because one claim has one lease. The first renewal sets the lease of each
- * kind.
- */
-function longestLeaseMs(names: readonly string[], kinds: Search['kinds']): number {
-  return Math.max(0, ...names.map((name) => leaseMsOf(kinds.get(name) ?? {})))
+function leasedKinds(names: readonly string[], kinds: Search['kinds']): store.LeasedKind[] {
+  return names.map((kind) => ({ kind, leaseMs: leaseMsOf(kinds.get(kind) ?? {}) }))
 }
 
 /**

@@ -145,6 +145,9 @@ const claimDueStatement = statement<ClaimedTask>(
  */
 export type Lease = { leaseId: string; leaseMs: number }
 
+/** A kind of tasks with the duration of its leases. */
+export type LeasedKind = { kind: string; leaseMs: number }
+
 type DueClaim = Lease & { kind: string; limit: number; at: Date | null }
 
 export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }: DueClaim): Promise<ClaimedTask[]> {
@@ -153,7 +156,7 @@ export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }:
 
 const claimPeriodicStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $4,
-          lease_until = now() + $5 * interval '1 millisecond'
+          lease_until = now() + ($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
      select w.id from jobs w
      where w.tenant_id = $1 and w.kind = any($2) and w.key = $3 and w.state = 'waiting'
@@ -169,25 +172,41 @@ const claimPeriodicStatement = statement<ClaimedTask>(
  */
 export function claimPeriodic(
   tx: Transaction,
-  { kinds, key, leaseId, leaseMs }: Lease & { kinds: string[]; key: string },
+  { kinds, key, leaseId }: Pick<Lease, 'leaseId'> & { kinds: readonly LeasedKind[]; key: string },
 ) {
-  return tx.rows(claimPeriodicStatement, kinds, key, leaseId, leaseMs)
+  return tx.rows(
+    claimPeriodicStatement,
+    kinds.map(({ kind }) => kind),
+    key,
+    leaseId,
+    kinds.map(({ leaseMs }) => leaseMs),
+  )
 }
 
 const claimExpiredStatement = statement<ClaimedTask>(
-  `update jobs set attempts = attempts + 1, lease_id = $4, lease_until = now() + $5 * interval '1 millisecond'
+  `update jobs set attempts = attempts + 1, lease_id = $4,
+          lease_until = now() + ($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
      select id from jobs where tenant_id = $1 and state = 'running' and kind = any($2) and lease_until < now()
      order by lease_until limit $3 for update skip locked))
    ${claimed}`,
 )
 
-/** Claims tasks whose worker did not renew the lease. */
+/**
+ * Claims tasks whose worker did not renew the lease. Each task gets the lease of its own kind: if the new worker dies too,
+ * no task waits for a longer lease than that of its kind.
+ */
 export function claimExpired(
   tx: Transaction,
-  { kinds, limit, leaseId, leaseMs }: Lease & { kinds: string[]; limit: number },
+  { kinds, limit, leaseId }: Pick<Lease, 'leaseId'> & { kinds: readonly LeasedKind[]; limit: number },
 ): Promise<ClaimedTask[]> {
-  return tx.rows(claimExpiredStatement, kinds, limit, leaseId, leaseMs)
+  return tx.rows(
+    claimExpiredStatement,
+    kinds.map(({ kind }) => kind),
+    limit,
+    leaseId,
+    kinds.map(({ leaseMs }) => leaseMs),
+  )
 }
 
 const renewStatement = statement(

@@ -355,6 +355,38 @@ test('runs the task of a dead worker again, up to the limit of attempts', async 
   )
 })
 
+test('gives the task of a dead worker the lease of its own kind, not the longest lease', async () => {
+  await using hub = await testHub()
+  const leases: number[] = []
+  const tasks = tasksOf(hub, {
+    long: { leaseMs: 600_000, run: async () => {} },
+    short: {
+      leaseMs: 5_000,
+      run: () =>
+        hub.asOwner(async (owner) => {
+          const { rows } = await owner.query<{ seconds: number }>(
+            `select extract(epoch from lease_until - now())::float8 as seconds from jobs
+             where tenant_id = $1 and kind = 'short'`,
+            [hub.tenant.tenantId],
+          )
+          leases.push(...rows.map(({ seconds }) => seconds))
+        }),
+    },
+  })
+  await hub.asOwner((owner) =>
+    owner.query(
+      `insert into jobs (tenant_id, id, kind, key, state, run_at, attempts, lease_id, lease_until)
+       values ($1, $2, 'short', '', 'running', now(), 1, $2, now() - interval '1 second')`,
+      [hub.tenant.tenantId, v7()],
+    ),
+  )
+  assert.equal(await tasks.runDue(hub.tenant.tenantId), 1)
+  assert.deepEqual(
+    leases.map((seconds) => seconds <= 5),
+    [true],
+  )
+})
+
 test('runs a periodic task for every tenant, and once for several signals', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()

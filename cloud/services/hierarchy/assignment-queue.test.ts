@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/id.ts'
 import type { Context } from '../../platform/service.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { assignmentTasks } from './assignments.ts'
+import { assignmentTasks } from './assignment-run.ts'
 import { createAssets, createHierarchy, createNode } from './testing.ts'
 
 let hub: TestHub

@@ -3,8 +3,9 @@ import type { Caller, PrincipalKind } from '../../platform/access/caller.ts'
 import type { GrantedRole } from '../../platform/access/rights.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { rowset } from '../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { lockHierarchy } from './node-store.ts'
 
 /** Statements on assignments and on the results of their assets. */
 
@@ -34,18 +35,40 @@ export type AssignmentRow = Counts & {
   modifiedAt: string
 }
 
-/** An asset with its new node, as the inventory receives it. */
-export type PlannedAsset = { assetId: string; nodeId: string | null; otherNodeIds: string[]; knownNodeIds: string[] }
+/** An asset with its new node, and with the nodes that it had when it was planned. */
+export type PlannedAsset = {
+  assetId: string
+  nodeId: string | null
+  /** The nodes whose relations end. */
+  otherNodeIds: string[]
+  knownNodeIds: string[]
+  onlyFrom?: string
+  alsoFrom?: string | null
+}
+
+/** An asset whose new node was deleted during the assignment. It returns to its previous node. */
+export type ReturningAsset = { assetId: string; nodeId: string; previousNodeId: string | null }
 
 /** The place at which an assignment continues. */
 export type NextPlace = { lastAssetId?: string; cursor?: string }
 
 /** The assets that a running assignment changes next. A repeated request with the same key has no further effect. */
-export type Portion = { key: string; attempt: number; assets: PlannedAsset[]; next: NextPlace | null }
+export type Portion = {
+  key: string
+  attempt: number
+  assets: PlannedAsset[]
+  next: NextPlace | null
+  /** The results of assets that the assignment does not change. */
+  known?: ItemResult[]
+  /** The assets that return to their previous nodes before the assignment continues. */
+  returning?: ReturningAsset[]
+}
 
 export type RunningAssignment = AssignmentRow & { portion: Portion | null }
 
 const unfinished = `('queued', 'running')`
+/** The kinds of assignments that run in the background. The others run within their request. */
+const isBackground = `a.kind in ('filter', 'undo')`
 
 /**
  * The undo of an assignment. An undo that was canceled, that failed, or that failed for some of its assets does not count,
@@ -100,21 +123,34 @@ export async function lockAssignment(tx: Transaction, id: string): Promise<Runni
 
 const nextStatement = statement<{ id: string }>(
   `select a.id from hierarchy_assignments a
-   where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) order by a.id limit 1`,
+   where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) and ${isBackground}
+   order by a.id limit 1`,
 )
 
-/** Returns the oldest assignment that is not finished, or whose last portion is not stored. */
+/** Returns the oldest background assignment that is not finished, or whose last portion is not stored. */
 export async function nextAssignment(handle: Handle): Promise<string | undefined> {
   return (await handle.row(nextStatement))?.id
 }
 
+/** A statement that returns the oldest assignment whose request died. Requests end earlier than this time. */
+export const anyAbandoned = statement<{ id: string }>(
+  `select a.id from hierarchy_assignments a
+   where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) and not ${isBackground}
+     and a.modified_at < now() - interval '1 minute' order by a.id limit 1`,
+)
+
+export async function nextAbandoned(handle: Handle): Promise<string | undefined> {
+  return (await handle.row(anyAbandoned))?.id
+}
+
 const startLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7248))`)
 const countUnfinishedStatement = statement<{ total: number }>(
-  `select count(*) as total from hierarchy_assignments a where a.tenant_id = $1 and a.state in ${unfinished}`,
+  `select count(*) as total from hierarchy_assignments a
+   where a.tenant_id = $1 and a.state in ${unfinished} and ${isBackground}`,
 )
 
 /**
- * Returns the number of unfinished assignments. Other transactions that count them wait until the end of this one, so that
+ * Returns the number of unfinished background assignments. Other transactions that count them wait until the end of this one, so that
  * none exceeds the limit.
  */
 export async function countUnfinished(tx: Transaction): Promise<number> {
@@ -166,9 +202,16 @@ export type AssignmentProgress = {
   state: AssignmentRow['state']
   results: readonly ItemResult[]
   /** The place at which the assignment continues. */
-  next?: NextPlace | null | undefined
-  /** The assets that the assignment tries again before it continues. */
-  portion?: Portion | undefined
+  next: NextPlace | null
+  /** The assets that the assignment tries again or returns before it continues. */
+  portion: Portion | null
+}
+
+/** Returns the number of results per outcome. */
+export function countOutcomes(results: readonly ItemResult[]): Counts {
+  const counts = { assigned: 0, moved: 0, unchanged: 0, removed: 0, failed: 0 }
+  for (const { outcome } of results) counts[outcome]++
+  return counts
 }
 
 /** Adds results to the counts of an assignment, and stores its state and its place. */
@@ -177,18 +220,21 @@ export async function addResults(
   { id, state, results, next, portion }: AssignmentProgress,
   now: string,
 ): Promise<void> {
-  const count = (outcome: ItemResult['outcome']) => results.filter((result) => result.outcome === outcome).length
-  const counts = [count('assigned'), count('moved'), count('unchanged'), count('removed'), count('failed')]
+  const { assigned, moved, unchanged, removed, failed } = countOutcomes(results)
   await tx.run(
     progressStatement,
     id,
     state,
     results.length,
-    ...counts,
+    assigned,
+    moved,
+    unchanged,
+    removed,
+    failed,
     next?.lastAssetId ?? null,
     next?.cursor ?? null,
     now,
-    portion === undefined ? null : jsonText(portion),
+    portion === null ? null : jsonText(portion),
   )
 }
 
@@ -230,6 +276,8 @@ export type ItemRow = {
   previousNodeId: string | null
   code: string | null
   detail: string | null
+  /** The place of the result in the list of results, from 1. */
+  ordinal: number
 }
 
 const items = rowset<ItemRow>({
@@ -239,11 +287,12 @@ const items = rowset<ItemRow>({
   previousNodeId: 'uuid',
   code: 'text',
   detail: 'text',
+  ordinal: 'integer',
 })
 const insertItemsStatement = statement<{ assetId: string }>(
   `insert into hierarchy_assignment_items (tenant_id, assignment_id, asset_id, outcome, node_id, previous_node_id, code,
-                                           detail)
-   select $1, $8::uuid, "assetId", outcome, "nodeId", "previousNodeId", code, detail from ${items.rows}
+                                           detail, ordinal)
+   select $1, $9::uuid, "assetId", outcome, "nodeId", "previousNodeId", code, detail, ordinal from ${items.rows}
    on conflict (tenant_id, assignment_id, asset_id) do nothing returning asset_id as "assetId"`,
 )
 
@@ -251,19 +300,65 @@ export async function insertItems(tx: Transaction, assignmentId: string, rows: r
   if (rows.length > 0) await tx.rows(insertItemsStatement, ...items.values(rows), assignmentId)
 }
 
+const itemColumns = `i.asset_id as "assetId", i.outcome, i.node_id as "nodeId", i.previous_node_id as "previousNodeId", i.code,
+          i.detail, i.ordinal`
+
 const listItemsStatement = statement<ItemRow>(
-  `select i.asset_id as "assetId", i.outcome, i.node_id as "nodeId", i.previous_node_id as "previousNodeId", i.code,
-          i.detail
-   from hierarchy_assignment_items i
-   where i.tenant_id = $1 and i.assignment_id = $2 and i.asset_id > $3 and ($4::text is null or i.outcome = $4)
-   order by i.asset_id limit $5`,
+  `select ${itemColumns} from hierarchy_assignment_items i
+   where i.tenant_id = $1 and i.assignment_id = $2 and i.ordinal > $3 and ($4::text is null or i.outcome = $4)
+   order by i.ordinal limit $5`,
 )
 
-/** Returns the next results of an assignment, in the order of the assets. */
+/** Returns the next results of an assignment, in the order in which they were stored. */
 export function listItems(
   handle: Handle,
   assignmentId: string,
-  { after, outcome = null, limit }: { after: string; outcome?: string | null | undefined; limit: number },
+  { after, outcome = null, limit }: { after: number; outcome?: string | null | undefined; limit: number },
 ): Promise<ItemRow[]> {
   return handle.rows(listItemsStatement, assignmentId, after, outcome, limit)
+}
+
+const listChangesStatement = statement<ItemRow>(
+  `select ${itemColumns} from hierarchy_assignment_items i
+   where i.tenant_id = $1 and i.assignment_id = $2 and i.asset_id > $3 and i.outcome in ('assigned', 'moved', 'removed')
+   order by i.asset_id limit $4`,
+)
+
+/** Returns the next assets that an assignment has changed, in the order of their ids. */
+export function listChanges(
+  handle: Handle,
+  assignmentId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<ItemRow[]> {
+  return handle.rows(listChangesStatement, assignmentId, after, limit)
+}
+
+const noteStatement = statement<{ id: string }>(
+  `update hierarchy_nodes set assignments = assignments + 1
+   where tenant_id = $1 and hierarchy_id = $2 and id = any($3::uuid[]) returning id`,
+)
+
+/**
+ * Counts an assignment on each of the nodes that still exist, and returns their ids. The hierarchy stays locked until the
+ * end of the transaction, so that a deletion of a node sees either the count or no later assignment.
+ */
+export async function noteAssignments(
+  tx: Transaction,
+  hierarchyId: string,
+  nodeIds: readonly string[],
+): Promise<Set<string>> {
+  if (nodeIds.length === 0) return new Set()
+  await lockHierarchy(tx, hierarchyId)
+  const rows = await tx.rows(noteStatement, hierarchyId, arrayOf('uuid', [...new Set(nodeIds)]))
+  return new Set(rows.map(({ id }) => id))
+}
+
+const notedStatement = statement<{ total: number }>(
+  `select coalesce(sum(n.assignments), 0)::bigint as total from hierarchy_nodes n
+   where n.tenant_id = $1 and n.id = any($2::uuid[])`,
+)
+
+/** Returns how many assignments were counted on the nodes. A larger number than before means new assignments. */
+export async function countNoted(handle: Handle, nodeIds: readonly string[]): Promise<number> {
+  return (await handle.row(notedStatement, arrayOf('uuid', nodeIds)))?.total ?? 0
 }

@@ -5,8 +5,10 @@ import { type Assignment, hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { systemCaller } from '../../platform/access/system.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { nodeHandlers } from './nodes.ts'
 import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
 
 type Answered = { status: number; body: unknown }
@@ -210,8 +212,183 @@ describe('assignment of assets to nodes', () => {
     const undone = await ended(undo.data.id)
     assert.deepEqual([undone.state, undone.moved], ['finished', 1])
     assert.deepEqual(await assetsOf(one), [id])
-    const left = await viewer.inventory.listRelations({ query: { filter: `object.id eq '${two}'` } })
-    assert.equal(left.meta.totalElements, 0)
+    assert.equal(await relationsTo(two), 0)
+  })
+
+  test('returns assets to their previous node when their new node is deleted during the assignment', async () => {
+    const { id, one, two } = await twoNodes('Deletion during assignment')
+    const [moved = '', fresh = ''] = await createAssets(operator, [{ name: 'racing 1' }, { name: 'racing 2' }])
+    await assign(one, [moved])
+    const { data } = await whileRelationsWait(two, async (deleteNode) => {
+      const started = assign(two, [moved, fresh])
+      await assignmentStarted(id)
+      await deleteNode()
+      return () => started
+    })
+    assert.deepEqual(
+      data.results.map(({ assetId, outcome, code }) => [assetId, outcome, code]),
+      [moved, fresh].map((assetId) => [assetId, 'failed', 'node_not_found']),
+    )
+    assert.deepEqual([data.failed, data.assigned, data.moved], [2, 0, 0])
+    assert.deepEqual(await assetsOf(one), [moved])
+    assert.equal(await relationsTo(two), 0)
+    const stored = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId } })
+    assert.deepEqual(
+      stored.data.map(({ code }) => code),
+      ['node_not_found', 'node_not_found'],
+    )
+  })
+
+  test('fails an assignment by filter whose node is deleted during a portion, and returns its assets', async () => {
+    const { id, one, two } = await twoNodes('Deletion during portion')
+    const [asset = ''] = await createAssets(operator, [{ name: 'portion racing' }])
+    await assign(one, [asset])
+    const assignment = await whileRelationsWait(two, async (deleteNode) => {
+      const body = { data: { filter: "name eq 'portion racing'" } }
+      const { data } = await operator.hierarchy.assignAssets({ params: { id: two }, body })
+      await assignmentStarted(id)
+      await deleteNode()
+      return () => ended((data as Assignment).id)
+    })
+    assert.deepEqual([assignment.failed, assignment.moved, assignment.total], [1, 0, 1])
+    assert.deepEqual(await assetsOf(one), [asset])
+    assert.equal(await relationsTo(two), 0)
+  })
+
+  test('counts the relations of a node again when assets are assigned while it is deleted', async () => {
+    const { two } = await twoNodes('Assignment during deletion')
+    const [first = '', second = ''] = await createAssets(operator, [{ name: 'counted 1' }, { name: 'counted 2' }])
+    const context = hub.contextOf('hierarchy')
+    const late = [first, second]
+    // Assigns an asset after each count of the relations, and before the deletion locks the hierarchy.
+    const peers = ((contract: never, caller: never) => {
+      const client = context.peers(contract, caller) as ReturnType<typeof context.peers<typeof inventory>>
+      return {
+        ...client,
+        async countNodeRelations(request: Parameters<typeof client.countNodeRelations>[0]) {
+          const counted = await client.countNodeRelations(request)
+          const asset = late.shift()
+          if (asset !== undefined) await assign(two, [asset])
+          return counted
+        },
+      }
+    }) as typeof context.peers
+    const { deleteNode } = nodeHandlers({ ...context, peers })
+    const request = { params: { id: two }, headers: {} } as const
+    const caller = systemCaller(hub.tenant)
+    await assert.rejects(deleteNode({ ...request, query: {} }, caller), { code: 'hierarchy_not_empty' })
+    assert.equal(late.length, 0)
+    const { data } = await operator.hierarchy.deleteNode({ params: { id: two }, query: { recursive: true } })
+    assert.equal(data.remainingRelations, 2)
+  })
+
+  test('counts and lists the assets that an undo leaves alone, with the reason', async () => {
+    const { one, two } = await twoNodes('Left alone')
+    const [returned = '', moved = '', removed = '', deleted = ''] = await createAssets(
+      operator,
+      ['returned', 'moved', 'removed', 'deleted'].map((name) => ({ name: `left alone ${name}` })),
+    )
+    const { data } = await assign(one, [returned, moved, removed, deleted])
+    await assign(two, [moved])
+    await operator.hierarchy.unassignAssets({ params: { id: one }, body: { data: { assetIds: [removed] } } })
+    await operator.inventory.deleteAssets({ headers: { prefer: 'wait=30' }, body: { data: { ids: [deleted] } } })
+    const undo = await operator.hierarchy.undoAssignment({ params: { id: data.assignmentId } })
+    const undone = await ended(undo.data.id)
+    assert.deepEqual([undone.total, undone.removed, undone.unchanged, undone.failed], [4, 1, 3, 0])
+    const results = await admin.hierarchy.listAssignmentResults({ params: { id: undone.id } })
+    assert.deepEqual(
+      new Map(results.data.map(({ assetId, outcome, code }) => [assetId, [outcome, code]])),
+      new Map([
+        [returned, ['removed', undefined]],
+        [moved, ['unchanged', 'conflict']],
+        [removed, ['unchanged', 'conflict']],
+        [deleted, ['unchanged', 'asset_not_found']],
+      ]),
+    )
+    assert.deepEqual(await assetsOf(two), [moved])
+  })
+
+  test('lists results in pages whose cursor does not name an asset', async () => {
+    const { one } = await twoNodes('Result pages')
+    const ids = await createAssets(
+      operator,
+      Array.from({ length: 5 }, (_, index) => ({ name: `paged ${index}` })),
+    )
+    const { data } = await assign(one, ids)
+    const listed: string[] = []
+    for (let cursor: string | undefined, isMore = true; isMore; ) {
+      const query = { limit: 2, ...(cursor === undefined ? {} : { cursor }) }
+      const page = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId }, query })
+      listed.push(...page.data.map(({ assetId }) => assetId))
+      cursor = page.meta.nextCursor
+      isMore = cursor !== undefined
+      assert.ok(!ids.includes(cursor ?? ''))
+    }
+    assert.deepEqual(listed, ids)
+    const invalid = await viewer.exchange(hierarchy, 'listAssignmentResults', {
+      params: { id: data.assignmentId },
+      query: { cursor: ids[0] ?? '' },
+    })
+    assert.equal(problemIn(invalid).code, 'invalid_cursor')
+  })
+
+  test('removes the reverse relation of a bidirectional assignment', async () => {
+    const { one, two } = await twoNodes('Bidirectional')
+    const [id = ''] = await createAssets(operator, [{ name: 'bidirectional' }])
+    const relate = (nodeId: string) =>
+      operator.inventory.createRelation({
+        body: {
+          data: {
+            subject: { type: 'asset', id },
+            predicate: 'is_assigned_to_node',
+            object: { type: 'node', id: nodeId },
+            isBidirectional: true,
+          },
+        },
+      })
+    const relations = async () => (await viewer.inventory.listAssetRelations({ params: { id } })).data.length
+    await relate(one)
+    assert.equal(await relations(), 2)
+    await operator.hierarchy.unassignAssets({ params: { id: one }, body: { data: { assetIds: [id] } } })
+    assert.equal(await relations(), 0)
+    await relate(one)
+    await assign(two, [id])
+    assert.equal(await relations(), 1)
+  })
+
+  test('keeps the own node of an asset in a merge, and takes the node of the other asset in other hierarchies', async () => {
+    const shared = await twoNodes('Merge shared')
+    const single = await twoNodes('Merge single')
+    const [kept = '', merged = ''] = await createAssets(operator, [{ name: 'merge kept' }, { name: 'merge other' }])
+    await assign(shared.one, [kept])
+    await assign(shared.two, [merged])
+    await assign(single.one, [merged])
+    const nodesOf = async (id: string) => {
+      await projectAll(hub)
+      const { data } = await viewer.hierarchy.listAssetPaths({ params: { id } })
+      return new Map(data.map(({ hierarchyId, path }) => [hierarchyId, path.at(-1)?.id]))
+    }
+    const headers = { prefer: 'wait=30' }
+    const body = { data: { other: merged } }
+    const merge = await operator.inventory.mergeAsset({ params: { id: kept }, headers, body })
+    assert.deepEqual(
+      await nodesOf(kept),
+      new Map([
+        [shared.id, shared.one],
+        [single.id, single.one],
+      ]),
+    )
+    await until(async () => (await assetsOf(shared.two)).length === 0)
+    const mergeId = String((merge.data.detail?.result as { mergeId?: string } | undefined)?.mergeId)
+    await operator.inventory.undoMerge({ params: { id: kept, mergeId }, headers })
+    assert.deepEqual(await nodesOf(kept), new Map([[shared.id, shared.one]]))
+    assert.deepEqual(
+      await nodesOf(merged),
+      new Map([
+        [shared.id, shared.two],
+        [single.id, single.one],
+      ]),
+    )
   })
 
   test('refuses an invalid filter, and an assignment with both or neither of ids and filter', async () => {
@@ -264,8 +441,7 @@ describe('assignment of assets to nodes', () => {
     assert.equal(existing.status, 409)
     const { data } = await operator.hierarchy.deleteNode({ params: { id: site.id }, query: { recursive: true } })
     assert.deepEqual(data, { deletedNodes: 2, remainingRelations: 120 })
-    const left = await viewer.inventory.listRelations({ query: { filter: `object.id eq '${line.id}'` } })
-    assert.equal(left.meta.totalElements, 120)
+    assert.equal(await relationsTo(line.id), 120)
     const cleaned = await operator.hierarchy.cleanupNode({ params: { id: site.id } })
     assert.deepEqual(cleaned.data, { deletedRelations: 120, remainingRelations: 0 })
   })
@@ -358,6 +534,36 @@ async function assign(nodeId: string, assetIds: readonly string[]) {
   })
   assert.ok('results' in data)
   return { data }
+}
+
+/** Does work while the inventory cannot write relations. Then waits for the result of the work. */
+async function whileRelationsWait<Result>(
+  nodeId: string,
+  work: (deleteNode: () => Promise<void>) => Promise<() => Promise<Result>>,
+): Promise<Result> {
+  const result = await hub.asOwner(async (owner) => {
+    await owner.query('begin; lock table relations in exclusive mode')
+    const started = await work(async () => {
+      const { data } = await operator.hierarchy.deleteNode({ params: { id: nodeId } })
+      assert.deepEqual(data, { deletedNodes: 1, remainingRelations: 0 })
+    })
+    await owner.query('rollback')
+    return started
+  })
+  return result()
+}
+
+/** Waits until an assignment of a hierarchy has a portion that the inventory gets. */
+async function assignmentStarted(hierarchyId: string): Promise<void> {
+  await until(async () => {
+    const { data } = await viewer.hierarchy.listAssignments({ query: { hierarchyId } })
+    return data.some(({ state }) => state === 'running')
+  })
+}
+
+async function relationsTo(nodeId: string): Promise<number> {
+  const { meta } = await viewer.inventory.listRelations({ query: { filter: `object.id eq '${nodeId}'` } })
+  return meta.totalElements ?? 0
 }
 
 async function assetsOf(nodeId: string): Promise<string[]> {

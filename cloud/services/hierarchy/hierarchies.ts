@@ -17,6 +17,7 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { countNoted } from './assignment-store.ts'
 import { countReadable, deleteProjected, startProjection } from './count-store.ts'
 import * as store from './node-store.ts'
 import { countScope } from './tree.ts'
@@ -94,7 +95,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
         async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
           const row = await lockedHierarchy(tx, id)
           requireMatch(headers['if-match'], row.version)
-          requireCounted(await store.nodesOf(tx, id))
+          await requireCounted(tx, await store.nodesOf(tx, id))
           if (ids.length > 0 && !recursive)
             throw new Problem(
               'hierarchy_not_empty',
@@ -167,8 +168,8 @@ type CountedNodes = {
   shownRelations: number
   /** The number of assigned assets that the caller can read. */
   readableAssets: number
-  /** Throws if the nodes with the lock are not the counted nodes. */
-  requireCounted(ids: readonly string[]): void
+  /** Throws if the nodes with the lock are not the counted nodes, or have new assignments. */
+  requireCounted(tx: Transaction, ids: readonly string[]): Promise<void>
 }
 
 class NodesChanged extends Error {}
@@ -177,7 +178,8 @@ const countAttempts = 5
 
 /**
  * Deletes nodes together with a count of their relations. The inventory counts before the transaction starts, so that no
- * lock is held while another service works. If other nodes are found with the lock, they are counted again.
+ * lock is held while another service works. If other nodes or new assignments are found with the lock, the relations are
+ * counted again.
  */
 export async function deleteCounted<Result>(
   context: Context,
@@ -187,10 +189,12 @@ export async function deleteCounted<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     const ids = await listIds()
+    const assignments = await context.database.read(caller, (handle) => countNoted(handle, ids))
     const relations = await relationsOf(context, caller, ids)
     const counted = new Set(ids)
-    const requireCounted = (current: readonly string[]) => {
-      if (current.length !== counted.size || current.some((id) => !counted.has(id))) throw new NodesChanged()
+    const requireCounted = async (tx: Transaction, current: readonly string[]) => {
+      const isSame = current.length === counted.size && current.every((id) => counted.has(id))
+      if (!isSame || (await countNoted(tx, ids)) !== assignments) throw new NodesChanged()
     }
     const remainingRelations = relations.reduce((sum, one) => sum + one.relations, 0)
     const readableAssets =

@@ -121,7 +121,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
           const { tree, node } = await lockedNode(tx, id)
           requireMatch(headers['if-match'], node.version)
-          requireCounted(await store.subtreeOf(tx, id))
+          await requireCounted(tx, await store.subtreeOf(tx, id))
           if (!recursive && (ids.length > 1 || remainingRelations > 0))
             throw new Problem(
               'hierarchy_not_empty',
@@ -132,6 +132,9 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           await shiftCounts(tx, { nodeId: id, from: above, to: [] })
           await deleteProjected(tx, ids)
           await store.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
+          const deleted = new Set(ids)
+          const rules = tree.rules.filter(({ nodeId }) => !deleted.has(nodeId))
+          if (rules.length < tree.rules.length) await store.replaceRules(tx, tree.id, rules)
           const detail = { deletedNodes: ids.length, remainingRelations }
           const subject = `node/${id}`
           const data = { hierarchyId: tree.id, name: node.name, ...detail }

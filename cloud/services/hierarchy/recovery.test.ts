@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { newId } from '../../platform/database/id.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { advance, readProgress } from './count-store.ts'
@@ -25,12 +26,11 @@ describe('recovery and retention of hierarchies', () => {
     const ids = await devices('repeated', 30)
     await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds: ids.slice(0, 10) } } })
     let id = ''
-    const sent = await hub.statements(async () => {
+    const portion = await portionOf(async () => {
       id = await assignByFilter(two, 'repeated')
     })
-    const portion = sent.find(({ text }) => text.includes('set portion = $3'))?.values[2]
     // The state of a process that died after the inventory had committed the portion, and before its results were stored.
-    await runAgain(id, { portion: String(portion) })
+    await runAgain(id, { portion })
     const again = await ended(id)
     assert.deepEqual([again.assigned, again.moved, again.unchanged, again.failed], [20, 10, 0, 0])
     const { data } = await admin.hierarchy.listAssignmentResults({ params: { id }, query: { limit: 100 } })
@@ -45,6 +45,73 @@ describe('recovery and retention of hierarchies', () => {
     await runAgain(id, { portion: null, roles: '{"roles":[]}' })
     const { state, problem } = await ended(id)
     assert.deepEqual([state, problem?.code], ['failed', 'forbidden'])
+  })
+
+  test('stores the results of an applied portion when the principal has lost its permissions since then', async () => {
+    const { two } = await twoNodes('Revoked after the portion')
+    const ids = await devices('applied', 3)
+    let id = ''
+    const portion = await portionOf(async () => {
+      id = await assignByFilter(two, 'applied')
+    })
+    await runAgain(id, { portion, roles: '{"roles":[]}' })
+    assert.deepEqual([(await ended(id)).assigned, (await assetsOf(two)).length], [3, 3])
+    const { data } = await admin.hierarchy.listAssignmentResults({ params: { id } })
+    assert.deepEqual(data.map(({ assetId }) => assetId).toSorted(), ids.toSorted())
+    // The inventory never got the portion with this key, so the portion must not be applied.
+    await admin.hierarchy.unassignAssets({ params: { id: two }, body: { data: { assetIds: ids } } })
+    await runAgain(id, { portion: withOtherKey(portion), roles: '{"roles":[]}' })
+    const { state, problem, assigned } = await ended(id)
+    assert.deepEqual([state, problem?.code, assigned], ['failed', 'forbidden', 0])
+    assert.deepEqual(await assetsOf(two), [])
+  })
+
+  test('stores the results of an assignment by ids whose process died after the inventory applied it', async () => {
+    const { two } = await twoNodes('Died')
+    const assetIds = await devices('died', 3)
+    const { id, portion } = await assignIds(two, assetIds)
+    await abandon(id, portion)
+    assert.deepEqual([(await read(id)).state, (await read(id)).canCancel], ['running', false])
+    assert.equal((await admin.exchange(hierarchy, 'cancelAssignment', { params: { id } })).status, 409)
+    await recover()
+    const { state, assigned, canUndo } = await read(id)
+    assert.deepEqual([state, assigned, canUndo], ['finished', 3, true])
+    assert.equal((await createdRelations(two)).length, 3)
+  })
+
+  test('fails an assignment by ids whose process died before the inventory applied it', async () => {
+    const { two } = await twoNodes('Died before')
+    const assetIds = await devices('not applied', 3)
+    const { id, portion } = await assignIds(two, assetIds)
+    await admin.hierarchy.unassignAssets({ params: { id: two }, body: { data: { assetIds } } })
+    await abandon(id, withOtherKey(portion))
+    await recover()
+    const { state, problem, assigned } = await read(id)
+    assert.deepEqual([state, problem?.code, assigned], ['failed', 'unavailable', 0])
+    assert.deepEqual(await assetsOf(two), [])
+  })
+
+  test('returns the assets of an assignment whose process died while its node was deleted', async () => {
+    const { one, two } = await twoNodes('Died with its node')
+    const [moved = '', fresh = ''] = await devices('orphaned', 2)
+    await assignIds(one, [moved])
+    const { id, portion } = await assignIds(two, [moved, fresh])
+    await abandon(id, portion)
+    await admin.hierarchy.deleteNode({ params: { id: two }, query: { recursive: true } })
+    await recover()
+    const { failed, assigned, moved: movedCount } = await read(id)
+    assert.deepEqual([failed, assigned, movedCount], [2, 0, 0])
+    const { data } = await admin.hierarchy.listAssignmentResults({ params: { id } })
+    assert.deepEqual(
+      data.map(({ outcome, code }) => [outcome, code]),
+      [
+        ['failed', 'node_not_found'],
+        ['failed', 'node_not_found'],
+      ],
+    )
+    assert.deepEqual(await assetsOf(one), [moved])
+    const left = await admin.inventory.listRelations({ query: { filter: `object.id eq '${two}'` } })
+    assert.equal(left.meta.totalElements, 0)
   })
 
   test('counts all assets again when events were deleted before they were counted', async () => {
@@ -178,30 +245,74 @@ async function assignByFilter(nodeId: string, name: string): Promise<string> {
   return id
 }
 
+/** Assigns assets by their ids. Returns the assignment and the portion that it stored. */
+async function assignIds(nodeId: string, assetIds: string[]): Promise<{ id: string; portion: string }> {
+  let id = ''
+  const portion = await portionOf(async () => {
+    const { data } = await admin.hierarchy.assignAssets({ params: { id: nodeId }, body: { data: { assetIds } } })
+    id = 'assignmentId' in data ? data.assignmentId : ''
+  })
+  return { id, portion }
+}
+
+/** Returns the first portion that is stored during the work, as JSON text. */
+async function portionOf(work: () => Promise<void>): Promise<string> {
+  const sent = await hub.statements(work)
+  return String(sent.find(({ text }) => text.includes('set portion = $3'))?.values[2])
+}
+
+function withOtherKey(portion: string): string {
+  return JSON.stringify({ ...JSON.parse(portion), key: newId() })
+}
+
+async function assetsOf(nodeId: string): Promise<string[]> {
+  const { data } = await admin.hierarchy.listNodeAssets({ params: { id: nodeId }, query: { fields: 'id' } })
+  return data.map(({ id }) => String(id))
+}
+
+async function read(id: string): Promise<Assignment> {
+  return (await admin.hierarchy.readAssignment({ params: { id } })).data
+}
+
 async function ended(id: string): Promise<Assignment> {
   for (;;) {
-    const { data } = await admin.hierarchy.readAssignment({ params: { id } })
+    const data = await read(id)
     if (data.state !== 'queued' && data.state !== 'running') return data
     await setImmediate()
   }
 }
 
-/** Resets an assignment to its start, with or without a stored portion, and runs it again. */
+/** Resets a background assignment to its start, with or without a stored portion, and runs it again. */
 async function runAgain(id: string, { portion, roles }: { portion: string | null; roles?: string }): Promise<void> {
   const { tenantId } = hub.tenant
-  await hub.asOwner(async (owner) => {
-    await owner.query('delete from hierarchy_assignment_items where tenant_id = $1 and assignment_id = $2', [
-      tenantId,
-      id,
-    ])
-    await owner.query(
-      `update hierarchy_assignments set state = 'running', done = 0, assigned = 0, moved = 0, unchanged = 0, cursor = null,
-         portion = $3, roles = coalesce($4, roles) where tenant_id = $1 and id = $2`,
-      [tenantId, id, portion, roles ?? null],
-    )
-  })
+  await reset(id, { portion, roles, minutesAgo: 0 })
   const { database, tasks } = hub.contextOf('hierarchy')
   await database.transaction({ tenantId }, (tx) => tasks.enqueue(tx, { kind: 'hierarchy.assign', key: '' }))
+}
+
+/** Resets an assignment by ids to the state of a process that died before it stored the results. */
+async function abandon(id: string, portion: string): Promise<void> {
+  await reset(id, { portion, roles: undefined, minutesAgo: 2 })
+}
+
+/** Runs the task that finds assignments whose process died. */
+async function recover(): Promise<void> {
+  await hub.contextOf('hierarchy').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 120_000) })
+}
+
+type ResetOptions = { portion: string | null; roles: string | undefined; minutesAgo: number }
+
+async function reset(id: string, { portion, roles, minutesAgo }: ResetOptions): Promise<void> {
+  const key = [hub.tenant.tenantId, id]
+  await hub.asOwner(async (owner) => {
+    await owner.query('delete from hierarchy_assignment_items where tenant_id = $1 and assignment_id = $2', key)
+    await owner.query(
+      `update hierarchy_assignments set state = 'running', done = 0, assigned = 0, moved = 0, unchanged = 0, cursor = null,
+         problem = null, portion = $3, roles = coalesce($4, roles), modified_at = now() - $5 * interval '1 minute'
+       where tenant_id = $1 and id = $2`,
+      [...key, portion, roles ?? null, minutesAgo],
+    )
+  })
 }
 
 /** Returns the assets of the events about new relations to a node. */

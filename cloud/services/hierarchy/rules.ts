@@ -1,12 +1,18 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { type hierarchy, hierarchyLimits, type Proposal, type Rule } from '@millwright/api/hierarchy.ts'
+import {
+  type hierarchy,
+  hierarchyLimits,
+  type ItemResult,
+  type Proposal,
+  type Rule,
+} from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { assignNow } from './assignments.ts'
+import { assignNow } from './assignment-run.ts'
 import { listProjected } from './count-store.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
 import * as store from './node-store.ts'
@@ -20,11 +26,13 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
   return {
     async readRules({ params: { id } }, caller) {
       const row = await database.read(caller, (handle) => getHierarchy(handle, id))
-      return answer(200, { data: { rules: row.rules } }, { etag: etagOf(row.rulesVersion) })
+      const rules = await shownRules(context, caller, row)
+      return answer(200, { data: { rules } }, { etag: etagOf(row.rulesVersion) })
     },
 
     async replaceRules({ params: { id }, headers, body: { data } }, caller) {
       requireValid(data.rules)
+      const gatewayIds = await readableGateways(context, caller, data.rules)
       return database.transaction(caller, async (tx) => {
         const before = await lockedHierarchy(tx, id)
         requireMatch(headers['if-match'], before.rulesVersion)
@@ -33,7 +41,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           data.rules.map(({ nodeId }) => nodeId),
         )
         requireNodesOf(id, data.rules, named)
-        await store.replaceRules(tx, id, data.rules)
+        await store.replaceRules(tx, id, storedRules(context, data.rules, { before, gatewayIds }))
         const detail = { rules: data.rules.length }
         await reportHierarchy(tx, caller, { action: 'replaceRules', event: 'updated', row: before, detail })
         return answer(200, { data }, { etag: etagOf(before.rulesVersion + 1) })
@@ -48,13 +56,13 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
 
     async applyProposals({ params: { id }, body: { data } }, caller) {
       requirePermission(caller, 'glb_inventory_write_relation_data')
-      const named = await database.read(caller, async (handle) => {
-        await getHierarchy(handle, id)
-        return store.describeNodes(
+      const { rules, named } = await database.read(caller, async (handle) => ({
+        rules: (await getHierarchy(handle, id)).rules,
+        named: await store.describeNodes(
           handle,
           data.assets.map(({ nodeId }) => nodeId),
-        )
-      })
+        ),
+      }))
       requireNodesOf(id, data.assets, named, '/data/assets')
       const first = new Map(data.assets.map(({ assetId }, index) => [assetId, index] as const).toReversed())
       const twice = data.assets.findIndex(({ assetId }, index) => first.get(assetId) !== index)
@@ -63,7 +71,18 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const pointer = `/data/assets/${twice}/assetId`
         throw new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
       }
-      return { data: await assignNow(context, caller, { hierarchyId: id, kind: 'rules', targets: data.assets }) }
+      const proposed = await proposedNodes(context, caller, {
+        rules,
+        assetIds: data.assets.map(({ assetId }) => assetId),
+      })
+      const isProposed = ({ assetId, nodeId }: (typeof data.assets)[number]) => proposed.get(assetId) === nodeId
+      const refused = data.assets.filter((pair) => !isProposed(pair)).map(refusedResult)
+      const targets = data.assets.filter(isProposed)
+      const applied = await assignNow(context, caller, { hierarchyId: id, kind: 'rules', targets, refused })
+      const results = applied.results.toSorted(
+        (one, other) => (first.get(one.assetId) ?? 0) - (first.get(other.assetId) ?? 0),
+      )
+      return { data: { ...applied, results } }
     },
   }
 }
@@ -94,6 +113,76 @@ function isSubnet(text: string): boolean {
   const [address = '', bits = '', ...more] = text.split('/')
   const most = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
   return more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most
+}
+
+/** Returns the gateways that the caller can read, if one of the rules has a gateway. */
+async function readableGateways({ peers }: Context, caller: Caller, rules: readonly Rule[]): Promise<Set<string>> {
+  if (rules.every(({ gatewayId }) => gatewayId === undefined)) return new Set()
+  return new Set((await peers(inventory, caller).listReadableGateways({})).data)
+}
+
+/**
+ * Returns the rules of a hierarchy for a caller. A gateway that the caller cannot read has a substitute id, so that the
+ * caller can write the rules back without knowing the gateway.
+ */
+async function shownRules(context: Context, caller: Caller, { id, rules }: store.HierarchyRow): Promise<Rule[]> {
+  const readable = await readableGateways(context, caller, rules)
+  return rules.map(({ gatewayId, ...rule }) => {
+    if (gatewayId === undefined) return rule
+    return { ...rule, gatewayId: readable.has(gatewayId) ? gatewayId : substituteOf(context, id, gatewayId) }
+  })
+}
+
+const substitutes = 'substitute ids of gateways'
+
+function substituteOf({ secrets }: Context, hierarchyId: string, gatewayId: string): string {
+  const hex = secrets.mac(substitutes, `${hierarchyId}/${gatewayId}`).subarray(0, 16).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+type StoredGateways = { before: store.HierarchyRow; gatewayIds: ReadonlySet<string> }
+
+/** Returns rules with the ids of their gateways. A substitute id must belong to a gateway of a stored rule. */
+function storedRules({ secrets }: Context, rules: readonly Rule[], { before, gatewayIds }: StoredGateways): Rule[] {
+  const errors: FieldError[] = []
+  const stored = rules.map((rule, index): Rule => {
+    const { gatewayId } = rule
+    if (gatewayId === undefined || gatewayIds.has(gatewayId)) return rule
+    const code = Buffer.from(gatewayId.replaceAll('-', ''), 'hex')
+    const kept = before.rules.find(
+      (one) => one.gatewayId !== undefined && secrets.isMac(substitutes, `${before.id}/${one.gatewayId}`, code),
+    )
+    if (kept?.gatewayId !== undefined) return { ...rule, gatewayId: kept.gatewayId }
+    const detail = `Gateway ${gatewayId} does not exist`
+    errors.push({ pointer: `/data/rules/${index}/gatewayId`, code: 'asset_not_found', detail })
+    return rule
+  })
+  if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
+  return stored
+}
+
+/** Returns the nodes that the rules propose now for assets, by the id of the asset. */
+async function proposedNodes(
+  { peers }: Context,
+  caller: Caller,
+  { rules, assetIds }: { rules: readonly Rule[]; assetIds: readonly string[] },
+): Promise<Map<string, string>> {
+  const proposed = new Map<string, string>()
+  for (const { nodeId, ...conditions } of rules) {
+    const open = assetIds.filter((id) => !proposed.has(id))
+    if (open.length === 0) break
+    const { data } = await peers(inventory, caller).matchAssets({ body: { data: { ...conditions, assetIds: open } } })
+    for (const { id } of data.assets) proposed.set(id, nodeId)
+  }
+  return proposed
+}
+
+function refusedResult({ assetId, nodeId }: { assetId: string; nodeId: string }): ItemResult {
+  const { status, code, message } = new Problem(
+    'not_proposed',
+    `No rule proposes the node ${nodeId} for this asset now. List the proposals again`,
+  )
+  return { assetId, outcome: 'failed', status, code, detail: message }
 }
 
 function requireNodesOf(

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import type { Entity } from '@millwright/api/inventory/inventory.ts'
 import { canonical } from '../assets/asset.ts'
 import { type Document, isObject, objectsOf, type PlainObject } from '../assets/document.ts'
@@ -131,7 +132,8 @@ export type UndoneRelations = MergedPair & {
 /**
  * Returns the relations to end and to create when a merge is undone. A relation that came from the asset `otherId` and
  * still exists moves back to that asset. A relation that both assets had is created again for `otherId` and stays on
- * `assetId`.
+ * `assetId`. The node of the asset `otherId` is created again in any case: if `assetId` had its own node in the same
+ * hierarchy, the moved relation ended soon after the merge.
  */
 export function relationsAfterUndo({ assetId, otherId, ended, united, current, exists }: UndoneRelations) {
   const pair = { assetId, otherId }
@@ -145,12 +147,16 @@ export function relationsAfterUndo({ assetId, otherId, ended, united, current, e
     if (!others.every(({ id }) => id === assetId || exists(id))) continue
     if (!isBetween(row, pair)) {
       const moved = byKey.get(keyOfRelation(redirected(relation, pair)))
-      if (moved === undefined) continue
-      if (!shared.has(row.id)) end.push(moved.id)
+      if (moved === undefined && !isNodeAssignment(row)) continue
+      if (moved !== undefined && !shared.has(row.id)) end.push(moved.id)
     }
     create.push(relation)
   }
   return { end, create }
+}
+
+function isNodeAssignment({ predicate, objectType }: RelationRow): boolean {
+  return predicate === assignmentPredicate && objectType === 'node'
 }
 
 function inputOf(row: RelationRow): RelationInput {

@@ -1,13 +1,13 @@
 import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import type { managementStates, reachabilityStates } from '@millwright/api/inventory/shapes.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
-import { arrayOf } from '../../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import type { AssetSet, Fragment } from '../assets/listing.ts'
 import { hasNode, type NodeSet } from '../assets/node-sets.ts'
 import { type Groups, isGatewayOrLink, isReadableRow } from '../visibility.ts'
-import type { RelationRow } from './relation.ts'
-import { columnsOf } from './relation-store.ts'
+import type { RelationEnd, RelationRow } from './relation.ts'
+import { columnsOf, endRelations } from './relation-store.ts'
 
 /** Statements on the relations from assets to nodes of hierarchies. The nodes themselves are not stored here. */
 
@@ -28,14 +28,19 @@ const describeStatement = statement<AssignedAssetRow>(
           a.modified_at as "modifiedTimestamp"
    from assets a where a.tenant_id = $1 and a.id = any($2::uuid[])`,
 )
+/** The time of a merge identifies the relations that the merge moved to the asset. */
+const isFromMerge = `exists (select from asset_merges m
+     where m.tenant_id = $1 and m.asset_id = r.subject_id and m.merged_at = r.created_at)`
 const relationsOfStatement = statement<{ assetId: string; nodeId: string; relationId: string }>(
   `select r.subject_id as "assetId", r.object_id as "nodeId", r.id as "relationId" from relations r
-   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment} order by r.created_ordinal, r.id`,
+   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment}
+   order by ${isFromMerge} desc, r.created_ordinal, r.id`,
 )
 
 /**
- * Returns the states of assets and the nodes to which the assets are assigned, oldest assignment first. Assets that do
- * not exist are left out.
+ * Returns the states of assets and the nodes to which the assets are assigned, oldest assignment first. A node that a merge
+ * took from the other asset comes before the asset's own nodes, so that the own node applies. Assets that do not exist are
+ * left out.
  */
 export async function describeAssignedAssets(handle: Handle, assetIds: readonly string[]) {
   const ids = arrayOf('uuid', assetIds)
@@ -92,6 +97,31 @@ export function lockAssignments(tx: Transaction, assetIds: readonly string[]): P
   return tx.rows(lockStatement, arrayOf('uuid', assetIds))
 }
 
+const pairs = rowset<{ assetId: string; nodeId: string }>({ assetId: 'uuid', nodeId: 'uuid' })
+const reverseStatement = statement<{ id: string }>(
+  `select v.id from ${pairs.rows} join relations v on v.tenant_id = $1 and v.subject_type = 'node'
+     and v.subject_id = r."nodeId" and v.predicate = '${assignmentPredicate}' and v.object_type = 'asset'
+     and v.object_id = r."assetId"
+   order by v.id for update of v`,
+)
+
+/**
+ * Ends relations from assets to nodes, and the reverse relations that a client created with `isBidirectional`. Returns all
+ * of them.
+ */
+export async function endAssignments(
+  tx: Transaction,
+  ids: readonly string[],
+  end: RelationEnd,
+): Promise<RelationRow[]> {
+  const ended = await endRelations(tx, ids, end)
+  if (ended.length === 0) return ended
+  const endedPairs = ended.map(({ subjectId, objectId }) => ({ assetId: subjectId, nodeId: objectId }))
+  const reverse = await tx.rows(reverseStatement, ...pairs.values(endedPairs))
+  const reverseIds = reverse.map(({ id }) => id)
+  return [...ended, ...(await endRelations(tx, reverseIds, end))]
+}
+
 /** Up to this many nodes, a relation is compared with each node. More nodes are put into a hash table. */
 const fewNodes = 100
 
@@ -132,6 +162,8 @@ export type MatchQuery = {
   namePattern: string | undefined
   addressPrefix: string | undefined
   gatewayId: string | undefined
+  /** The assets to compare. Undefined means all assets. */
+  assetIds: readonly string[] | undefined
   after: string
   limit: number
 }
@@ -141,11 +173,12 @@ export type MatchedAsset = { id: string; name: string | null; addresses: string[
 /** Returns the next readable assets that match all conditions, with their addresses, in the order of their ids. */
 export function listMatches(
   handle: Handle,
-  { groups, namePattern, addressPrefix, gatewayId, after, limit }: MatchQuery,
+  { groups, namePattern, addressPrefix, gatewayId, assetIds, after, limit }: MatchQuery,
 ): Promise<MatchedAsset[]> {
   const values: unknown[] = [groups, after, limit]
   const parameter = (value: unknown) => `$${values.push(value) + 1}`
   const conditions = [
+    ...(assetIds === undefined ? [] : [`a.id = any(${parameter(arrayOf('uuid', assetIds))}::uuid[])`]),
     ...(namePattern === undefined ? [] : [`a.name like ${parameter(namePattern)}`]),
     ...(addressPrefix === undefined
       ? []

@@ -13,7 +13,7 @@ import type { Context, Handlers } from '../../../platform/service.ts'
 import { readableGroups } from '../visibility.ts'
 import * as store from './node-assignment-store.ts'
 import { authorOf, type RelationRow, relationDetail, relationEvents } from './relation.ts'
-import { endRelations, isReadable, lockAssets, putRelations } from './relation-store.ts'
+import { isReadable, lockAssets, putRelations } from './relation-store.ts'
 import { refusalOf } from './relation-writer.ts'
 
 type Names =
@@ -52,20 +52,21 @@ export function nodeAssignmentHandlers({ database }: Context): Pick<Handlers<typ
 
     async endNodeRelations({ body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
-        const ended = await endRelations(tx, data.relationIds, authorOf(caller))
+        const ended = await store.endAssignments(tx, data.relationIds, authorOf(caller))
         await report(tx, caller, { created: [], ended })
         return { data: { ended: ended.length } }
       })
     },
 
     async matchAssets({ body: { data } }, caller) {
-      const { namePattern, subnet, gatewayId, after = lowestId } = data
+      const { namePattern, subnet, gatewayId, assetIds, after = lowestId } = data
       const contains = subnet === undefined ? () => true : addressesIn(subnet)
       const query = {
         groups: readableGroups(caller),
         namePattern: namePattern === undefined ? undefined : likePattern(namePattern),
         addressPrefix: subnet === undefined ? undefined : prefixOf(subnet),
         gatewayId,
+        assetIds,
         after,
         limit: matchesRead,
       }
@@ -108,7 +109,7 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
   const relations = Map.groupBy(await store.lockAssignments(tx, assetIds), ({ subjectId }) => subjectId)
   const results: Result[] = []
   const additions: { assetId: string; nodeId: string }[] = []
-  const ended: RelationRow[] = []
+  const endedIds: string[] = []
   for (const { assetId, nodeId, otherNodeIds, knownNodeIds } of items) {
     const refusal = refusalOf({ caller, relation: relationTo(assetId, nodeId ?? assetId), pointer: '/data' }, groups)
     if (refusal !== undefined) {
@@ -126,18 +127,14 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
     const others = own.filter(({ objectId }) => objectId !== nodeId && otherNodes.has(objectId))
     const previousNodeId = others.at(-1)?.objectId
     const isNew = nodeId !== null && !own.some(({ objectId }) => objectId === nodeId)
-    ended.push(...others)
+    endedIds.push(...others.map(({ id }) => id))
     if (isNew) additions.push({ assetId, nodeId })
     const outcome =
       previousNodeId === undefined ? (isNew ? 'assigned' : 'unchanged') : nodeId === null ? 'removed' : 'moved'
     results.push({ assetId, outcome, ...(previousNodeId === undefined ? {} : { previousNodeId }) })
   }
-  await endRelations(
-    tx,
-    ended.map(({ id }) => id),
-    authorOf(caller),
-  )
   const author = authorOf(caller)
+  const ended = await store.endAssignments(tx, endedIds, author)
   const put = await putRelations(
     tx,
     additions.map(({ assetId, nodeId }) => ({

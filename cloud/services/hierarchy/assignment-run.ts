@@ -1,0 +1,620 @@
+import type { ItemResult } from '@millwright/api/hierarchy.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { may, noRights } from '../../platform/access/rights.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { lowestId, newId } from '../../platform/database/id.ts'
+import { isTransient } from '../../platform/database/transient.ts'
+import { emit } from '../../platform/events/events.ts'
+import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
+import type { AssignmentRow, Portion, ReturningAsset, RunningAssignment } from './assignment-store.ts'
+import * as store from './assignment-store.ts'
+import * as nodes from './node-store.ts'
+
+/**
+ * Runs assignments. The inventory stores an assignment as a relation and checks the permissions of the caller for each
+ * asset.
+ *
+ * An assignment by ids or by rules runs within its request, in one portion. An assignment by filter, and an undo, run in
+ * the background in portions of up to 500 assets in the order of their ids. A tenant has one task for all its background
+ * assignments. They run one after the other in the order of their creation. So an undo sees all results of the assignment
+ * that it undoes, and other tenants do not wait for a tenant with many assignments.
+ *
+ * Each portion is stored with a key before the inventory gets it, and its results are stored in one transaction with the
+ * next place. If the process dies in between, the same request is sent again. The inventory then returns the stored results
+ * of the key, so the counts are exact and nothing happens twice. If the caller has lost its permissions since then, the
+ * request is sent without permissions: the inventory returns stored results, but changes nothing.
+ *
+ * A node can be deleted while the inventory assigns assets to it. The transaction that stores the results locks the
+ * hierarchy. If the node exists, the transaction counts the assignment on the node, so that a deletion that has already
+ * counted its relations counts them again. If the node was deleted, the assets are first returned to their previous nodes.
+ * Their results are then stored as failed.
+ */
+
+/** The maximum number of assets of an undo in one portion. */
+const undonePerPortion = 500
+/** The number of assets on one page of the inventory. */
+const pageSize = 100
+export const assignmentTask = {
+  kind: 'hierarchy.assign',
+  /** The key of the task. It is always the same, because a tenant runs one assignment at a time. */
+  key: '',
+} as const
+/** After this many attempts without progress, the assignment fails. */
+const maxAttempts = 10
+/** After this time, a run ends and the assignment continues in the next run, so that other tasks get their turn. */
+const longestRunMs = 1_000
+/** After this time without a renewal, another process continues the assignment. */
+const leaseMs = 5_000
+/** How often assets are read again if other requests change their nodes at the same time. */
+const staleAttempts = 5
+/** How often the platform looks for assignments whose request died. */
+const recoverMs = 30_000
+
+export function assignmentTasks(context: Context, { runMs = longestRunMs }: { runMs?: number } = {}): TaskKinds {
+  const { database } = context
+  return {
+    [assignmentTask.kind]: {
+      // The task never fails, because other assignments of the tenant wait for it. The assignment fails instead.
+      maxAttempts: Number.POSITIVE_INFINITY,
+      leaseMs,
+      async run({ tenantId, signal, attempt }) {
+        const assignmentId = await database.read({ tenantId }, store.nextAssignment)
+        if (assignmentId === undefined) return undefined
+        await runAssignment(context, { tenantId, assignmentId, signal, attempt, runMs })
+        return { runAgainAt: new Date() }
+      },
+    },
+    'hierarchy.recover': {
+      periodic: { everyMs: recoverMs, pending: store.anyAbandoned },
+      async run({ tenantId, signal }) {
+        const next = () => database.read({ tenantId }, store.nextAbandoned)
+        for (let id = await next(); id !== undefined && !signal.aborted; id = await next())
+          await recoverAssignment(context, { tenantId, id })
+      },
+    },
+  }
+}
+
+function now(): string {
+  return new Date().toISOString()
+}
+
+/**
+ * An asset and its new node. Null removes the asset from the hierarchy, or only from the node `onlyFrom`. `alsoFrom` is the
+ * node from which an undo returns the asset. The relation to it ends too, even if that node was deleted.
+ */
+export type Target = { assetId: string; nodeId: string | null; onlyFrom?: string; alsoFrom?: string | null }
+
+type Immediate = {
+  hierarchyId: string
+  nodeId?: string
+  kind: 'ids' | 'rules'
+  targets: readonly Target[]
+  /** The results of requested assets that are refused before the inventory is called. */
+  refused?: readonly ItemResult[]
+}
+
+/** Assigns assets within the request, and stores the assignment with its results. */
+export async function assignNow(
+  context: Context,
+  // The portion must be stored before the inventory gets it. So it is not part of the transaction of a request with an
+  // Idempotency-Key, which ends after the response.
+  { transaction: _, ...caller }: Caller,
+  { hierarchyId, nodeId, kind, targets, refused = [] }: Immediate,
+) {
+  const { database } = context
+  const id = newId()
+  const assets = await planAssets(context, caller, { hierarchyId, targets })
+  const portion: Portion = { key: keyOf(id), attempt: 1, assets, next: null, known: [...refused] }
+  const total = targets.length + refused.length
+  await database.transaction(caller, async (tx) => {
+    await store.insertAssignment(
+      tx,
+      caller,
+      { id, kind, state: 'running', hierarchyId, total, nodeId: nodeId ?? null },
+      now(),
+    )
+    await store.setPortion(tx, id, portion, now())
+  })
+  const results: ItemResult[] = []
+  for (let open: Portion | null = portion; open !== null; ) {
+    const settled = await settleNow(context, caller, { id, hierarchyId, portion: open })
+    results.push(...settled.results)
+    open = settled.rest
+  }
+  return { assignmentId: id, ...store.countOutcomes(results), results }
+}
+
+/** Settles a portion of an assignment that runs within its request. */
+async function settleNow(context: Context, caller: Caller, open: OpenPortion): Promise<SettledPortion> {
+  try {
+    const settled = await settlePortion(context, caller, open)
+    if (settled !== undefined) return settled
+  } catch (error) {
+    // The inventory has refused the portion, so it has assigned nothing.
+    if (isRefusal(error))
+      await fail(context, caller, { id: open.id, problem: { code: error.code, detail: error.message } })
+    throw error
+  }
+  throw new Problem('unavailable', 'Another process has continued this assignment. Read its results')
+}
+
+export async function assignedAssets({ peers }: Context, caller: Caller, assetIds: readonly string[]) {
+  if (assetIds.length === 0) return []
+  const body = { data: { assetIds: [...assetIds] } }
+  const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
+  return (await peers(inventory, system).describeAssignedAssets({ body })).data
+}
+
+type AssignedAsset = Awaited<ReturnType<typeof assignedAssets>>[number]
+
+/** Returns the current state of assets, and which of their nodes and of the other nodes are in the hierarchy. */
+async function currentNodes(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, assetIds, nodeIds = [] }: { hierarchyId: string; assetIds: string[]; nodeIds?: string[] },
+): Promise<{ assetOf: Map<string, AssignedAsset>; inHierarchy: Set<string> }> {
+  const assets = await assignedAssets(context, caller, assetIds)
+  const assignedIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
+  const named = await context.database.read(caller, (handle) =>
+    nodes.describeNodes(handle, [...assignedIds, ...nodeIds]),
+  )
+  return {
+    assetOf: new Map(assets.map((asset) => [asset.id, asset])),
+    inHierarchy: new Set(named.filter((node) => node.hierarchyId === hierarchyId).map(({ id }) => id)),
+  }
+}
+
+/** Returns assets with the nodes that they have now. Relations to other nodes of the hierarchy will end. */
+async function planAssets(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, targets }: { hierarchyId: string; targets: readonly Target[] },
+): Promise<store.PlannedAsset[]> {
+  const assetIds = targets.map(({ assetId }) => assetId)
+  const { assetOf, inHierarchy } = await currentNodes(context, caller, { hierarchyId, assetIds })
+  return targets.map((target) => {
+    const { assetId, nodeId, onlyFrom, alsoFrom } = target
+    const knownNodeIds = assetOf.get(assetId)?.nodes.map((node) => node.nodeId) ?? []
+    const own = knownNodeIds.filter((id) => inHierarchy.has(id) || id === alsoFrom)
+    const otherNodeIds = own.filter((id) => id !== nodeId && (onlyFrom === undefined || id === onlyFrom))
+    return { ...target, otherNodeIds, knownNodeIds }
+  })
+}
+
+type SentResults = { results: ItemResult[]; staleIds: Set<string> }
+
+/** Writes the relations of assets in the name of the caller. A repeated call with the same key returns the same results. */
+async function sendAssets(
+  { peers }: Context,
+  caller: Caller,
+  { assets, key }: { assets: readonly store.PlannedAsset[]; key?: string },
+): Promise<SentResults> {
+  const sent: SentResults = { results: [], staleIds: new Set() }
+  if (assets.length === 0) return sent
+  const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } }
+  const data = assets.map(({ assetId, nodeId, otherNodeIds, knownNodeIds }) => ({
+    assetId,
+    nodeId,
+    otherNodeIds,
+    knownNodeIds,
+  }))
+  const answer = await peers(inventory, caller).assignNodes({ ...headers, body: { data: { assets: data } } })
+  for (const { outcome, ...result } of answer.data)
+    if (outcome === 'stale') sent.staleIds.add(result.assetId)
+    else sent.results.push({ ...result, outcome })
+  return sent
+}
+
+function failedResult(assetId: string, { status, code, message }: Problem): ItemResult {
+  return { assetId, outcome: 'failed', status, code, detail: message }
+}
+
+function staleResult(assetId: string): ItemResult {
+  const detail = 'Other requests changed the node of this asset at the same time. Assign the asset again'
+  return failedResult(assetId, new Problem('conflict', detail))
+}
+
+export function isRunning({ state }: Pick<AssignmentRow, 'state'>): boolean {
+  return state === 'queued' || state === 'running'
+}
+
+/** Returns whether an assignment runs in the background. Otherwise it runs within its request. */
+export function isBackground({ kind }: Pick<AssignmentRow, 'kind'>): boolean {
+  return kind === 'filter' || kind === 'undo'
+}
+
+/** Returns whether an error means that a request was refused and had no effect. */
+function isRefusal(error: unknown): error is Problem {
+  return error instanceof Problem && error.status < 500 && error.code !== 'request_in_progress'
+}
+
+type AssignmentRun = {
+  tenantId: string
+  assignmentId: string
+  signal: AbortSignal
+  attempt: number
+  /** The time after which the run ends. */
+  runMs: number
+}
+
+/** Runs an assignment portion by portion, until its end or until the end of the run. */
+async function runAssignment(context: Context, run: AssignmentRun): Promise<void> {
+  const { tenantId, assignmentId: id, signal, attempt, runMs } = run
+  const endsAt = performance.now() + runMs
+  try {
+    if (attempt > maxAttempts) throw new Error('The worker stopped during the last attempt')
+    while ((await runPortion(context, { tenantId, id })) && performance.now() < endsAt) signal.throwIfAborted()
+  } catch (error) {
+    const isRefused = isRefusal(error)
+    // An outage does not count as an attempt. An accepted assignment waits until the outage ends.
+    if (!isRefused && (attempt < maxAttempts || signal.aborted || isTransient(error))) throw error
+    const problem = isRefused ? { code: error.code, detail: error.message } : stopped('after repeated errors')
+    if (!isRefused) context.log.warn({ error, assignment: id }, 'An assignment stopped after repeated errors')
+    await fail(context, { tenantId }, { id, problem })
+  }
+}
+
+function stopped(reason: string) {
+  const detail = `The assignment stopped ${reason}. Start a new assignment for the assets without a result`
+  return { code: 'unavailable', detail }
+}
+
+async function fail(
+  { database }: Context,
+  scope: Pick<Caller, 'tenantId'>,
+  { id, problem }: { id: string; problem: NonNullable<AssignmentRow['problem']> },
+): Promise<void> {
+  await database.transaction(scope, (tx) => store.failAssignment(tx, { id, problem }, now()))
+}
+
+/** Runs the next portion of an assignment. Returns whether there are more. */
+async function runPortion(context: Context, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
+  const row = await context.database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
+  if (row === undefined || (!isRunning(row) && row.portion === null)) return false
+  const caller = await callerOf(context, tenantId, row)
+  const isAllowed = may(caller, 'glb_hierarchy_write')
+  if (row.portion === null) requirePermission(caller, 'glb_hierarchy_write')
+  const portion = row.portion ?? (await nextPortion(context, caller, row))
+  if (portion === undefined) return false
+  const sender = isAllowed ? caller : { ...caller, rights: noRights }
+  const settled = await settlePortion(context, sender, { ...row, portion }).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'forbidden') requirePermission(caller, 'glb_hierarchy_write')
+    throw error
+  })
+  // Another worker that took over the task may have stored the results of the portion.
+  return settled === undefined || settled.isRunning || settled.rest !== null
+}
+
+/**
+ * Ends an assignment whose request died. If the inventory has applied its portion, the results are stored. Otherwise
+ * nothing is assigned, because the client got no response and may have sent the request again.
+ */
+async function recoverAssignment(context: Context, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+  const { database } = context
+  const row = await database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
+  if (row === undefined) return
+  const caller = { ...(await callerOf(context, tenantId, row)), rights: noRights }
+  try {
+    for (let portion = row.portion; portion !== null; ) {
+      const settled = await settlePortion(context, caller, { ...row, portion })
+      if (settled === undefined) return
+      portion = settled.rest
+    }
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+  }
+  await database.transaction({ tenantId }, async (tx) => {
+    if (isRunning(await lockedAssignment(tx, id)))
+      await store.failAssignment(tx, { id, problem: stopped('because its process ended') }, now())
+  })
+}
+
+type OpenPortion = Pick<AssignmentRow, 'id' | 'hierarchyId'> & { portion: Portion }
+type SettledPortion = {
+  results: ItemResult[]
+  /** The part of the portion that is not settled yet. */
+  rest: Portion | null
+  isRunning: boolean
+}
+
+/** Sends a stored portion and stores its results. Returns undefined if another process has stored them. */
+async function settlePortion(
+  context: Context,
+  caller: Caller,
+  { id, hierarchyId, portion }: OpenPortion,
+): Promise<SettledPortion | undefined> {
+  const { key, attempt, assets, next, known = [], returning } = portion
+  if (returning !== undefined) return returnAssets(context, caller, { id, hierarchyId, portion, returning })
+  const { results, staleIds } = await sendAssets(context, caller, { assets, key })
+  const stale = assets.filter(({ assetId }) => staleIds.has(assetId))
+  const isRetried = stale.length > 0 && attempt < staleAttempts
+  const retried = isRetried ? await replan(context, caller, { hierarchyId, assets: stale }) : undefined
+  const settled = [
+    ...known,
+    ...results,
+    ...(retried?.left ?? []),
+    ...(isRetried ? [] : stale.map(({ assetId }) => staleResult(assetId))),
+  ]
+  const nodeOf = new Map(assets.map(({ assetId, nodeId }) => [assetId, nodeId]))
+  return context.database.transaction(caller, async (tx) => {
+    const current = await lockedAssignment(tx, id)
+    if (current.portion?.key !== key) return undefined
+    const isNew = ({ outcome }: ItemResult) => outcome === 'assigned' || outcome === 'moved'
+    const newNodes = settled.filter(isNew).flatMap(({ assetId }) => nodeOf.get(assetId) ?? [])
+    const existing = await store.noteAssignments(tx, hierarchyId, newNodes)
+    const isLost = (result: ItemResult) => isNew(result) && !existing.has(nodeOf.get(result.assetId) ?? '')
+    const lost = settled.filter(isLost).map(
+      ({ assetId, previousNodeId }): ReturningAsset => ({
+        assetId,
+        nodeId: nodeOf.get(assetId) ?? '',
+        previousNodeId: previousNodeId ?? null,
+      }),
+    )
+    const left = retried?.assets ?? []
+    const rest =
+      left.length + lost.length === 0
+        ? null
+        : { key: keyOf(id), attempt: attempt + 1, assets: left, next, ...(lost.length > 0 && { returning: lost }) }
+    const kept = settled.filter((result) => !isLost(result))
+    return storeResults(tx, caller, { current, assets, results: kept, next, rest })
+  })
+}
+
+/** Plans assets again whose nodes were changed meanwhile. An undo leaves assets alone that have another node now. */
+async function replan(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, assets }: { hierarchyId: string; assets: readonly store.PlannedAsset[] },
+): Promise<{ assets: store.PlannedAsset[]; left: ItemResult[] }> {
+  const items = assets.flatMap(({ assetId, nodeId, alsoFrom }) =>
+    alsoFrom === undefined ? [] : [{ assetId, nodeId: alsoFrom, previousNodeId: nodeId }],
+  )
+  const undo = await undoTargets(context, caller, { hierarchyId, items })
+  const targets = [
+    ...assets
+      .filter(({ alsoFrom }) => alsoFrom === undefined)
+      .map(({ otherNodeIds: _, knownNodeIds: __, ...target }) => target),
+    ...undo.targets,
+  ]
+  return { assets: await planAssets(context, caller, { hierarchyId, targets }), left: undo.left }
+}
+
+type Returning = OpenPortion & { returning: readonly ReturningAsset[] }
+
+/**
+ * Returns assets to their previous nodes, because their new node was deleted during the assignment. The platform does this
+ * in its own name, because the caller may have lost its permissions. A repeated call changes nothing more.
+ */
+async function returnAssets(
+  context: Context,
+  caller: Caller,
+  { id, hierarchyId, portion, returning }: Returning,
+): Promise<SettledPortion | undefined> {
+  const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
+  const returned = new Map<string, string>()
+  for (let open = returning; open.length > 0; ) {
+    const planned = await planReturns(context, caller, { hierarchyId, returning: open })
+    for (const { assetId, previousNodeId } of planned.returned) returned.set(assetId, previousNodeId)
+    const { staleIds } = await sendAssets(context, system, { assets: planned.assets })
+    open = open.filter(({ assetId }) => staleIds.has(assetId))
+  }
+  return context.database.transaction(caller, async (tx) => {
+    const current = await lockedAssignment(tx, id)
+    if (current.portion?.key !== portion.key) return undefined
+    // The previous node may have been deleted meanwhile too.
+    const existing = await store.noteAssignments(tx, hierarchyId, [...returned.values()])
+    const lost = returning.flatMap(({ assetId }): ReturningAsset[] => {
+      const nodeId = returned.get(assetId)
+      return nodeId === undefined || existing.has(nodeId) ? [] : [{ assetId, nodeId, previousNodeId: null }]
+    })
+    const lostIds = new Set(lost.map(({ assetId }) => assetId))
+    const done = returning.filter(({ assetId }) => !lostIds.has(assetId))
+    const results = done.map(({ assetId, nodeId }) => {
+      const detail = `The node ${nodeId} was deleted during the assignment. The asset was returned to its previous node`
+      return failedResult(assetId, new Problem('node_not_found', detail))
+    })
+    const { returning: _, known: __, ...open } = portion
+    const isRest = lost.length + open.assets.length > 0
+    const rest = isRest ? { ...open, key: keyOf(id), ...(lost.length > 0 && { returning: lost }) } : null
+    return storeResults(tx, caller, { current, assets: [], results, next: open.next, rest })
+  })
+}
+
+/**
+ * Plans the return of assets. An asset that has another node of the hierarchy meanwhile stays there. `returned` contains
+ * the assets that have their previous node after the return.
+ */
+async function planReturns(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, returning }: { hierarchyId: string; returning: readonly ReturningAsset[] },
+) {
+  const { assetOf, inHierarchy } = await currentNodes(context, caller, {
+    hierarchyId,
+    assetIds: returning.map(({ assetId }) => assetId),
+    nodeIds: returning.flatMap(({ previousNodeId }) => previousNodeId ?? []),
+  })
+  const assets: store.PlannedAsset[] = []
+  const returned: { assetId: string; previousNodeId: string }[] = []
+  for (const { assetId, nodeId, previousNodeId } of returning) {
+    const knownNodeIds = assetOf.get(assetId)?.nodes.map((node) => node.nodeId) ?? []
+    const isThere = knownNodeIds.includes(nodeId)
+    const hasOther = knownNodeIds.some((other) => other !== nodeId && inHierarchy.has(other))
+    const target = isThere && !hasOther && inHierarchy.has(previousNodeId ?? '') ? previousNodeId : null
+    if (isThere) assets.push({ assetId, nodeId: target, otherNodeIds: [nodeId], knownNodeIds })
+    if (previousNodeId !== null && (target !== null || knownNodeIds.includes(previousNodeId)))
+      returned.push({ assetId, previousNodeId })
+  }
+  return { assets, returned }
+}
+
+type PortionResults = {
+  current: RunningAssignment
+  assets: readonly store.PlannedAsset[]
+  results: ItemResult[]
+  next: store.NextPlace | null
+  rest: Portion | null
+}
+
+/** Stores the results of a portion, and the part of it that remains. A canceled assignment does not continue. */
+async function storeResults(
+  tx: Transaction,
+  caller: Caller,
+  { current, assets, results, next, rest }: PortionResults,
+): Promise<SettledPortion> {
+  const { id, done } = current
+  const isCanceled = !isRunning(current)
+  const returning = rest?.returning
+  const left = !isCanceled || rest === null ? rest : returning === undefined ? null : { ...rest, assets: [] }
+  const isEnd = left === null && next === null && !isCanceled
+  const state = isCanceled ? current.state : isEnd ? 'finished' : 'running'
+  const nodeOf = new Map(assets.map(({ assetId, nodeId }) => [assetId, nodeId]))
+  // An unchanged asset has a stored result only if the result has a reason.
+  const items = results.flatMap(({ assetId, outcome, previousNodeId, code, detail }, index) =>
+    outcome === 'unchanged' && code === undefined
+      ? []
+      : {
+          assetId,
+          outcome,
+          nodeId: nodeOf.get(assetId) ?? null,
+          previousNodeId: previousNodeId ?? null,
+          code: code ?? null,
+          detail: detail ?? null,
+          ordinal: done + index + 1,
+        },
+  )
+  await store.insertItems(tx, id, items)
+  await store.addResults(tx, { id, state, results, next: left === null ? next : null, portion: left }, now())
+  const action = isBackground(current) ? 'finishAssignment' : 'assignAssets'
+  if (isEnd) await reportAssignment(tx, caller, { id, action })
+  return { results, rest: left, isRunning: state === 'running' }
+}
+
+function keyOf(assignmentId: string): string {
+  return `${assignmentTask.kind}.${assignmentId}.${newId()}`
+}
+
+/** Stores and returns the next portion of an assignment. Returns undefined if the assignment was canceled. */
+async function nextPortion(context: Context, caller: Caller, row: RunningAssignment): Promise<Portion | undefined> {
+  const { id, hierarchyId } = row
+  const { targets, next, left = [] } = await nextTargets(context, caller, row)
+  const assets = await planAssets(context, caller, { hierarchyId, targets })
+  return context.database.transaction(caller, async (tx) => {
+    const current = await lockedAssignment(tx, id)
+    if (!isRunning(current)) return undefined
+    if (current.portion !== null) return current.portion
+    // Another worker may have finished a portion since the assignment was read.
+    if (current.done !== row.done || current.cursor !== row.cursor || current.lastAssetId !== row.lastAssetId)
+      throw new Problem('unavailable', 'Another worker runs this assignment')
+    const planned: Portion = { key: keyOf(id), attempt: 1, assets, next: next ?? null, known: left }
+    await store.setPortion(tx, id, planned, now())
+    return planned
+  })
+}
+
+/** The next assets of an assignment. Without `next`, they are the last ones. An undo does not change the assets in `left`. */
+type NextTargets = { targets: Target[]; next: store.NextPlace | undefined; left?: ItemResult[] }
+
+async function nextTargets(context: Context, caller: Caller, row: AssignmentRow): Promise<NextTargets> {
+  if (row.kind === 'undo') {
+    const page = { after: row.lastAssetId ?? lowestId, limit: undonePerPortion }
+    const items = await context.database.read(caller, (handle) => store.listChanges(handle, row.undoes ?? '', page))
+    const lastAssetId = items.length < undonePerPortion ? undefined : items.at(-1)?.assetId
+    const undo = await undoTargets(context, caller, { hierarchyId: row.hierarchyId, items })
+    return { ...undo, next: lastAssetId === undefined ? undefined : { lastAssetId } }
+  }
+  if ((await context.database.read(caller, (handle) => nodes.findNode(handle, row.nodeId ?? ''))) === undefined)
+    throw new Problem('node_not_found', `The node ${row.nodeId} was deleted`)
+  const query = { filter: row.filter ?? '', limit: pageSize, fields: 'id', count: false }
+  const { data, meta } = await context
+    .peers(inventory, caller)
+    .listAssets({ query: row.cursor === null ? query : { ...query, cursor: row.cursor } })
+  const targets = data.map(({ id }) => ({ assetId: String(id), nodeId: row.nodeId }))
+  return { targets, next: meta.nextCursor === undefined ? undefined : { cursor: meta.nextCursor } }
+}
+
+type ChangedItem = Pick<store.ItemRow, 'assetId' | 'nodeId' | 'previousNodeId'>
+
+/** Returns the targets of an undo: the assets that still have the node of the assignment. The others are in `left`. */
+async function undoTargets(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, items }: { hierarchyId: string; items: readonly ChangedItem[] },
+): Promise<{ targets: Target[]; left: ItemResult[] }> {
+  const { assetOf, inHierarchy } = await currentNodes(context, caller, {
+    hierarchyId,
+    assetIds: items.map(({ assetId }) => assetId),
+    nodeIds: items.flatMap(({ previousNodeId }) => previousNodeId ?? []),
+  })
+  const targets: Target[] = []
+  const left: ItemResult[] = []
+  for (const { assetId, nodeId, previousNodeId } of items) {
+    const asset = assetOf.get(assetId)
+    // The node of the assignment may have been deleted since then. Its relations remain, so it still counts.
+    const isCurrent = (id: string) => inHierarchy.has(id) || id === nodeId
+    const current = asset?.nodes.map((one) => one.nodeId).findLast(isCurrent) ?? null
+    if (asset !== undefined && current === nodeId) {
+      // The previous node may have been deleted too. The asset is then only removed from its node.
+      const previous = previousNodeId !== null && inHierarchy.has(previousNodeId) ? previousNodeId : null
+      targets.push({ assetId, nodeId: previous, alsoFrom: nodeId })
+    } else left.push(leftResult(assetId, { isDeleted: asset === undefined, hasNode: current !== null }))
+  }
+  return { targets, left }
+}
+
+/** Returns the result of an asset that an undo leaves alone, with the reason. */
+function leftResult(assetId: string, { isDeleted, hasNode }: { isDeleted: boolean; hasNode: boolean }): ItemResult {
+  const code = isDeleted ? 'asset_not_found' : 'conflict'
+  const detail = isDeleted
+    ? `Asset ${assetId} was deleted after the assignment`
+    : hasNode
+      ? 'The asset was assigned to another node after the assignment. It stays there'
+      : 'The asset was removed from its node after the assignment. It stays without a node'
+  return { assetId, outcome: 'unchanged', code, detail }
+}
+
+/** Returns the principal that started the assignment, with its current rights. */
+async function callerOf({ access, tenants }: Context, tenantId: string, row: AssignmentRow): Promise<Caller> {
+  const held = await access.of(tenantId, row.principalId)
+  const rights = held === undefined || held.principal.disabled ? noRights : access.effective(held, row.roles)
+  return {
+    tenantId,
+    tenantName: (await tenants.byId(tenantId))?.name ?? '',
+    principal: { id: row.principalId, kind: row.principalKind, name: row.principalName },
+    roles: row.roles.roles,
+    rights,
+    request: { id: row.id, address: undefined },
+  }
+}
+
+async function lockedAssignment(tx: Transaction, id: string): Promise<RunningAssignment> {
+  const row = await store.lockAssignment(tx, id)
+  if (row === undefined) throw missingAssignment(id)
+  return row
+}
+
+export function missingAssignment(id: string): Problem {
+  return new Problem('not_found', `Assignment ${id} does not exist`)
+}
+
+/** Writes the audit entry and the event of an assignment. Returns its current row. */
+export async function reportAssignment(
+  tx: Transaction,
+  caller: Caller,
+  { id, action }: { id: string; action: string },
+): Promise<AssignmentRow> {
+  const row = await lockedAssignment(tx, id)
+  const { kind, state, hierarchyId, nodeId, assigned, moved, unchanged, removed, failed } = row
+  const data = { kind, state, hierarchyId, nodeId, assigned, moved, unchanged, removed, failed }
+  const subject = `assignment/${id}`
+  await record(tx, caller, { action: `hierarchy.${action}`, target: subject, detail: data })
+  await emit(tx, { type: 'hierarchy.assignment.changed', subject, data })
+  return row
+}
