@@ -535,7 +535,14 @@ export const hierarchy = contract({
       summary: 'Remove assets from a node',
       access: 'glb_hierarchy_write',
       params: byId,
-      body: data(closed({ assetIds })),
+      body: data(
+        closed({
+          assetIds,
+          includeBelow: Type.Optional(
+            Type.Boolean({ default: false, description: 'Also remove assets from the nodes below' }),
+          ),
+        }),
+      ),
       answers: { 200: data(AssignmentResult) },
       errors: ['not_found', 'forbidden'],
     },

@@ -264,6 +264,20 @@ describe('hierarchies in the console', () => {
     await count(/^2 assets$/)
   })
 
+  test('removes several assets of the nodes below a node at once, and undoes it', async () => {
+    await clickAsPerson(node('Hall 1'))
+    await nodeHeading('Hall 1').waitFor()
+    await count(/^2 assets$/)
+    await row('Press 1').getByRole('checkbox').check()
+    await row('Press 2').getByRole('checkbox').check()
+    await clickAsPerson(button('Remove from node'))
+    await page.locator('ix-toast').getByText('2 assets removed from Hall 1').waitFor()
+    await page.getByText('No assets in this node').waitFor()
+    await clickAsPerson(page.locator('ix-toast').getByRole('button', { name: 'Undo' }).last())
+    await count(/^2 assets$/)
+    await page.getByRole('treeitem', { name: /^Line 1 Line 2 assets/ }).waitFor()
+  })
+
   test('assigns all assets of a filter in the background', async () => {
     await clickAsPerson(button('All assets'))
     await count(/^\d+ assets$/)

@@ -143,6 +143,9 @@ describe('background assignments of a tenant', () => {
     const id = await storeQueued(node, 'none')
     const refused = await reader.exchange(hierarchy, 'cancelAssignment', { params: { id } })
     assert.equal(refused.status, 403)
+    const canCancel = async (caller: TestCaller) =>
+      (await caller.hierarchy.readAssignment({ params: { id } })).data.canCancel
+    assert.deepEqual([await canCancel(reader), await canCancel(operator), await canCancel(admin)], [false, true, true])
     assert.equal((refused.body as ProblemDocument).detail, 'Permission denied: requires `glb_access_manage`')
     assert.equal((await admin.hierarchy.cancelAssignment({ params: { id } })).data.state, 'canceled')
     const own = await storeQueued(node, 'none')

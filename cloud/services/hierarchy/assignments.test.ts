@@ -6,6 +6,7 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
+import type { Context } from '../../platform/service.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { nodeHandlers } from './nodes.ts'
@@ -93,6 +94,28 @@ describe('assignment of assets to nodes', () => {
     assert.deepEqual(await assetsOf(two), [other])
   })
 
+  test('removes assets from a node and from the nodes below it', async () => {
+    const { id, one, two } = await twoNodes('Removal below')
+    const below = (await createNode(operator, id, 'below', { parentId: one })).id
+    const assetIds = await createAssets(
+      operator,
+      ['upper', 'lower', 'elsewhere'].map((name) => ({ name: `removal ${name}` })),
+    )
+    for (const [index, nodeId] of [one, below, two].entries()) await assign(nodeId, [assetIds[index] ?? ''])
+    const remove = async (includeBelow: boolean) => {
+      const body = { data: { assetIds, includeBelow } }
+      const { data } = await operator.hierarchy.unassignAssets({ params: { id: one }, body })
+      return data.results.map(({ outcome, previousNodeId }) => [outcome, previousNodeId])
+    }
+    assert.deepEqual(await remove(true), [
+      ['removed', one],
+      ['removed', below],
+      ['unchanged', undefined],
+    ])
+    await assign(below, [assetIds[1] ?? ''])
+    assert.ok((await remove(false)).every(([outcome]) => outcome === 'unchanged'))
+  })
+
   test('requires the permissions of POST /relations for each asset', async () => {
     const { one } = await twoNodes('Permissions')
     const [readable = '', hidden = ''] = await createAssets(operator, [
@@ -172,6 +195,19 @@ describe('assignment of assets to nodes', () => {
     assert.equal(await totalOf(viewer, { unassignedIn: id, filter }), free.length + 1)
     assert.equal(await totalOf(viewer, { unassignedIn: id }), (await totalOf(viewer, {})) - 1)
     assert.equal(await totalOf(viewer, { unassignedIn: id, hierarchyNode: node.id }), 0)
+  })
+
+  test('names in the Location header where the progress of a background assignment is', async () => {
+    const { one } = await twoNodes('Location header')
+    const input = { params: { id: one }, body: { data: { filter: "name eq 'none'" } } }
+    const started = await operator.exchange(hierarchy, 'assignAssets', input)
+    const { id } = (started.body as { data: Assignment }).data
+    assert.equal(started.headers.get('location'), `/hierarchy/v1/assignments/${id}`)
+    await ended(id)
+    const undo = await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })
+    const { id: undoId } = (undo.body as { data: Assignment }).data
+    assert.equal(undo.headers.get('location'), `/hierarchy/v1/assignments/${undoId}`)
+    await ended(undoId)
   })
 
   test('assigns all assets of a filter in the background, and undoes the assignment', async () => {
@@ -261,21 +297,20 @@ describe('assignment of assets to nodes', () => {
     const context = hub.contextOf('hierarchy')
     const late = [first, second]
     // Assigns an asset after each count of the relations, and before the deletion locks the hierarchy.
-    const peers = ((contract: never, caller: never) => {
-      const client = context.peers(contract, caller) as ReturnType<typeof context.peers<typeof inventory>>
-      return {
-        ...client,
-        async countNodeRelations(request: Parameters<typeof client.countNodeRelations>[0]) {
-          const counted = await client.countNodeRelations(request)
-          const asset = late.shift()
-          if (asset !== undefined) await assign(two, [asset])
-          return counted
-        },
+    const peers: Context['peers'] = (contract, caller) => {
+      const client = context.peers(contract, caller)
+      const { countNodeRelations } = client as Record<string, ((request: unknown) => Promise<unknown>) | undefined>
+      const countThenAssign = async (request: unknown) => {
+        const counted = await countNodeRelations?.(request)
+        const asset = late.shift()
+        if (asset !== undefined) await assign(two, [asset])
+        return counted
       }
-    }) as typeof context.peers
+      return { ...client, countNodeRelations: countThenAssign }
+    }
     const { deleteNode } = nodeHandlers({ ...context, peers })
     const request = { params: { id: two }, headers: {} } as const
-    const caller = systemCaller(hub.tenant)
+    const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })
     await assert.rejects(deleteNode({ ...request, query: {} }, caller), { code: 'hierarchy_not_empty' })
     assert.equal(late.length, 0)
     const { data } = await operator.hierarchy.deleteNode({ params: { id: two }, query: { recursive: true } })
@@ -389,6 +424,44 @@ describe('assignment of assets to nodes', () => {
         [single.id, single.one],
       ]),
     )
+  })
+
+  test('applies only pairs that a rule proposes now', async () => {
+    const { id, one, two } = await twoNodes('Applied rules')
+    const [proposed = '', other = ''] = await createAssets(operator, [{ name: 'apply 1' }, { name: 'apply 2' }])
+    const rules = [
+      { nodeId: one, namePattern: 'apply 1' },
+      { nodeId: two, namePattern: 'apply *' },
+    ]
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
+    const assets = [
+      { assetId: other, nodeId: one },
+      { assetId: proposed, nodeId: one },
+    ]
+    const { data } = await operator.hierarchy.applyProposals({ params: { id }, body: { data: { assets } } })
+    assert.deepEqual(
+      data.results.map(({ assetId, outcome, code }) => [assetId, outcome, code]),
+      [
+        [other, 'failed', 'not_proposed'],
+        [proposed, 'assigned', undefined],
+      ],
+    )
+    assert.deepEqual([data.assigned, data.failed], [1, 1])
+    const laterRule = [{ assetId: proposed, nodeId: two }]
+    const again = await operator.hierarchy.applyProposals({ params: { id }, body: { data: { assets: laterRule } } })
+    assert.equal(again.data.results[0]?.code, 'not_proposed')
+    assert.deepEqual(await assetsOf(one), [proposed])
+  })
+
+  test('deletes the rules of a node together with the node', async () => {
+    const { id, one, two } = await twoNodes('Rules of deleted nodes')
+    const below = (await createNode(operator, id, 'below', { parentId: one })).id
+    const rules = [one, two, below].map((nodeId) => ({ nodeId, namePattern: 'Pump*' }))
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
+    await operator.hierarchy.deleteNode({ params: { id: one }, query: { recursive: true } })
+    const { data } = await operator.hierarchy.readRules({ params: { id } })
+    assert.deepEqual(data.rules, [{ nodeId: two, namePattern: 'Pump*' }])
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data } })
   })
 
   test('refuses an invalid filter, and an assignment with both or neither of ids and filter', async () => {

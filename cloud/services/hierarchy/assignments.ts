@@ -81,7 +81,9 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       requirePermission(caller, 'glb_inventory_write_relation_data')
       const node = await database.read(caller, (handle) => nodes.findNode(handle, nodeId))
       if (node === undefined) throw missingNode(nodeId)
-      const targets = data.assetIds.map((assetId) => ({ assetId, nodeId: null, onlyFrom: nodeId }))
+      const { assetIds, includeBelow = false } = data
+      const below = includeBelow ? await nodesBelow(context, caller, { nodeId, assetIds }) : new Map<string, string>()
+      const targets = assetIds.map((assetId) => ({ assetId, nodeId: null, onlyFrom: below.get(assetId) ?? nodeId }))
       return { data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }) }
     },
 
@@ -160,6 +162,23 @@ function invalidFilter(error: unknown): unknown {
     return error
   const errors = [{ pointer: '/data/filter', code: error.code, detail: error.message }]
   return new Problem(error.code, error.message, { errors, cause: error })
+}
+
+/** Returns the nodes of assets that are below a node or are the node itself, by the id of the asset. */
+async function nodesBelow(
+  context: Context,
+  caller: Caller,
+  { nodeId, assetIds }: { nodeId: string; assetIds: readonly string[] },
+): Promise<Map<string, string>> {
+  const assets = await assignedAssets(context, caller, assetIds)
+  const own = assets.flatMap(({ id, nodes: assigned }) => assigned.map((node) => [id, node.nodeId] as const))
+  const paths = await context.database.read(caller, (handle) =>
+    nodes.pathsTo(
+      handle,
+      own.map(([, id]) => id),
+    ),
+  )
+  return new Map(own.filter(([, id]) => paths.get(id)?.some((node) => node.id === nodeId)))
 }
 
 function locationOf(id: string): string {

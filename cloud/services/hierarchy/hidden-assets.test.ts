@@ -74,4 +74,62 @@ describe('assets that the caller of a hierarchy cannot read', () => {
     assert.deepEqual(await proposals(operator), [asset])
     assert.deepEqual(await proposals(limited), [])
   })
+
+  test('are refused as gateways of rules, like unknown assets and assets that are not gateways', async () => {
+    const gateway = await enrolledGateway(hub, await hub.as('administrator'))
+    const id = await createHierarchy(operator, 'Refused gateways')
+    const node = await createNode(operator, id, 'Site')
+    const [device = ''] = await createAssets(operator, [{ name: 'device', accessGroup: 'line' }])
+    const limited = await ruleWriter()
+    const put = (caller: TestCaller, gatewayId: string) =>
+      caller.exchange(hierarchy, 'replaceRules', {
+        params: { id },
+        body: { data: { rules: [{ nodeId: node.id, gatewayId }] } },
+      })
+    for (const [caller, gatewayId] of [
+      [operator, crypto.randomUUID()],
+      [operator, device],
+      [limited, gateway.id],
+    ] as const) {
+      const { status, body } = await put(caller, gatewayId)
+      const { code, errors, detail } = body as ProblemDocument
+      assert.deepEqual([status, code], [422, 'asset_not_found'])
+      assert.equal(detail, `Gateway ${gatewayId} does not exist`)
+      assert.equal(errors?.[0]?.pointer, '/data/rules/0/gatewayId')
+    }
+    assert.equal((await put(operator, gateway.id)).status, 200)
+  })
+
+  test('are not named by rules, and rules with a hidden gateway can be written back', async () => {
+    const gateway = await enrolledGateway(hub, await hub.as('administrator'))
+    const id = await createHierarchy(operator, 'Hidden gateways')
+    const node = await createNode(operator, id, 'Site')
+    const rule = { nodeId: node.id, gatewayId: gateway.id }
+    const rulesFor = async (caller: TestCaller) => (await caller.hierarchy.readRules({ params: { id } })).data.rules
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules: [rule] } } })
+    const limited = await ruleWriter()
+    const shown = await rulesFor(limited)
+    assert.notEqual(shown[0]?.gatewayId, undefined)
+    assert.notEqual(shown[0]?.gatewayId, gateway.id)
+    const added = { nodeId: node.id, namePattern: 'Pump*' }
+    const written = { params: { id }, body: { data: { rules: [added, ...shown] } } }
+    assert.deepEqual((await limited.hierarchy.replaceRules(written)).data.rules, [added, ...shown])
+    assert.deepEqual(await rulesFor(operator), [added, rule])
+    // A substitute id is valid only in its own hierarchy.
+    const other = await createHierarchy(operator, 'Other rules')
+    const site = await createNode(operator, other, 'Site')
+    const copied = shown.map((one) => ({ ...one, nodeId: site.id }))
+    const refused = await limited.exchange(hierarchy, 'replaceRules', {
+      params: { id: other },
+      body: { data: { rules: copied } },
+    })
+    assert.equal(refused.status, 422)
+  })
+
+  function ruleWriter(): Promise<TestCaller> {
+    return createCaller(hub, [
+      { permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: lineGroup },
+    ])
+  }
 })

@@ -522,9 +522,10 @@ describe('hierarchies under concurrent changes of two processes', () => {
     })
     // A node may be deleted while the inventory assigns an asset to it. The asset then returns to its previous node. The
     // deletion may have counted its relation.
-    const assignment = pair.findIndex(({ operation }) => operation === 'assign') as 0 | 1 | -1
-    const other = (1 - assignment) as 0 | 1
-    if (assignment >= 0 && pair[other].operation.startsWith('delete')) {
+    const assignment = pair[0].operation === 'assign' ? 0 : 1
+    const other = assignment === 0 ? 1 : 0
+    const isAssigned = pair[assignment].operation === 'assign'
+    if (isAssigned && pair[other].operation.startsWith('delete')) {
       const state = new Model(model)
       const deleted = apply(state, other)
       if (!state.has(chosen[assignment].node))
@@ -543,7 +544,7 @@ describe('hierarchies under concurrent changes of two processes', () => {
       match !== undefined,
       `No order explains ${JSON.stringify({ pair, results, printed, candidates: candidates.map(({ found, state }) => [found, state.printed()]) }, null, 1)}`,
     )
-    if (assignment >= 0 && results[other]?.startsWith('deleted '))
+    if (isAssigned && results[other]?.startsWith('deleted '))
       assert.equal(await relationsTo(model.subtree(chosen[other].node)), match.state.remaining)
     return Model.from(tree, match.state.assets)
   }

@@ -42,6 +42,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   last_administrator: 'Letzter Administrator des Mandanten',
   access_group_not_empty: 'Zugriffsgruppe nicht leer',
   hierarchy_not_empty: 'Hierarchie oder Knoten nicht leer',
+  not_proposed: 'Von den Regeln nicht vorgeschlagen',
   node_below_itself: 'Knoten kann nicht unter sich selbst verschoben werden',
   role_in_use: 'Rolle wird verwendet',
   built_in: 'Vordefiniertes Element kann nicht geändert werden',

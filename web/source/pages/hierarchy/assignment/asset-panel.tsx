@@ -107,7 +107,8 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
         <SelectionBar
           selection={selection}
           total={total ?? 0}
-          node={node !== undefined && (!isBelow || node.childCount === 0) ? node : undefined}
+          node={node}
+          includeBelow={isBelow}
           onAssign={() => setSubject({ ids: [...selection.ids] })}
           onDone={done}
         />

@@ -66,10 +66,10 @@ export function useAssign() {
       })
       return finish(answers, assigned(node))
     },
-    /** Removes assets from a node. */
-    async unassign(node: Target, assetIds: readonly string[]) {
+    /** Removes assets from a node, and with `includeBelow` also from the nodes below it. */
+    async unassign(node: Target, assetIds: readonly string[], { includeBelow }: { includeBelow: boolean }) {
       const answers = await inPortions(assetIds, async (ids) => {
-        const body = { data: { assetIds: ids } }
+        const body = { data: { assetIds: ids, includeBelow } }
         return (await api.hierarchy.unassignAssets({ params: { id: node.id }, body })).data
       })
       return finish(answers, ({ changed }) => text.removedFrom(changed, formats.number(changed), node.name))

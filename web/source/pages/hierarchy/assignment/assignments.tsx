@@ -13,7 +13,6 @@ import { Time } from '../../../components/values/time.tsx'
 import { useHierarchyRefresh, useNode } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { isActive, useAssign } from './assign.ts'
-import { useCanAssign } from './can-assign.ts'
 
 /** The interval at which the progress of a running assignment is read. */
 const progressMs = 1_000
@@ -119,18 +118,19 @@ const states = {
   canceled: 'stateCanceled',
 } as const
 
-/** `AssignmentAction` is the button that cancels a running assignment, or undoes an assignment that has ended. */
+/**
+ * `AssignmentAction` is the button that cancels a running assignment, or undoes an assignment that has ended. It is shown
+ * only if the user can do this.
+ */
 function AssignmentAction({ assignment }: { assignment: Assignment }) {
   const text = useText(hierarchyMessages)
   const api = useApi()
   const refresh = useHierarchyRefresh()
-  const canAssign = useCanAssign()
   const { undo } = useAssign()
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const { id, assigned, moved, removed, undoneBy } = assignment
-  const isRunning = isActive(assignment)
-  if (!canAssign || (!isRunning && (undoneBy !== undefined || assigned + moved + removed === 0))) return null
+  const { id, canCancel, canUndo } = assignment
+  if (!canCancel && !canUndo) return null
   const cancel = async () => {
     await api.hierarchy.cancelAssignment({ params: { id } })
     await refresh()
@@ -138,13 +138,13 @@ function AssignmentAction({ assignment }: { assignment: Assignment }) {
   const act = async () => {
     setBusy(true)
     setFailure(undefined)
-    await (isRunning ? cancel() : undo([id])).catch(setFailure)
+    await (canCancel ? cancel() : undo([id])).catch(setFailure)
     setBusy(false)
   }
   return (
     <div>
-      <IxButton key={String(isRunning)} variant="secondary" loading={isBusy} onClick={act}>
-        {isRunning ? text.cancelAssignment : text.undo}
+      <IxButton key={String(canCancel)} variant="secondary" loading={isBusy} onClick={act}>
+        {canCancel ? text.cancelAssignment : text.undo}
       </IxButton>
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </div>

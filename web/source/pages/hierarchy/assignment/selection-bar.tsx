@@ -14,18 +14,17 @@ import type { AssignmentOutcome } from './outcome.ts'
 type SelectionBarProps = {
   selection: AssetSelection
   total: number
-  /**
-   * The node from which the selected assets can be removed. It is undefined if the list does not show the assets of one
-   * node.
-   */
+  /** The node whose assets the list shows. The selected assets can be removed from it. */
   node: HierarchyNode | undefined
+  /** Whether the list also shows the assets of the nodes below. */
+  includeBelow: boolean
   onAssign: () => void
   /** Is called after the selected assets have been removed from the node. */
   onDone: () => void
 }
 
 /** `SelectionBar` contains the actions for the selected assets. */
-export function SelectionBar({ selection, total, node, onAssign, onDone }: SelectionBarProps) {
+export function SelectionBar({ selection, total, node, includeBelow, onAssign, onDone }: SelectionBarProps) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
   const canAssign = useCanAssign()
@@ -42,7 +41,7 @@ export function SelectionBar({ selection, total, node, onAssign, onDone }: Selec
     setBusy(undefined)
   }
   const remove = async (from: HierarchyNode) => {
-    const outcome = await unassign(from, [...ids])
+    const outcome = await unassign(from, [...ids], { includeBelow })
     setFailures(outcome.failures)
     if (outcome.failures.length === 0) onDone()
   }

@@ -147,7 +147,7 @@ function RuleFields({ hierarchyId, draft, number, isReadOnly, isSubmitted, onCha
         choices={[
           { value: '', label: text.anyGateway },
           ...known,
-          ...(isUnknown ? [{ value: draft.gatewayId, label: draft.gatewayId }] : []),
+          ...(isUnknown ? [{ value: draft.gatewayId, label: text.unknownGateway }] : []),
         ]}
       />
       <NodeField
