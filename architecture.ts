@@ -156,6 +156,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/platform/testing',
   'cloud/services',
   'cloud/services/events',
+  'cloud/services/hierarchy',
   'cloud/services/identity',
   'link-sdk',
   'links',

@@ -12,7 +12,7 @@ import { createCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
-import { searchNodes } from './services/hierarchy/testing.ts'
+import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
 
 /**

@@ -7,9 +7,6 @@ import { anyWaiting } from '../../platform/events/store.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { anyUnprojected } from './count-store.ts'
 
-/** Tests of statements call the search directly, to set the number of compared names. */
-export { searchNodes } from './search-store.ts'
-
 /** Creates a hierarchy and returns its id. */
 export async function createHierarchy(
   caller: TestCaller,
