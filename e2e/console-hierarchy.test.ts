@@ -406,6 +406,9 @@ describe('hierarchies in the console', () => {
     await viewerPage.getByRole('button', { name: 'More actions' }).click()
     const entries = await viewerPage.locator('.menu').getByRole('menuitem').allTextContents()
     assert.deepEqual(entries, ['Assignment rules', 'Assignments', 'Export as CSV', 'Export as JSON'])
+    await viewerPage.getByRole('menuitem', { name: 'Assignments', exact: true }).click()
+    await viewerPage.getByRole('dialog').getByText('Removal of selected assets').first().waitFor()
+    assert.equal(await viewerPage.getByRole('dialog').getByRole('button', { name: 'Undo' }).count(), 0)
     await context.close()
   })
 

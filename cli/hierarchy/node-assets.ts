@@ -54,14 +54,13 @@ Examples:
   )
 
   platformCommand(
-    withNode(command.command('unassign').description('remove assets from a node')).argument(
-      '<assets...>',
-      'ids or names',
-    ),
+    withNode(command.command('unassign').description('remove assets from a node'))
+      .argument('<assets...>', 'ids or names')
+      .option('--below', 'also remove them from the nodes below'),
     terminal,
-    async (session, pathOrId: string, assets: string[], options: HierarchyOption) => {
+    async (session, pathOrId: string, assets: string[], options: HierarchyOption & { below?: boolean }) => {
       const id = await nodeId(session, pathOrId, options)
-      const data = { assetIds: await assetIds(session, assets) }
+      const data = { assetIds: await assetIds(session, assets), includeBelow: options.below === true }
       await printResults(session, await session.api(hierarchy).unassignAssets({ params: { id }, body: { data } }))
     },
   )

@@ -255,10 +255,11 @@ describe('assignment of assets to nodes', () => {
     const { id, one, two } = await twoNodes('Deletion during assignment')
     const [moved = '', fresh = ''] = await createAssets(operator, [{ name: 'racing 1' }, { name: 'racing 2' }])
     await assign(one, [moved])
-    const { data } = await whileRelationsWait(two, async (deleteNode) => {
+    const { data } = await whileRelationsWait(async () => {
       const started = assign(two, [moved, fresh])
       await assignmentStarted(id)
-      await deleteNode()
+      const deletion = await operator.hierarchy.deleteNode({ params: { id: two } })
+      assert.deepEqual(deletion.data, { deletedNodes: 1, remainingRelations: 0 })
       return () => started
     })
     assert.deepEqual(
@@ -275,15 +276,30 @@ describe('assignment of assets to nodes', () => {
     )
   })
 
+  test('removes assets again when their hierarchy is deleted during the assignment', async () => {
+    const { id, one } = await twoNodes('Deletion of hierarchy')
+    const [asset = ''] = await createAssets(operator, [{ name: 'racing 3' }])
+    const { data } = await whileRelationsWait(async () => {
+      const started = assign(one, [asset])
+      await assignmentStarted(id)
+      const deletion = await operator.hierarchy.deleteHierarchy({ params: { id }, query: { recursive: true } })
+      assert.deepEqual(deletion.data, { deletedNodes: 2, remainingRelations: 0 })
+      return () => started
+    })
+    assert.equal(data.results[0]?.code, 'node_not_found')
+    assert.equal(await relationsTo(one), 0)
+  })
+
   test('fails an assignment by filter whose node is deleted during a portion, and returns its assets', async () => {
     const { id, one, two } = await twoNodes('Deletion during portion')
     const [asset = ''] = await createAssets(operator, [{ name: 'portion racing' }])
     await assign(one, [asset])
-    const assignment = await whileRelationsWait(two, async (deleteNode) => {
+    const assignment = await whileRelationsWait(async () => {
       const body = { data: { filter: "name eq 'portion racing'" } }
       const { data } = await operator.hierarchy.assignAssets({ params: { id: two }, body })
       await assignmentStarted(id)
-      await deleteNode()
+      const deletion = await operator.hierarchy.deleteNode({ params: { id: two } })
+      assert.deepEqual(deletion.data, { deletedNodes: 1, remainingRelations: 0 })
       return () => ended((data as Assignment).id)
     })
     assert.deepEqual([assignment.failed, assignment.moved, assignment.total], [1, 0, 1])
@@ -610,16 +626,10 @@ async function assign(nodeId: string, assetIds: readonly string[]) {
 }
 
 /** Does work while the inventory cannot write relations. Then waits for the result of the work. */
-async function whileRelationsWait<Result>(
-  nodeId: string,
-  work: (deleteNode: () => Promise<void>) => Promise<() => Promise<Result>>,
-): Promise<Result> {
+async function whileRelationsWait<Result>(work: () => Promise<() => Promise<Result>>): Promise<Result> {
   const result = await hub.asOwner(async (owner) => {
     await owner.query('begin; lock table relations in exclusive mode')
-    const started = await work(async () => {
-      const { data } = await operator.hierarchy.deleteNode({ params: { id: nodeId } })
-      assert.deepEqual(data, { deletedNodes: 1, remainingRelations: 0 })
-    })
+    const started = await work()
     await owner.query('rollback')
     return started
   })
