@@ -10,7 +10,6 @@ import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts
 import { type ImportPlan, invalidImport, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
 import * as store from './node-store.ts'
-import { bySiblingOrder } from './tree.ts'
 
 /**
  * Import and export of the nodes of a hierarchy. A node is identified by the names on its path. Large trees are read and
@@ -126,7 +125,7 @@ export async function childrenOf(tenantId: string, pages: readonly TreeRow[][]):
     await yieldTurn()
   }
   for (const siblings of children.values()) {
-    siblings.sort(bySiblingOrder)
+    siblings.sort(store.bySiblingOrder)
     await yieldTurn()
   }
   return children

@@ -214,6 +214,19 @@ describe('hierarchies and nodes', () => {
       )
     })
 
+    test('returns the same nodes in a list as in single reads', async () => {
+      const id = await createHierarchy(operator, 'Reads and lists', 'plant')
+      const site = await createNode(operator, id, 'Quote " \\ and 🏭')
+      const line = await createNode(operator, id, 'Line\u2028', { parentId: site.id, type: 'line' })
+      const properties = { 'a "key"': 'value\n', ü: '\\' }
+      await operator.hierarchy.updateNode({ params: { id: line.id }, body: { data: { properties } } })
+      const { data } = await viewer.hierarchy.listNodes({ params: { id }, query: { depth: 32 } })
+      const found = await viewer.hierarchy.listNodes({ params: { id }, query: { q: 'i' } })
+      const read = async (node: string) => (await viewer.hierarchy.readNode({ params: { id: node } })).data
+      assert.deepEqual(data, [await read(site.id), await read(line.id)])
+      assert.deepEqual(found.data, [await read(line.id)])
+    })
+
     test('finds the same nodes with compared names and with the index of tokens', async () => {
       const id = await createHierarchy(operator, 'Search strategies')
       const names = [

@@ -5,8 +5,8 @@ import { Problem } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import type { HierarchyRow, NewNode, NodeRow, TreeRow } from './node-store.ts'
-import { rankGap } from './node-store.ts'
-import { bySiblingOrder, requireLevels, requireNodes, typeBelow } from './tree.ts'
+import { bySiblingOrder, rankGap } from './node-store.ts'
+import { requireLevels, requireNodes, typeBelow } from './tree.ts'
 
 /**
  * The changes of an import. A node is identified by the names on its path and, if siblings have the same name, by its

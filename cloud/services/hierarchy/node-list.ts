@@ -1,8 +1,9 @@
-import { type HierarchyNode, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { isId, lowestId } from '../../platform/database/id.ts'
+import { JsonText } from '../../platform/service.ts'
 import { getHierarchy } from './hierarchies.ts'
 import { countBelow, countChildren, countMatches, matchAtOffset } from './node-paging-store.ts'
 import type { HierarchyRow } from './node-store.ts'
@@ -25,9 +26,10 @@ type NodeQuery = {
 
 type List = { tree: HierarchyRow; top: Parent; limit: number; offset: number; cursor: string | undefined }
 
-type NodePage = { nodes: HierarchyNode[]; nextCursor: string | undefined; countAll: () => Promise<number> }
+/** A page of nodes. `nodes` contains JSON texts. */
+type NodePage = { nodes: string[]; nextCursor: string | undefined; countAll: () => Promise<number> }
 
-export async function listNodes(handle: Handle, caller: Caller, query: NodeQuery) {
+export async function listNodes(handle: Handle, caller: Caller, query: NodeQuery): Promise<JsonText> {
   const { hierarchyId, parentId, depth = 1, q, limit = 50, offset = 0, cursor } = query
   // The number of children is read quickly. Other totals take longer, so they are read only on request.
   const { count = q === undefined && depth === 1 } = query
@@ -44,15 +46,14 @@ export async function listNodes(handle: Handle, caller: Caller, query: NodeQuery
   // The first page with all elements needs no count.
   const isWhole = cursor === undefined && nextCursor === undefined && (nodes.length > 0 || offset === 0)
   const total = isWhole ? offset + nodes.length : count ? await page.countAll() : undefined
-  return {
-    data: nodes,
-    meta: {
-      ...(total === undefined || query.count === false ? {} : { totalElements: total }),
-      elements: nodes.length,
-      offset,
-      ...(nextCursor === undefined ? {} : { nextCursor }),
-    },
+  const meta = {
+    ...(total === undefined || query.count === false ? {} : { totalElements: total }),
+    elements: nodes.length,
+    offset,
+    ...(nextCursor === undefined ? {} : { nextCursor }),
   }
+  const parts = nodes.flatMap((node, index) => (index === 0 ? [node] : [',', node]))
+  return new JsonText('{"data":[', ...parts, `],"meta":${JSON.stringify(meta)}}`)
 }
 
 async function listBelow(
@@ -63,9 +64,16 @@ async function listBelow(
 ): Promise<NodePage> {
   const after = cursor === undefined ? undefined : readPlace(cursor, top.id)
   if (after !== undefined && after.length > depth) throw invalidCursor()
-  const { nodes, next } = await listTree(handle, top, { depth, limit, offset, scope: countScope(caller), after })
+  const { nodes, next } = await listTree(handle, top, {
+    hierarchyId: tree.id,
+    depth,
+    limit,
+    offset,
+    scope: countScope(caller),
+    after,
+  })
   return {
-    nodes: nodes.map(({ row, level }) => showNode(row, level)),
+    nodes,
     nextCursor: next && writePlace(next, top.id),
     countAll: () => countListed(handle, { tree, top }, depth),
   }
@@ -99,7 +107,7 @@ async function listMatches(
   )
   const last = found.length > limit ? rows.at(-1) : undefined
   return {
-    nodes: rows.map((row) => showNode(row, (paths.get(row.id)?.length ?? 1) - 1)),
+    nodes: rows.map((row) => JSON.stringify(showNode(row, (paths.get(row.id)?.length ?? 1) - 1))),
     nextCursor: last && writeName(last),
     countAll,
   }

@@ -10,7 +10,7 @@ import { groupsWith, may } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { allGroups, type CountScope } from './count-store.ts'
 import { childAt, positionsAt } from './node-paging-store.ts'
-import type { After, ListedNode, NodeRow, StructureRow } from './node-store.ts'
+import type { After, AssetCounts, ListedNode, NodeContents, NodeRow, StructureRow } from './node-store.ts'
 import * as store from './node-store.ts'
 
 /** The rules of a tree, and pages of a subtree in the order of a printed tree: each node is followed by its children. */
@@ -47,6 +47,25 @@ export function showNode(row: ListedNode, level: number): HierarchyNode {
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+type ListedText = {
+  row: StructureRow
+  contents: NodeContents
+  counts: AssetCounts
+  children: number
+  level: number
+  hierarchyId: string
+}
+
+/** Returns the JSON text of a node as `showNode` does. A page of many nodes is written several times as fast. */
+function nodeText({ row, contents, counts, children, level, hierarchyId }: ListedText): string {
+  const { name, type, properties, createdAt, modifiedAt } = contents
+  const { assetsHere, assets, online, offline, undecided, changed } = counts
+  const parentId = row.parentId === hierarchyId ? 'null' : `"${row.parentId}"`
+  const typeMember = type === null ? '' : `"type":${JSON.stringify(type)},`
+  const unknown = assets - online - offline
+  return `{"id":"${row.id}","hierarchyId":"${hierarchyId}","parentId":${parentId},"name":${JSON.stringify(name)},${typeMember}"properties":${properties},"position":${row.position},"level":${level},"childCount":${children},"assetCount":${assetsHere},"totalAssetCount":${assets},"health":{"online":${online},"offline":${offline},"unknown":${unknown},"undecided":${undecided},"changed":${changed}},"createdTimestamp":"${createdAt}","lastModifiedTimestamp":"${modifiedAt}"}`
 }
 
 /**
@@ -93,11 +112,6 @@ export function missingParent(id: string, pointer: string): Problem {
   return new Problem('node_not_found', detail, { errors: [{ pointer, code: 'node_not_found', detail }] })
 }
 
-/** Compares two siblings in the order of the tree. */
-export function bySiblingOrder(one: Pick<NodeRow, 'rank' | 'id'>, other: Pick<NodeRow, 'rank' | 'id'>): number {
-  return one.rank - other.rank || (one.id < other.id ? -1 : 1)
-}
-
 export function requireLevels(levels: number, pointer: string): void {
   if (levels <= hierarchyLimits.levels) return
   const detail = `The hierarchy would have ${levels} levels. The limit is ${hierarchyLimits.levels}`
@@ -115,23 +129,30 @@ export function requireNodes(nodes: number): void {
 /** A part of a page: the children of a node after a place, with the levels below them. */
 type Section = { parentId: string; after?: After; depth: number; level: number }
 
-type PlacedNode = { row: ListedNode; level: number }
-
 /** The place of a node in a list: the nodes from the first level of the list to this node. */
 export type TreePlace = readonly { rank: number; id: string }[]
 
-type TreePage = { depth: number; limit: number; offset: number; scope: CountScope; after: TreePlace | undefined }
+type TreePage = {
+  hierarchyId: string
+  depth: number
+  limit: number
+  offset: number
+  scope: CountScope
+  after: TreePlace | undefined
+}
+
+const noAssets: AssetCounts = { assetsHere: 0, assets: 0, online: 0, offline: 0, undecided: 0, changed: 0 }
 
 /**
- * Returns the next nodes below a node in the order of a printed tree. `after` is the place of the last node of the previous
+ * Returns the JSON texts of the next nodes below a node in the order of a printed tree. `after` is the place of the last node of the previous
  * page, and `next` the place of the last node of this page if more nodes follow. A page reads the structure of at most
  * `limit` nodes of each level, and the contents of the nodes on the page.
  */
 export async function listTree(
   handle: Handle,
   top: { id: string; level: number },
-  { depth, limit, offset, scope, after }: TreePage,
-): Promise<{ nodes: PlacedNode[]; next: TreePlace | undefined }> {
+  { hierarchyId, depth, limit, offset, scope, after }: TreePage,
+): Promise<{ nodes: string[]; next: TreePlace | undefined }> {
   const sections =
     after === undefined
       ? [{ parentId: top.id, depth, level: top.level }]
@@ -142,15 +163,14 @@ export async function listTree(
     placed.push(...(await listSection(handle, section, limit + 1 - placed.length)))
   }
   const page = placed.slice(0, limit)
-  const counted = await store.countedNodes(
-    handle,
-    page.map(({ row }) => row.id),
-    scope,
-  )
+  const rows = page.map(({ row }) => row)
+  const { contents, counts, children } = await store.listContents(handle, rows, scope)
   // A node that was deleted since the structure was read is left out.
-  const nodes = page.flatMap(({ row: { id, position }, level }) => {
-    const node = counted.get(id)
-    return node === undefined ? [] : [{ row: { ...node, position }, level }]
+  const nodes = page.flatMap(({ row, level }) => {
+    const found = contents.get(row.id)
+    if (found === undefined) return []
+    const numbers = { children: children.get(row.id) ?? 0, counts: counts.get(row.id) ?? noAssets }
+    return [nodeText({ row, contents: found, ...numbers, level, hierarchyId })]
   })
   return { nodes, next: placed.length > limit ? lastPlace(top, page, after ?? []) : undefined }
 }
@@ -219,7 +239,7 @@ async function listSection(
       .slice(0, firstStep.nodes * 2 ** Math.max(0, step - firstStep.steps))
       .map(({ row }) => row.id)
     if (unread.length === 0) return placed
-    const children = Map.groupBy(await store.listChildrenOfMany(handle, unread, { limit }), (child) => child.parentId)
+    const children = await store.listChildrenOfMany(handle, unread, { limit })
     // The children of the last nodes are left out if the children of the nodes before them fill the page.
     for (const id of unread) childrenOf.set(id, children.get(id) ?? [])
   }
