@@ -223,39 +223,47 @@ function probedOrder(sort: readonly SortKey[]): { keys: string; order: string; o
 /** How many times as many assets as the page has are checked first, and how many times as many in each further step. */
 const checkedPerPage = 4
 
+/** An asset to check, with its place in the order of its range, or a key of such an asset. */
+type CheckedRow = { id: string; range: number; place: number; key: null } | { id: string; range: null; key: string }
+
 /**
  * Checks the next assets in the order of the list in this process, until the page is full. The parameter of the set is not
- * sent, because it may have megabytes.
+ * sent, because it may have megabytes. The keys of all assets are read with one scan, which is faster than a scan for each
+ * asset.
  */
 async function checkInOrder(
   handle: Handle,
   { where, values }: Selection,
   { ranges, sort, limit, check, bounds = usual }: Page & { check: NonNullable<AssetSet['check']> },
 ): Promise<Probed> {
-  const { keys, order, outerOrder } = probedOrder(sort)
+  const order = orderBy(totalOrder(sort))
   const unsent = Number(check.parameter.slice(1)) - 2
   const sent = [...values.map((value, index) => (index === unsent ? null : value)), ...ranges.values]
   const next = async (assets: number) => {
     const parts = ranges.conditions.map(
-      (condition, range) => `(select a.id, ${check.key} as key, ${range} as range from (
-          select a.id${keys} from ${fromFor(where, order)}
+      (condition, range) => `(select a.id, ${range} as range, row_number() over (order by ${order}) as place
+          from ${fromFor(where, order)}
           where a.tenant_id = $1 and ${where} and ${condition} and ${check.parameter}::uuid[] is null
-          order by ${order} limit ${assets}) as a ${check.join} order by ${outerOrder})`,
+          order by ${order} limit ${assets})`,
     )
-    const statement = dynamicStatement<{ id: string; key: string | null; range: number }>(parts.join(' union all '))
-    const found = new Set<string>()
-    const read = ranges.conditions.map(() => 0)
-    let full: number | undefined
-    let last: string | undefined
-    for (const { id, key, range } of await handle.rows(statement, ...sent)) {
-      // If a range has more assets, they precede the assets of the next ranges.
-      if (full !== undefined && range > full) break
-      if (id !== last) read[range] = (read[range] ?? 0) + 1
-      if (read[range] === assets) full = range
-      if (key !== null && check.hasKey(key)) found.add(id)
-      last = id
+    const statement = dynamicStatement<CheckedRow>(
+      `with assets_to_check as materialized (${parts.join(' union all ')})
+       select id, range, place, null::uuid as key from assets_to_check
+       union all select k.id, null, null, k.key from (${check.keysOf('array(select id from assets_to_check)')}) as k`,
+    )
+    const members = new Set<string>()
+    const inRanges = ranges.conditions.map((): { id: string; place: number }[] => [])
+    for (const row of await handle.rows(statement, ...sent)) {
+      if (row.range !== null) inRanges[row.range]?.push(row)
+      else if (check.hasKey(row.key)) members.add(row.id)
     }
-    return { found: [...found], isComplete: full === undefined }
+    // If a range has more assets, they precede the assets of the next ranges.
+    const full = inRanges.findIndex((range) => range.length === assets)
+    const read = full < 0 ? inRanges : inRanges.slice(0, full + 1)
+    const found = read.flatMap((range) =>
+      range.filter(({ id }) => members.has(id)).toSorted((one, other) => one.place - other.place),
+    )
+    return { found: found.map(({ id }) => id), isComplete: full < 0 }
   }
   let assets = Math.min(bounds.probed, checkedPerPage * limit)
   let checked = await next(assets)

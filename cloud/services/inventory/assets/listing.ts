@@ -26,10 +26,11 @@ export type AssetSet = {
   check?: {
     /** The number of the parameter that need not be sent. */
     parameter: string
-    /** A join that adds one row for each key of the asset `a`, or one row with the key null if the asset has no key. */
-    join: string
-    /** The column of the key. The asset is in the set if the set has one of its keys. */
-    key: string
+    /**
+     * Returns a query that selects `id` and `key` for each key of assets. `ids` is the SQL array of the assets. An asset is in
+     * the set if the set has one of its keys.
+     */
+    keysOf(ids: string): string
     hasKey(key: string): boolean
   }
 }

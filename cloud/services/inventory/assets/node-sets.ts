@@ -13,15 +13,24 @@ export type NodeSet = { readonly nodes: number; readonly ids: Buffer; readonly i
 /** The length of the header of an array, and of one element with its length, in the binary format of the database. */
 const arrayBytes = { header: 20, element: 20, length: 4 } as const
 
-/** Returns whether a set contains a node. The ids of a set are in order. */
+/** The parts of a UUID that are compared as numbers: their positions in the text, without the dashes. */
+const words = [0, 8, 16, 24] as const
+
+/**
+ * Returns whether a set contains a node. The ids of a set are in order. Numbers are compared, because a comparison of buffers
+ * takes many times as long.
+ */
 export function hasNode({ nodes, ids }: NodeSet, id: string): boolean {
-  const wanted = Buffer.from(id.replaceAll('-', ''), 'hex')
+  const digits = id.replaceAll('-', '')
+  const wanted = words.map((start) => Number.parseInt(digits.slice(start, start + 8), 16))
   let low = 0
   let high = nodes - 1
   while (low <= high) {
     const middle = (low + high) >> 1
     const start = arrayBytes.header + middle * arrayBytes.element + arrayBytes.length
-    const order = ids.compare(wanted, 0, wanted.length, start, start + wanted.length)
+    let order = 0
+    for (let word = 0; word < wanted.length && order === 0; word++)
+      order = ids.readUInt32BE(start + 4 * word) - (wanted[word] ?? 0)
     if (order === 0) return true
     if (order < 0) low = middle + 1
     else high = middle - 1

@@ -143,13 +143,13 @@ export function assetsOfNodes(set: NodeSet, parameter: string): AssetSet {
     ids,
     once: `select distinct s.id from (${ids}) as s`,
     has: `(select true from relations r where r.subject_id = a.id and ${isRelation} and ${isMember} limit 1)`,
-    ...(isMany ? { check: { parameter, ...nodeOfAsset, hasKey: (id) => hasNode(set, id) } } : {}),
+    ...(isMany ? { check: { parameter, keysOf: nodesOfAssets, hasKey: (id) => hasNode(set, id) } } : {}),
   }
 }
 
-const nodeOfAsset = {
-  join: `left join relations r on r.subject_id = a.id and r.tenant_id = $1 and ${isAssignment}`,
-  key: 'r.object_id',
+function nodesOfAssets(ids: string): string {
+  return `select r.subject_id as id, r.object_id as key from relations r
+    where r.tenant_id = $1 and r.subject_id = any(${ids}) and ${isAssignment}`
 }
 
 /** Returns the condition that asset `a` is assigned to none of the nodes whose ids the SQL parameter contains. */
