@@ -103,7 +103,7 @@ export type ProblemDocument = {
 } & ProblemCounts
 
 /** Extension members of a problem: numbers of the objects that prevent the operation. */
-export type ProblemCounts = {
+type ProblemCounts = {
   /** The number of nodes below a node or in a hierarchy that is not empty. */
   childNodes?: number
   /** The number of assets that are assigned to these nodes and that the caller can read. */

@@ -26,7 +26,7 @@ export type ExportedNode = {
 }
 
 /** The columns of an export. `Occurrences` is only present if siblings have the same name. */
-export type CsvHeader = { hasOccurrences: boolean; properties: readonly string[] }
+type CsvHeader = { hasOccurrences: boolean; properties: readonly string[] }
 
 export function printHeader({ hasOccurrences, properties }: CsvHeader): string {
   const columns = ownColumns.filter((column) => column !== 'Occurrences' || hasOccurrences)

@@ -8,10 +8,10 @@ import { isAscii, lowerCases } from './search-store.ts'
 /** Statements on totals, offsets and cursors of lists of nodes. */
 
 /** A place in the order of siblings. The place remains valid if its node is deleted. */
-export type SiblingPlace = { parentId: string; rank: number; id: string }
+type SiblingPlace = { parentId: string; rank: number; id: string }
 
 /** The position of a place: the number of siblings up to it, minus one. `isCurrent` is true if its node is still there. */
-export type PlacePosition = { position: number; isCurrent: boolean }
+type PlacePosition = { position: number; isCurrent: boolean }
 
 const positionsStatement = statement<PlacePosition>(
   `select (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = p.parent_id
@@ -98,7 +98,7 @@ const searchStatements = {
 }
 
 type MatchPlace = { name: string; id: string }
-export type NameSearch = { hierarchyId: string; text: string; belowId: string | undefined }
+type NameSearch = { hierarchyId: string; text: string; belowId: string | undefined }
 
 /** Returns the number of nodes that match a search. */
 export async function countMatches(handle: Handle, { hierarchyId, text, belowId }: NameSearch): Promise<number> {
