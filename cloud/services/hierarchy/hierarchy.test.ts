@@ -217,7 +217,7 @@ describe('hierarchies and nodes', () => {
     test('returns the same nodes in a list as in single reads', async () => {
       const id = await createHierarchy(operator, 'Reads and lists', 'plant')
       const site = await createNode(operator, id, 'Quote " \\ and 🏭')
-      const line = await createNode(operator, id, 'Line\u2028', { parentId: site.id, type: 'line' })
+      const line = await createNode(operator, id, 'Line\u2028 1', { parentId: site.id, type: 'line' })
       const properties = { 'a "key"': 'value\n', ü: '\\' }
       await operator.hierarchy.updateNode({ params: { id: line.id }, body: { data: { properties } } })
       const { data } = await viewer.hierarchy.listNodes({ params: { id }, query: { depth: 32 } })
