@@ -79,6 +79,23 @@ describe('recovery and retention of hierarchies', () => {
     assert.equal((await createdRelations(two)).length, 3)
   })
 
+  test('stores an assignment by ids with an Idempotency-Key before the inventory applies it, and repeats its response', async () => {
+    const { two } = await twoNodes('Keyed')
+    const assetIds = await devices('keyed', 2)
+    const input = { params: { id: two }, headers: { 'idempotency-key': newId() }, body: { data: { assetIds } } }
+    const first = await hub.asOwner(async (owner) => {
+      // The inventory cannot write relations until the end of this transaction.
+      await owner.query('begin; lock table relations in exclusive mode')
+      const started = admin.hierarchy.assignAssets(input)
+      const isStored = async () => (await admin.hierarchy.listAssignments({})).data[0]?.nodeId === two
+      while (!(await isStored())) await setImmediate()
+      await owner.query('rollback')
+      return started
+    })
+    assert.deepEqual(await admin.hierarchy.assignAssets(input), first)
+    assert.equal((await createdRelations(two)).length, 2)
+  })
+
   test('fails an assignment by ids whose process died before the inventory applied it', async () => {
     const { two } = await twoNodes('Died before')
     const assetIds = await devices('not applied', 3)
