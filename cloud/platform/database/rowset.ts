@@ -84,6 +84,9 @@ const headerBytes = 20
 const emptyBytes = 12
 const lengthBytes = 4
 const initialBytes = 2 ** 20
+/** The length up to which a text counts as short. */
+const shortText = 40
+const lastAscii = 127
 const lexemeEnd = '\0\0\0'
 const uint32 = 2 ** 32
 
@@ -182,7 +185,20 @@ class ArrayWriter {
   text(value: string, free = 0): number {
     // One UTF-16 code unit needs at most three bytes in UTF-8. A character of four bytes consists of two code units.
     const at = this.#reserve(free + value.length * 3) + free
+    if (value.length <= shortText && this.#ascii(value, at)) return free + value.length
     return free + this.#buffer.write(value, at, 'utf8')
+  }
+
+  /** Writes text, if it is ASCII. For a short text, this loop is faster than a call of the encoder. */
+  #ascii(value: string, at: number): boolean {
+    const buffer = this.#buffer
+    let units = 0
+    for (let index = 0; index < value.length; index++) {
+      const unit = value.charCodeAt(index)
+      units |= unit
+      buffer[at + index] = unit
+    }
+    return units <= lastAscii
   }
 
   /** Writes the version number of the `jsonb` format, then the text. */

@@ -22,10 +22,8 @@ export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): 
     const rows = assets.map((asset) => rowOf(asset, fallback))
     await recountFacets(tx, { stored: [], written: rows })
     await putAssets(tx, { created: rows, changed: [] })
-    await putTokens(
-      tx,
-      rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
-    )
+    const texts = rows.map(({ id, name }) => ({ id, lines: [(name ?? '').toLowerCase()] }))
+    await putTokens(tx, { created: texts, changed: [] })
     await insertHistory(
       tx,
       rows.map((row) => ({ ...historyOf(row), time: row.created_at, change: 'created', document: row.document })),

@@ -235,13 +235,14 @@ const deleteAddressesStatement = statement(
 )
 const addressesStatement = statement(
   `insert into asset_addresses (tenant_id, asset_id, kind, address)
-   select $1, "assetId", kind, address from ${addressRows.rows} on conflict do nothing`,
+   select $1, "assetId", kind, address from ${addressRows.rows}`,
 )
 
 export async function deleteAddresses(tx: Transaction, assetIds: readonly string[]): Promise<void> {
   if (assetIds.length > 0) await tx.run(deleteAddressesStatement, arrayOf('uuid', assetIds))
 }
 
+/** Inserts the addresses of assets that have none. The addresses of an asset must be distinct. */
 export async function insertAddresses(tx: Transaction, rows: readonly AddressRow[]): Promise<void> {
   if (rows.length > 0) await tx.run(addressesStatement, ...addressRows.values(rows))
 }

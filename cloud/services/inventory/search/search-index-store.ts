@@ -22,21 +22,33 @@ export function tokenQuery(tenantId: string, tokens: readonly string[]): string 
   )
 }
 
-const put = rowset<{ id: string; words: Lexemes }>({ id: 'uuid', words: 'tsvector' })
+const tokenRows = rowset<{ id: string; words: Lexemes }>({ id: 'uuid', words: 'tsvector' })
+const insertStatement = statement(
+  `insert into asset_words as w (tenant_id, asset_id, words) select $1, r.id, r.words from ${tokenRows.rows}`,
+)
 const putStatement = statement(
-  `insert into asset_words as w (tenant_id, asset_id, words)
-   select $1, r.id, r.words from ${put.rows}
+  `${insertStatement.text}
    on conflict (tenant_id, asset_id) do update set words = excluded.words where w.words <> excluded.words`,
 )
 
+/** The text of an asset, as `searchLines` returns it. */
+export type IndexedText = { id: string; lines: readonly string[] }
+
 /**
- * Stores the search tokens of assets. It writes a row only if the tokens differ, because most changes of an asset do
- * not change its tokens.
+ * Stores the search tokens of assets. New assets are inserted without a conflict check, which is cheaper. For an existing
+ * asset, a row is written only if its tokens differ, because most changes of an asset do not change its tokens.
  */
-export async function putTokens(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
+export async function putTokens(
+  tx: Transaction,
+  { created, changed }: { created: readonly IndexedText[]; changed: readonly IndexedText[] },
+): Promise<void> {
   const prefix = prefixOf(tx.tenantId)
-  const rows = texts.map(({ id, text }) => ({ id, words: { prefix, lexemes: [...tokensIn(text)] } }))
-  if (rows.length > 0) await tx.run(putStatement, ...put.values(rows))
+  const values = (texts: readonly IndexedText[]) =>
+    tokenRows.values(texts.map(({ id, lines }) => ({ id, words: { prefix, lexemes: [...tokensIn(lines)] } })))
+  await Promise.all([
+    created.length > 0 && tx.run(insertStatement, ...values(created)),
+    changed.length > 0 && tx.run(putStatement, ...values(changed)),
+  ])
 }
 
 const deleteStatement = statement('delete from asset_words where tenant_id = $1 and asset_id = any($2::uuid[])')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { queryTokens, searchBytes, searchText, tokensIn } from './search-tokens.ts'
+import { queryTokens, searchBytes, searchLines, tokensIn } from './search-tokens.ts'
 
 test('collects all text of an asset in lower case, name and identifiers first', () => {
-  const text = searchText(
+  const lines = searchLines(
     {
       functional_object_type: 'Device',
       functional_object_schema_url: 'https://example.com/schema',
@@ -17,7 +17,7 @@ test('collects all text of an asset in lower case, name and identifiers first', 
     },
     [{ asset_identifier_type: 'CustomIdentifier', name: 'Inventory', value: 'A-1' }],
   )
-  assert.deepEqual(text.split('\n'), [
+  assert.deepEqual(lines, [
     'drive 7',
     'inventory',
     'a-1',
@@ -36,7 +36,7 @@ test('truncates the search text to its column size without splitting a character
     fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), (piece) => {
       fc.pre(!piece.includes('\ufffd'))
       const entries = Array.from({ length: 600 }, (_, i) => ({ key: `${piece}${i}`, value: `${i}${piece}` }))
-      const text = searchText({ instance_annotations: entries }, [])
+      const text = searchLines({ instance_annotations: entries }, []).join('\n')
       assert.ok(Buffer.byteLength(text) <= searchBytes)
       assert.ok(text.isWellFormed() && !text.includes('\0') && !text.endsWith('\ufffd'))
     }),
@@ -46,7 +46,7 @@ test('truncates the search text to its column size without splitting a character
 
 test('builds a token from each word and the next two words of the same chunk', () => {
   assert.deepEqual(
-    [...tokensIn('drive-12.b.c\n(02:1b)  für 泵站')],
+    [...tokensIn(['drive-12.b.c', '(02:1b)  für 泵站'])],
     ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
   )
   assert.deepEqual(queryTokens('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
@@ -58,7 +58,7 @@ test('finds every substring that starts at a word, in current tokens and in toke
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(
     fc.property(text, fc.nat(), fc.nat(), (complete, start, length) => {
-      const tokens = [...tokensIn(complete.toLowerCase())]
+      const tokens = [...tokensIn([complete.toLowerCase()])]
       const chunks = complete.split(/\s+/).filter((chunk) => chunk !== '')
       const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
       const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)

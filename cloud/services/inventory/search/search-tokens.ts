@@ -35,17 +35,27 @@ const notIndexed = new Set([
 /** The fields that are indexed first. Users search for them most, so they must not be cut off. */
 const firstFields = ['product_instance_information', 'description', 'instance_annotations']
 
-/** Returns the indexed text of an asset in lower case, with each distinct value on its own line. */
-export function searchText(document: PlainObject, identifiers: readonly Identifier[]): string {
+/**
+ * Returns the indexed text of an asset: its distinct values in lower case, one per line, cut to `searchBytes` bytes in
+ * total.
+ */
+export function searchLines(document: PlainObject, identifiers: readonly Identifier[]): string[] {
   const pieces: string[] = []
   if (typeof document.name === 'string') pieces.push(document.name)
   for (const identifier of identifiers) pieces.push(nameOf(identifier) ?? '', valueTextOf(identifier))
   for (const { value } of objectsOf(document.custom_properties)) collect('value', value, pieces)
   for (const name of firstFields) collect(name, document[name], pieces)
   for (const name of Object.keys(document)) if (!firstFields.includes(name)) collect(name, document[name], pieces)
-  const lines = new Set(pieces.map((piece) => storableText(piece).trim().toLowerCase()))
+  const lines = new Set<string>()
+  let length = 0
+  for (const piece of pieces) {
+    const line = storableText(piece).trim().toLowerCase()
+    lines.add(line)
+    length += line.length + 1
+  }
   lines.delete('')
-  return cutToBytes([...lines].join('\n'), searchBytes)
+  // One UTF-16 code unit needs at most three bytes in UTF-8. Few assets have so much text that it must be measured.
+  return length * 3 <= searchBytes ? [...lines] : cutToBytes([...lines].join('\n'), searchBytes).split('\n')
 }
 
 function collect(name: string, value: unknown, into: string[]): void {
@@ -61,20 +71,14 @@ const blanks = /\s+/u
  * word.
  */
 const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
-/**
- * Matches a word in ASCII text. ASCII text is the most frequent case, and this pattern is several times as fast as
- * `anyWord`.
- */
-const asciiWord = /[a-z0-9]+/g
-const isAscii = /^[\0-\x7f]*$/
 
 /**
  * Returns the tokens of an indexed text. For example, the searches `02:1b`, `1b:00:7f` and `7f` all find `02:1b:00:7f`,
  * each with one index look-up.
  */
-export function tokensIn(text: string): Set<string> {
+export function tokensIn(lines: readonly string[]): Set<string> {
   const tokens = new Set<string>()
-  for (const line of text.split('\n')) {
+  for (const line of lines) {
     for (const token of tokensOfLine(line)) if (tokens.size < limits.tokensPerAsset) tokens.add(token)
   }
   return tokens
@@ -90,7 +94,7 @@ const tokenCache = new LruMap<readonly string[]>(cacheLimits.lines)
 function tokensOfLine(line: string): readonly string[] {
   const cached = tokenCache.get(line)
   if (cached !== undefined) return cached
-  const tokens = line.split(blanks).flatMap(tokensOfChunk)
+  const tokens = tokensOf(line)
   if (line.length <= cacheLimits.lineLength) tokenCache.set(line, tokens)
   return tokens
 }
@@ -102,7 +106,7 @@ function tokensOfLine(line: string): readonly string[] {
 export function queryTokens(text: string): string[] {
   const unique = new Set<string>()
   for (const chunk of storableText(text).toLowerCase().split(blanks)) {
-    const tokens = tokensOfChunk(chunk)
+    const tokens = tokensOf(chunk)
     for (const token of tokens.slice(0, Math.max(1, tokens.length - limits.wordsPerToken + 1))) unique.add(token)
   }
   return [...unique]
@@ -116,14 +120,58 @@ export function isRare(token: string): boolean {
   return token.length >= 6 && /\d/.test(token)
 }
 
-/** Returns one token for each word of the chunk. */
+/** Returns one token for each word of a text in lower case. */
+function tokensOf(text: string): string[] {
+  return asciiTokens(text) ?? text.split(blanks).flatMap(tokensOfChunk)
+}
+
 function tokensOfChunk(chunk: string): string[] {
-  const words = [...chunk.matchAll(isAscii.test(chunk) ? asciiWord : anyWord)]
+  const words = [...chunk.matchAll(anyWord)]
   return words.map(({ index: start }, position) => {
     const last = words[Math.min(position + limits.wordsPerToken, words.length) - 1]
     const end = last === undefined ? chunk.length : last.index + last[0].length
     return shortened(chunk.slice(start, end))
   })
+}
+
+const code = {
+  firstDigit: 48,
+  lastDigit: 57,
+  firstLetter: 97,
+  lastLetter: 122,
+  space: 32,
+  tab: 9,
+  return: 13,
+  last: 127,
+} as const
+
+/**
+ * Returns the tokens of an ASCII text, or `undefined` for other text. Most texts are ASCII, and this loop is several times
+ * as fast as the patterns.
+ */
+function asciiTokens(text: string): string[] | undefined {
+  const tokens: string[] = []
+  let starts: number[] = []
+  let ends: number[] = []
+  let isInWord = false
+  for (let index = 0; index <= text.length; index++) {
+    // The end of the text ends a chunk, as a blank does.
+    const unit = index < text.length ? text.charCodeAt(index) : code.space
+    if (unit > code.last) return undefined
+    const isWord =
+      (unit >= code.firstLetter && unit <= code.lastLetter) || (unit >= code.firstDigit && unit <= code.lastDigit)
+    if (isWord !== isInWord) (isWord ? starts : ends).push(index)
+    isInWord = isWord
+    const isBlank = unit === code.space || (unit >= code.tab && unit <= code.return)
+    if (!isBlank || starts.length === 0) continue
+    for (const [position, start] of starts.entries()) {
+      const last = Math.min(position + limits.wordsPerToken, ends.length) - 1
+      tokens.push(text.slice(start, Math.min(ends[last] ?? index, start + limits.tokenLength)))
+    }
+    starts = []
+    ends = []
+  }
+  return tokens
 }
 
 function shortened(token: string): string {

@@ -15,8 +15,8 @@ import { insertProperty } from '../assets/property-store.ts'
 import { keyOf, storedIdentifier } from '../identity/identifier.ts'
 import { countPredicates } from '../relations/relation-count-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
-import { putTokens } from '../search/search-index-store.ts'
-import { searchText } from '../search/search-tokens.ts'
+import { type IndexedText, putTokens } from '../search/search-index-store.ts'
+import { searchLines } from '../search/search-tokens.ts'
 import type { StoredIdentifier } from './write.ts'
 
 /** The number of assets in one transaction. */
@@ -127,7 +127,7 @@ type Rows = Parameters<typeof copyRows>[2]
 type BatchRows = {
   tables: [name: string, rows: Rows][]
   columns: (AssetColumns & { access_group_id: string })[]
-  texts: { id: string; text: string }[]
+  texts: IndexedText[]
   groups: Map<string, number>
   relations: { predicate: string }[]
 }
@@ -168,7 +168,7 @@ function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, s
     columns,
     texts: created.map(({ id, document, identifiers }) => {
       const plain = identifiers.map(({ identifier }) => identifier)
-      return { id, text: searchText(document, plain) }
+      return { id, lines: searchLines(document, plain) }
     }),
     groups: new Map([...counts].map(([group, members]) => [group, members.length])),
     relations: created.flatMap(({ relations }) => relations),
@@ -181,7 +181,7 @@ async function write(
   { tables, columns, texts, groups, relations }: BatchRows,
 ): Promise<void> {
   for (const [table, rows] of tables) await copyRows(owner, table, rows)
-  await putTokens(tx, texts)
+  await putTokens(tx, { created: texts, changed: [] })
   await recountFacets(tx, { stored: [], written: columns })
   await changeCounts(tx, groups)
   await countPredicates(tx, relations, 1)

@@ -11,7 +11,7 @@ import { type RelationRow, relationEvents } from '../relations/relation.ts'
 import { endRelations, endRelationsOf, putRelations } from '../relations/relation-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
 import { deleteTokens, putTokens } from '../search/search-index-store.ts'
-import { searchText } from '../search/search-tokens.ts'
+import { searchLines } from '../search/search-tokens.ts'
 import type { Batch } from './batch.ts'
 import type { Cause, ChangeSet, RelationChange, WorkingAsset } from './change-set.ts'
 
@@ -49,16 +49,11 @@ async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch):
       for (const asset of some) rows.push(rowOf(asset, printed.get(asset.id)))
     }),
     [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: rows })],
-    portions(assets, (_, from, to) => {
-      const some = Object.groupBy(rows.slice(from, to), ({ id }) => (stored.has(id) ? 'updated' : 'created'))
-      return store.putAssets(tx, { created: some.created ?? [], changed: some.updated ?? [] })
+    portions(assets, (_, from, to) => store.putAssets(tx, byExistence(rows.slice(from, to), stored))),
+    portions(assets, (some) => {
+      const texts = some.map(({ id, document }) => ({ id, lines: searchLines(document, identifiersOf(id)) }))
+      return putTokens(tx, byExistence(texts, stored))
     }),
-    portions(assets, (some) =>
-      putTokens(
-        tx,
-        some.map(({ id, document }) => ({ id, text: searchText(document, identifiersOf(id)) })),
-      ),
-    ),
     [
       () => deleteTokens(tx, deletedIds),
       () => moveIdentifiers(tx, changes.identifierMoves),
@@ -101,6 +96,12 @@ function* portions<Row>(
     const to = from + rowsPerStatement
     yield () => write(rows.slice(from, to), from, to)
   }
+}
+
+/** Separates the rows of new assets from the rows of assets that exist in the database. */
+function byExistence<Row extends { id: string }>(rows: readonly Row[], stored: ReadonlySet<string>) {
+  const { created = [], changed = [] } = Object.groupBy(rows, ({ id }) => (stored.has(id) ? 'changed' : 'created'))
+  return { created, changed }
 }
 
 /**
