@@ -90,3 +90,16 @@ test('does not delay the work of a tenant by its own requests', async () => {
   assert.ok(performance.now() - startedAt < 30)
   endRequest()
 })
+
+test('runs urgent work before other waiting work of the same tenant', async () => {
+  const order: string[] = []
+  const yields = [false, false, true].map((isUrgent) => createYield('a', { isUrgent }))
+  occupy(6)
+  await Promise.all(
+    yields.map(async (yieldTurn, index) => {
+      await yieldTurn()
+      order.push(['first', 'second', 'urgent'][index] ?? '')
+    }),
+  )
+  assert.deepEqual(order, ['urgent', 'first', 'second'])
+})

@@ -18,7 +18,7 @@ const halfLifeMs = 500
 /** If `usedTime` has more tenants than this, tenants that used no time recently are removed from it. */
 const mostTenants = 1_000
 
-type Waiting = { tenantId: string; since: number; run: () => void }
+type Waiting = { tenantId: string; since: number; isUrgent: boolean; run: () => void }
 type Request = { tenantId: string; startedAt: number; hasEnded: boolean }
 
 /** The sliced work that waits for its next turn. The work that has waited longest is first. */
@@ -31,26 +31,34 @@ const usedTime = new Map<string, { ms: number; at: number }>()
 let isScheduled = false
 let timer: NodeJS.Timeout | undefined
 
+type YieldOptions = {
+  /**
+   * Whether the work runs before other sliced work of its tenant. Work that prepares statements is urgent, because the
+   * database waits for it.
+   */
+  isUrgent?: boolean
+}
+
 /**
  * Splits long synchronous work of a tenant into turns of the event loop. Call the returned function between two steps of
  * the work. It waits if the time of the turn is used up.
  */
-export function createYield(tenantId: string): () => Promise<void> | undefined {
+export function createYield(tenantId: string, options: YieldOptions = {}): () => Promise<void> | undefined {
   let start = performance.now()
   return () => {
     const now = performance.now()
     if (now - start < turnMs) return undefined
     noteUse(tenantId, Math.min(now - start, 2 * turnMs), now)
-    return nextTurn(tenantId).then(() => {
+    return nextTurn(tenantId, options).then(() => {
       start = performance.now()
     })
   }
 }
 
 /** Waits for the turn of a tenant, before work that cannot be split, such as the parsing of a large body. */
-export function nextTurn(tenantId: string): Promise<void> {
+export function nextTurn(tenantId: string, { isUrgent = false }: YieldOptions = {}): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push({ tenantId, since: performance.now(), run: resolve })
+    waiting.push({ tenantId, since: performance.now(), isUrgent, run: resolve })
     schedule()
   })
 }
@@ -95,11 +103,20 @@ function runNext(): void {
   isScheduled = false
   const now = performance.now()
   endOldRequests(now)
-  const next = waiting.findIndex(({ tenantId, since }) => now - since >= longestWaitMs || !givesWay(tenantId, now))
+  const next = nextWaiting(now)
   if (next >= 0) waiting.splice(next, 1)[0]?.run()
   if (waiting.length === 0) return
   if (next >= 0) schedule()
   else timer ??= setTimeout(schedule, Math.max(1, (waiting[0]?.since ?? now) + longestWaitMs - now))
+}
+
+/** Returns the index of the work that runs next, or -1 if all work waits for requests of other tenants. */
+function nextWaiting(now: number): number {
+  const next = waiting.findIndex(({ tenantId, since }) => now - since >= longestWaitMs || !givesWay(tenantId, now))
+  const first = waiting[next]
+  if (first === undefined || now - first.since >= longestWaitMs) return next
+  const urgent = waiting.findIndex(({ tenantId, isUrgent }) => isUrgent && tenantId === first.tenantId)
+  return urgent < 0 ? next : urgent
 }
 
 /** Returns whether another tenant that used less time has a request in progress. */

@@ -9,13 +9,27 @@ test('returns a cached payload only once', () => {
   assert.equal(cache.take('a'), undefined)
 })
 
-test('drops the oldest payloads when their total weight exceeds the capacity', () => {
+test('keeps the oldest payloads when the total weight exceeds the capacity', () => {
   const cache = new PayloadCache<string>({ capacity: 10 })
   const keys = Array.from({ length: 40 }, (_, index) => `write ${index}`)
   for (const key of keys) cache.keep(key, { payload: key, weight: 3 })
   assert.deepEqual(
     keys.filter((key) => cache.take(key) !== undefined),
-    keys.slice(-3),
+    keys.slice(0, 3),
+  )
+})
+
+test('replaces payloads that no task has taken for 30 seconds', ({ mock }) => {
+  mock.timers.enable({ apis: ['Date'] })
+  const cache = new PayloadCache<string>({ capacity: 10 })
+  for (const key of ['a', 'b']) cache.keep(key, { payload: key, weight: 5 })
+  mock.timers.tick(29_999)
+  cache.keep('c', { payload: 'c', weight: 5 })
+  mock.timers.tick(1)
+  cache.keep('d', { payload: 'd', weight: 5 })
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((key) => cache.take(key)),
+    [undefined, 'b', undefined, 'd'],
   )
 })
 

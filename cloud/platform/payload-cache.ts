@@ -1,12 +1,16 @@
 type Entry<Payload> = { payload: Payload; weight: number }
 
+/** After this time, a payload that was not taken gives way to new payloads. Another process has probably taken its task. */
+const staleMs = 30_000
+
 /**
  * `PayloadCache` holds accepted payloads in memory until a background task of the same process takes them. This saves
- * reading and parsing them again. If the total weight exceeds the capacity, the oldest payloads are dropped. This loses
- * no data, because the payloads are also stored in the database.
+ * reading and parsing them again. Tasks take the payloads in the order of their acceptance. If a new payload exceeds the
+ * capacity, it is therefore not cached, and the earlier payloads stay. This loses no data, because the payloads are also
+ * stored in the database.
  */
 export class PayloadCache<Payload> {
-  readonly #entries = new Map<string, Entry<Payload>>()
+  readonly #entries = new Map<string, Entry<Payload> & { keptAt: number }>()
   readonly #capacity: number
   #weight = 0
 
@@ -14,14 +18,17 @@ export class PayloadCache<Payload> {
     this.#capacity = capacity
   }
 
-  keep(key: string, entry: Entry<Payload>): void {
+  keep(key: string, { payload, weight }: Entry<Payload>): void {
     this.take(key)
-    this.#entries.set(key, entry)
-    this.#weight += entry.weight
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#capacity) return
+    const now = Date.now()
+    const hasRoom = () => this.#weight + weight <= this.#capacity
+    for (const [oldest, { keptAt }] of this.#entries) {
+      if (hasRoom() || now - keptAt < staleMs) break
       this.take(oldest)
     }
+    if (!hasRoom()) return
+    this.#entries.set(key, { payload, weight, keptAt: now })
+    this.#weight += weight
   }
 
   /** Removes a payload from the cache and returns it. A second attempt of the task must read the stored payload. */

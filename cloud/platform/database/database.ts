@@ -367,7 +367,7 @@ async function pipeline(
   const sent: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
-  const yieldTurn = createYield(tenantId)
+  const yieldTurn = createYield(tenantId, { isUrgent: true })
   for (const part of parts) {
     await yieldTurn()
     const answer = part()

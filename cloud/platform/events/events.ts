@@ -1,5 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import { newId, timeOfId } from '../database/id.ts'
+import { jsonText } from '../database/json.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { eventsTopic, insertPlaced } from './relay.ts'
 import { insert, insertAll, nextOrdinal } from './store.ts'
@@ -36,7 +37,7 @@ export async function emitAll(tx: Transaction, events: readonly EventRecord[]): 
   const ordinal = await nextOrdinal(tx)
   await insertAll(
     tx,
-    events.map((event) => ({ ...rowOf(event), position: null, ordinal })),
+    events.map((event) => ({ ...printedRow(event), position: null, ordinal })),
   )
   tx.signal(eventsTopic)
 }
@@ -46,7 +47,11 @@ export async function emitAll(tx: Transaction, events: readonly EventRecord[]): 
  * commit. No other transaction of the tenant gets a position before the commit.
  */
 export async function emitLast(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
-  if (events.length > 0) await insertPlaced(tx, events.map(rowOf))
+  if (events.length > 0) await insertPlaced(tx, events.map(printedRow))
+}
+
+function printedRow(event: EventRecord) {
+  return { ...rowOf(event), data: jsonText(event.data) }
 }
 
 function rowOf({ type, subject, data }: EventRecord) {

@@ -87,7 +87,7 @@ async function placeWaiting(tx: Transaction, { last, waiting }: LockedPosition):
  */
 export async function insertPlaced(
   tx: Transaction,
-  events: readonly Omit<store.NewEvent, 'position' | 'ordinal'>[],
+  events: readonly Omit<store.PrintedEvent, 'position' | 'ordinal'>[],
 ): Promise<void> {
   const held = await lockPositions(tx)
   const before = await placeWaiting(tx, held)

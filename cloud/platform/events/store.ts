@@ -38,7 +38,10 @@ export async function nextOrdinal(tx: Transaction): Promise<number> {
   return ((await tx.row(lastOrdinalStatement))?.last ?? 0) + 1
 }
 
-const newEvents = rowset<Omit<NewEvent, 'data'> & { data: string }>({
+/** An event with its data as JSON text. */
+export type PrintedEvent = Omit<NewEvent, 'data'> & { data: string }
+
+const newEvents = rowset<PrintedEvent>({
   id: 'uuid',
   position: 'bigint',
   time: 'timestamptz',
@@ -52,10 +55,8 @@ const insertAllStatement = statement(
    select $1, id, position, time, type, subject, data, ordinal from ${newEvents.rows}`,
 )
 
-export async function insertAll(tx: Transaction, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return
-  const rows = events.map((event) => ({ ...event, data: jsonText(event.data) }))
-  await tx.run(insertAllStatement, ...newEvents.values(rows))
+export async function insertAll(tx: Transaction, events: readonly PrintedEvent[]): Promise<void> {
+  if (events.length > 0) await tx.run(insertAllStatement, ...newEvents.values(events))
 }
 
 const makePositionStatement = statement(

@@ -27,7 +27,7 @@ import {
   type WriteOutcome,
   withPayloads,
 } from './queue-store.ts'
-import { endRelationsOfDeleted, save } from './save.ts'
+import { assetRows, endRelationsOfDeleted, save } from './save.ts'
 import type { StatusWaiters } from './status.ts'
 import type { QueuedWrite, Sender } from './write.ts'
 import type { Writing } from './writing.ts'
@@ -266,6 +266,7 @@ async function applyBatch(
     const outcomes = await decideAll(options, tx, { writes, batch })
     const ids = entries.map(({ id }) => id)
     onDecided({ batch, ids, mayOverlap: mode === normal && entries.every(mayOverlap), hasMore: queue.hasMore })
+    const rows = await assetRows(tx, batch)
     if (base !== undefined && !(await isCommitted(before, base))) throw new RollBack({ type: 'retry', mode })
     const { ended: endedRelations, isComplete } = await endRelationsOfDeleted(tx, batch, options.relationsEnded)
     const deletedRelations = relationEvents('deleted', endedRelations)
@@ -278,10 +279,12 @@ async function applyBatch(
       return retry
     }
     for (const event of deletedRelations) batch.changes.events.push(event)
-    await save(tx, batch)
-    await reportDeleted(tx, options.tasks, batch.deletedIds)
-    await finishWrites(tx, outcomes)
-    await emitLast(tx, batch.changes.events)
+    const last = [
+      () => reportDeleted(tx, options.tasks, batch.deletedIds),
+      () => finishWrites(tx, outcomes),
+      () => emitLast(tx, batch.changes.events),
+    ]
+    await save(tx, batch, { rows, last })
     return { type: 'applied', outcomes }
   }
   try {

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts'
 import { jsonText } from '../../../platform/database/json.ts'
+import { createYield } from '../../../platform/event-loop.ts'
 import { addressesOf } from '../assets/address.ts'
 import { columnsOf } from '../assets/asset.ts'
 import * as store from '../assets/asset-store.ts'
@@ -23,12 +24,40 @@ const rowsPerStatement = 100
 
 type Step = () => Promise<unknown>
 
-/** Writes the changes of a batch, table by table. Adds the events of ended and created relations to the change set. */
-export async function save(tx: Transaction, batch: Batch): Promise<void> {
+type SaveOptions = {
+  rows: readonly store.AssetRow[]
+  /** The last steps of the transaction. They run when the results and the events of all relations are known. */
+  last: readonly Step[]
+}
+
+/**
+ * Writes the changes of a batch, table by table, and runs the last steps of the transaction. Adds the events of ended and
+ * created relations to the change set. `rows` contains the rows from `assetRows`.
+ */
+export async function save(tx: Transaction, batch: Batch, { rows, last }: SaveOptions): Promise<void> {
   const { changes } = batch
   await endChosenRelations(tx, changes)
-  await tx.pipeline(await stepsOf(tx, batch))
+  const steps = await stepsOf(tx, batch, rows)
+  // Without relations, the database gets the last steps without waiting for the response to the steps before.
+  if (changes.relations.length === 0) return tx.pipeline(flatten([steps, last]))
+  await tx.pipeline(steps)
   await writeRelations(tx, changes)
+  await tx.pipeline(last)
+}
+
+/**
+ * Returns the rows of the assets that a batch creates or changes. They depend on the change set only, so they can be
+ * computed before the batch is saved.
+ */
+export async function assetRows({ tenantId }: Transaction, { changes }: Batch): Promise<store.AssetRow[]> {
+  const printed = new Map(changes.history.map(({ assetId, document }) => [assetId, document]))
+  const yieldTurn = createYield(tenantId)
+  const rows: store.AssetRow[] = []
+  for (const asset of changes.assets.values()) {
+    await yieldTurn()
+    rows.push(rowOf(asset, printed.get(asset.id)))
+  }
+  return rows
 }
 
 /**
@@ -36,20 +65,19 @@ export async function save(tx: Transaction, batch: Batch): Promise<void> {
  * are deleted. The new owner must exist before the move. The old owner is deleted after the move, with its remaining
  * identifiers.
  */
-async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch): Promise<Iterable<Step>> {
+async function stepsOf(
+  tx: Transaction,
+  { changes, stored, deletedIds }: Batch,
+  rows: readonly store.AssetRow[],
+): Promise<Iterable<Step>> {
   const assets = [...changes.assets.values()]
   const updatedIds = assets.filter(({ id }) => stored.has(id)).map(({ id }) => id)
   const added = changes.identifiers.filter(({ assetId }) => !changes.deleted.has(assetId))
   const identifiersOf = identifiersAfter(changes, { before: await store.identifiersOf(tx, updatedIds), added })
   const isDeleted = (...ids: readonly string[]) => ids.some((id) => changes.deleted.has(id))
-  const printed = new Map(changes.history.map(({ assetId, document }) => [assetId, document]))
-  const rows: store.AssetRow[] = []
   return flatten([
-    portions(assets, async (some) => {
-      for (const asset of some) rows.push(rowOf(asset, printed.get(asset.id)))
-    }),
     [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: rows })],
-    portions(assets, (_, from, to) => store.putAssets(tx, byExistence(rows.slice(from, to), stored))),
+    portions(rows, (some) => store.putAssets(tx, byExistence(some, stored))),
     portions(assets, (some) => {
       const texts = some.map(({ id, document }) => ({ id, lines: searchLines(document, identifiersOf(id)) }))
       return putTokens(tx, byExistence(texts, stored))
@@ -88,14 +116,9 @@ function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {
 }
 
 /** Returns one step for each portion of the rows. The statement of a step is built when the step runs. */
-function* portions<Row>(
-  rows: readonly Row[],
-  write: (some: readonly Row[], from: number, to: number) => Promise<unknown>,
-): Iterable<Step> {
-  for (let from = 0; from < rows.length; from += rowsPerStatement) {
-    const to = from + rowsPerStatement
-    yield () => write(rows.slice(from, to), from, to)
-  }
+function* portions<Row>(rows: readonly Row[], write: (some: readonly Row[]) => Promise<unknown>): Iterable<Step> {
+  for (let from = 0; from < rows.length; from += rowsPerStatement)
+    yield () => write(rows.slice(from, from + rowsPerStatement))
 }
 
 /** Separates the rows of new assets from the rows of assets that exist in the database. */
