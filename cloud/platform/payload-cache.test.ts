@@ -19,7 +19,7 @@ test('keeps the oldest payloads when the total weight exceeds the capacity', () 
   )
 })
 
-test('replaces payloads that no task has taken for 30 seconds', ({ mock }) => {
+test('replaces a payload when no task took it within 30 seconds', ({ mock }) => {
   mock.timers.enable({ apis: ['Date'] })
   const cache = new PayloadCache<string>({ capacity: 10 })
   for (const key of ['a', 'b']) cache.keep(key, { payload: key, weight: 5 })

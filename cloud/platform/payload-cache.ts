@@ -1,6 +1,6 @@
 type Entry<Payload> = { payload: Payload; weight: number }
 
-/** After this time, a payload that was not taken gives way to new payloads. Another process has probably taken its task. */
+/** After this time, new payloads may replace a payload that no task took. Another process probably runs its task. */
 const staleMs = 30_000
 
 /**
