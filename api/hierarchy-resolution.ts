@@ -8,7 +8,12 @@ const knownVersion = Type.Optional(
 )
 const ResolvedNodes = closed({
   version: Type.Integer({ description: 'Changes with every change of the nodes of the hierarchy' }),
-  nodeIds: Type.Optional(Type.Array(Uuid, { description: 'In order. Omitted if the version is the known version' })),
+  nodes: Type.Optional(
+    Type.String({
+      description:
+        'The ids of the nodes in order, 16 bytes each, as base64. Omitted if the version is the known version.',
+    }),
+  ),
 })
 
 export const resolutionOperations = {

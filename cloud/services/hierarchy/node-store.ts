@@ -340,11 +340,22 @@ const below = `with recursive below as (
      select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
    )`
 const subtreeStatement = statement<{ id: string }>(`${below} select id from below order by id`)
+/** Selects ids in order, 16 bytes each, as base64. PostgreSQL inserts line breaks. */
+const packed = `coalesce(replace(encode(string_agg(uuid_send(id), ''::bytea order by id), 'base64'), chr(10), ''), '') as ids`
+const packedSubtreeStatement = statement<{ ids: string }>(`${below} select ${packed} from below`)
 const heightStatement = statement<{ height: number }>(`${below} select coalesce(max(height), 0) as height from below`)
 
 /** Returns the ids of a node and of all nodes below it, in order. */
 export async function subtreeOf(handle: Handle, id: string): Promise<string[]> {
   return (await handle.rows(subtreeStatement, id)).map((row) => row.id)
+}
+
+/**
+ * Returns the ids of a node and of all nodes below it, in order, 16 bytes each, as base64. One text is read many times as
+ * fast as a row for each node.
+ */
+export async function packedSubtreeOf(handle: Handle, id: string): Promise<string> {
+  return (await handle.row(packedSubtreeStatement, id))?.ids ?? ''
 }
 
 /** Returns the number of levels below a node. */
@@ -368,6 +379,15 @@ const hierarchyNodesStatement = statement<{ id: string }>(
 
 export async function nodesOf(handle: Handle, hierarchyId: string): Promise<string[]> {
   return (await handle.rows(hierarchyNodesStatement, hierarchyId)).map(({ id }) => id)
+}
+
+const packedNodesStatement = statement<{ ids: string }>(
+  `select ${packed} from hierarchy_nodes n where n.tenant_id = $1 and n.hierarchy_id = $2`,
+)
+
+/** Returns the ids of all nodes of a hierarchy as `packedSubtreeOf` does. */
+export async function packedNodesOf(handle: Handle, hierarchyId: string): Promise<string> {
+  return (await handle.row(packedNodesStatement, hierarchyId))?.ids ?? ''
 }
 
 const hierarchiesOfNodesStatement = statement<{ id: string; hierarchyId: string; name: string }>(

@@ -274,7 +274,9 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const version = await store.structureOf(handle, nodeId)
         if (version === undefined) throw new Problem('node_not_found', `Node ${nodeId} does not exist`)
         if (version === knownVersion) return { data: { version } }
-        return { data: { version, nodeIds: includeBelow ? await store.subtreeOf(handle, nodeId) : [nodeId] } }
+        return {
+          data: { version, nodes: includeBelow ? await store.packedSubtreeOf(handle, nodeId) : packedId(nodeId) },
+        }
       })
     },
 
@@ -285,10 +287,14 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const version = (await store.findHierarchy(handle, hierarchyId))?.structure
         if (version === undefined) throw new Problem('node_not_found', `Hierarchy ${hierarchyId} does not exist`)
         if (version === knownVersion) return { data: { version } }
-        return { data: { version, nodeIds: await store.nodesOf(handle, hierarchyId) } }
+        return { data: { version, nodes: await store.packedNodesOf(handle, hierarchyId) } }
       })
     },
   }
+}
+
+function packedId(id: string): string {
+  return Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64')
 }
 
 function now(): string {

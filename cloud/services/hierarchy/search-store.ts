@@ -12,7 +12,7 @@ import { counted, countsOf, type ListedNode, nodeColumns } from './node-store.ts
  */
 
 /** The usual number of names that are compared before the index of tokens is used. */
-const usual = 5_000
+const usual = 2_000
 
 /** Lower case of all letters, and of the letters of ASCII only, which is several times faster. */
 export const lowerCases = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const

@@ -1,6 +1,7 @@
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
+import { lowestId } from '../../../platform/database/id.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import type { Context } from '../../../platform/service.ts'
 
@@ -10,8 +11,27 @@ import type { Context } from '../../../platform/service.ts'
  */
 export type NodeSet = { readonly nodes: number; readonly ids: Buffer; readonly identity: string }
 
-/** The length of the header of an array, and of one element with its length, in the binary format of the database. */
-const arrayBytes = { header: 20, element: 20, length: 4 } as const
+/**
+ * The binary format of an array in the database: the length of the header, the position of the number of elements in it, and
+ * the lengths of one element with its length and of this length.
+ */
+const arrayBytes = { header: 20, count: 12, element: 20, length: 4 } as const
+
+/** Encodes the ids that the hierarchy service sent as a parameter of type `uuid[]`. */
+function unpacked(packed: string): Pick<NodeSet, 'nodes' | 'ids'> {
+  const { header, element, length } = arrayBytes
+  const bytes = Buffer.from(packed, 'base64')
+  const nodes = bytes.length / (element - length)
+  const ids = Buffer.allocUnsafe(header + nodes * element)
+  arrayOf('uuid', [lowestId]).copy(ids, 0, 0, header)
+  ids.writeInt32BE(nodes, arrayBytes.count)
+  for (let node = 0; node < nodes; node++) {
+    const start = header + node * element
+    ids.writeInt32BE(element - length, start)
+    bytes.copy(ids, start + length, node * (element - length), (node + 1) * (element - length))
+  }
+  return { nodes, ids }
+}
 
 /** The parts of a UUID that are compared as numbers: their positions in the text, without the dashes. */
 const words = [0, 8, 16, 24] as const
@@ -41,7 +61,7 @@ export function hasNode({ nodes, ids }: NodeSet, id: string): boolean {
 export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boolean; unassignedIn: string | undefined }
 
 type CachedSet = NodeSet & { version: number }
-type ResolvedNodes = { version: number; nodeIds?: readonly string[] }
+type ResolvedNodes = { version: number; nodes?: string }
 
 /** The maximum size of the cached sets. A set of 100,000 nodes has 2 MB. */
 const cacheBytes = 32 * 1024 * 1024
@@ -94,11 +114,8 @@ export class NodeSets {
    */
   async #set(key: string, resolve: (known: { knownVersion?: number }) => Promise<ResolvedNodes>): Promise<NodeSet> {
     const cached = this.#sets.get(key)
-    const { version, nodeIds } = await resolve(cached === undefined ? {} : { knownVersion: cached.version })
-    const set =
-      nodeIds === undefined
-        ? cached
-        : { version, nodes: nodeIds.length, ids: arrayOf('uuid', nodeIds), identity: `${key} ${version}` }
+    const { version, nodes } = await resolve(cached === undefined ? {} : { knownVersion: cached.version })
+    const set = nodes === undefined ? cached : { version, ...unpacked(nodes), identity: `${key} ${version}` }
     if (set === undefined) throw new TypeError('The hierarchy service sent no nodes')
     this.#keep(key, set)
     return set
