@@ -223,8 +223,17 @@ function probedOrder(sort: readonly SortKey[]): { keys: string; order: string; o
 /** How many times as many assets as the page has are checked first, and how many times as many in each further step. */
 const checkedPerPage = 4
 
-/** An asset to check, with its place in the order of its range, or a key of such an asset. */
-type CheckedRow = { id: string; range: number; place: number; key: null } | { id: string; range: null; key: string }
+/** The ids of the assets of a range in order, or with `range` null, pairs of the id of an asset and one of its keys. */
+type CheckedIds = { range: number | null; ids: string }
+
+const idLength = 36
+
+/** Splits a text of ids. One text is read several times as fast as one row for each id. */
+function splitIds(text: string): string[] {
+  return Array.from({ length: text.length / idLength }, (_, index) =>
+    text.slice(index * idLength, (index + 1) * idLength),
+  )
+}
 
 /**
  * Checks the next assets in the order of the list in this process, until the page is full. The parameter of the set is not
@@ -246,24 +255,25 @@ async function checkInOrder(
           where a.tenant_id = $1 and ${where} and ${condition} and ${check.parameter}::uuid[] is null
           order by ${order} limit ${assets})`,
     )
-    const statement = dynamicStatement<CheckedRow>(
+    const statement = dynamicStatement<CheckedIds>(
       `with assets_to_check as materialized (${parts.join(' union all ')})
-       select id, range, place, null::uuid as key from assets_to_check
-       union all select k.id, null, null, k.key from (${check.keysOf('array(select id from assets_to_check)')}) as k`,
+       select range, string_agg(id::text, '' order by place) as ids from assets_to_check group by range
+       union all select null, coalesce(string_agg(k.id::text || k.key::text, ''), '')
+       from (${check.keysOf('array(select id from assets_to_check)')}) as k`,
     )
     const members = new Set<string>()
-    const inRanges = ranges.conditions.map((): { id: string; place: number }[] => [])
-    for (const row of await handle.rows(statement, ...sent)) {
-      if (row.range !== null) inRanges[row.range]?.push(row)
-      else if (check.hasKey(row.key)) members.add(row.id)
+    const inRanges = ranges.conditions.map((): string[] => [])
+    for (const { range, ids } of await handle.rows(statement, ...sent)) {
+      const split = splitIds(ids)
+      if (range !== null) inRanges[range] = split
+      else
+        for (let index = 0; index < split.length; index += 2)
+          if (check.hasKey(split[index + 1] ?? '')) members.add(split[index] ?? '')
     }
     // If a range has more assets, they precede the assets of the next ranges.
     const full = inRanges.findIndex((range) => range.length === assets)
     const read = full < 0 ? inRanges : inRanges.slice(0, full + 1)
-    const found = read.flatMap((range) =>
-      range.filter(({ id }) => members.has(id)).toSorted((one, other) => one.place - other.place),
-    )
-    return { found: found.map(({ id }) => id), isComplete: full < 0 }
+    return { found: read.flat().filter((id) => members.has(id)), isComplete: full < 0 }
   }
   let assets = Math.min(bounds.probed, checkedPerPage * limit)
   let checked = await next(assets)
