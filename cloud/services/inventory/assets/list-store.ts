@@ -1,7 +1,7 @@
 import type { Handle } from '../../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from '../visibility.ts'
-import { type AssetSet, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
+import { type AssetSet, after, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
 import type { Selection } from './selection.ts'
 
 /**
@@ -220,11 +220,14 @@ function probedOrder(sort: readonly SortKey[]): { keys: string; order: string; o
   }
 }
 
-/** How many times as many assets as the page has are checked first, and how many times as many in each further step. */
+/** How many times as many assets as the page has are checked first. Each further step checks twice as many as the last. */
 const checkedPerPage = 4
 
-/** The ids of the assets of a range in order, or with `range` null, pairs of the id of an asset and one of its keys. */
-type CheckedIds = { range: number | null; ids: string }
+/**
+ * The ids of the assets of a range in order, with the sort keys of the last one. With `range` null, pairs of the id of an
+ * asset and one of its keys.
+ */
+type CheckedIds = { range: number | null; ids: string; [key: `k${number}`]: string | null }
 
 const idLength = 36
 
@@ -246,42 +249,51 @@ async function checkInOrder(
   { ranges, sort, limit, check, bounds = usual }: Page & { check: NonNullable<AssetSet['check']> },
 ): Promise<Probed> {
   const order = orderBy(totalOrder(sort))
+  const keys = sort.map((key, index) => `, ${keyText(key)} as k${index}`).join('')
+  const lastKeys = sort.map((_, index) => `, (array_agg(k${index} order by place desc))[1] as k${index}`).join('')
   const unsent = Number(check.parameter.slice(1)) - 2
-  const sent = [...values.map((value, index) => (index === unsent ? null : value)), ...ranges.values]
-  const next = async (assets: number) => {
-    const parts = ranges.conditions.map(
-      (condition, range) => `(select a.id, ${range} as range, row_number() over (order by ${order}) as place
+  const sent = values.map((value, index) => (index === unsent ? null : value))
+  const next = async ({ conditions, values: places }: Ranges, assets: number) => {
+    const parts = conditions.map(
+      (condition, range) => `(select a.id${keys}, ${range} as range, row_number() over (order by ${order}) as place
           from ${fromFor(where, order)}
           where a.tenant_id = $1 and ${where} and ${condition} and ${check.parameter}::uuid[] is null
           order by ${order} limit ${assets})`,
     )
     const statement = dynamicStatement<CheckedIds>(
       `with assets_to_check as materialized (${parts.join(' union all ')})
-       select range, string_agg(id::text, '' order by place) as ids from assets_to_check group by range
-       union all select null, coalesce(string_agg(k.id::text || k.key::text, ''), '')
+       select range, string_agg(id::text, '' order by place) as ids${lastKeys} from assets_to_check group by range
+       union all select null, coalesce(string_agg(k.id::text || k.key::text, ''), '')${', null'.repeat(sort.length)}
        from (${check.keysOf('array(select id from assets_to_check)')}) as k`,
     )
     const members = new Set<string>()
-    const inRanges = ranges.conditions.map((): string[] => [])
-    for (const { range, ids } of await handle.rows(statement, ...sent)) {
+    const inRanges = conditions.map((): string[] => [])
+    let last: (string | null)[] | undefined
+    const rows = await handle.rows(statement, ...sent, ...places)
+    for (const { range, ids, ...place } of rows.toSorted((one, other) => (one.range ?? -1) - (other.range ?? -1))) {
       const split = splitIds(ids)
-      if (range !== null) inRanges[range] = split
-      else
+      if (range === null) {
         for (let index = 0; index < split.length; index += 2)
           if (check.hasKey(split[index + 1] ?? '')) members.add(split[index] ?? '')
+      } else if (last === undefined) {
+        inRanges[range] = split
+        // If a range has more assets, they precede the assets of the next ranges.
+        if (split.length === assets) last = [...sort.map((_, index) => place[`k${index}`] ?? null), split.at(-1) ?? '']
+      }
     }
-    // If a range has more assets, they precede the assets of the next ranges.
-    const full = inRanges.findIndex((range) => range.length === assets)
-    const read = full < 0 ? inRanges : inRanges.slice(0, full + 1)
-    return { found: read.flat().filter((id) => members.has(id)), isComplete: full < 0 }
+    return { found: inRanges.flat().filter((id) => members.has(id)), last }
   }
-  let assets = Math.min(bounds.probed, checkedPerPage * limit)
-  let checked = await next(assets)
-  while (checked.found.length < limit && !checked.isComplete && assets < bounds.probed) {
-    assets = Math.min(bounds.probed, checkedPerPage * assets)
-    checked = await next(assets)
+  const found: string[] = []
+  let rest: Ranges | undefined = ranges
+  for (let read = 0, step = checkedPerPage * limit; rest !== undefined && found.length < limit; step *= 2) {
+    const assets = Math.min(step, bounds.probed - read)
+    if (assets === 0) break
+    const checked = await next(rest, assets)
+    found.push(...checked.found)
+    read += assets
+    rest = checked.last && after(totalOrder(sort), checked.last, values.length + 2)
   }
-  const { found, isComplete } = checked
+  const isComplete = rest === undefined
   const text = `${shown(sort, ['select unnest($2::uuid[])'])} limit ${limit}`
   const rows = inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), found.slice(0, limit)), sort)
   return { rows, isPage: rows.length === limit || (isComplete && found.length < limit) }
