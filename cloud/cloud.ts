@@ -1,3 +1,4 @@
+import { createServer as createTcpServer } from 'node:net'
 import { identity } from '@millwright/api/identity.ts'
 import type { JWK } from 'jose'
 import { clientVoucher } from './front/client-voucher.ts'
@@ -169,11 +170,30 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   }
 }
 
-function localServices({ local, remote }: CloudOptions): Service[] {
+type Placement = Pick<CloudOptions, 'local' | 'remote'>
+
+/** Throws an error if a setting names a service that does not exist. */
+export function requireKnownServices({ local, remote }: Placement): void {
   const names = services.map(({ contract }) => contract.name)
   for (const name of [...local, ...remote.keys()]) {
     if (!names.includes(name)) throw new StartError(`Unknown service ${name}. Services: ${names.join(', ')}.`)
   }
+}
+
+/** Throws an error if the platform cannot listen at an address. */
+export async function requireFreeAddress(at: { host: string; port: number }): Promise<void> {
+  const probe = createTcpServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen(at.port, at.host, resolve)
+    })
+  } catch (error) {
+    throw new StartError(cannotListen(error as NodeJS.ErrnoException, at))
+  }
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+function localServices({ local, remote }: Placement): Service[] {
   if (local.length === 0) return services.filter(({ contract }) => !remote.has(contract.name))
   return services.filter(({ contract }) => local.includes(contract.name))
 }

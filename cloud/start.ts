@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Cloud, openCloud } from './cloud.ts'
+import { type Cloud, openCloud, requireFreeAddress, requireKnownServices } from './cloud.ts'
 import { type FirstRun, firstRun } from './first-run.ts'
 import { openMasterKeys } from './master-key-places.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
@@ -47,6 +47,9 @@ export async function startCloud(
 ): Promise<RunningCloud> {
   const configuration = readCloudConfiguration(environment)
   const remote = peersOf(configuration.peers)
+  // These errors are reported before the database starts, because its first start takes seconds.
+  requireKnownServices({ local: configuration.services, remote })
+  await requireFreeAddress(configuration)
   const log = createLog({ level: configuration.logLevel })
   const home = await createHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
