@@ -29,23 +29,28 @@ type Plan = {
   Plans?: Plan[]
 }
 
-const many = 20_000
+const many = 10_000
 /** The maximum number of discarded rows. A plan that discards more rows does not use an index as intended. */
 const wasted = 500
 
 describe('indexes of frequent statements', () => {
   let hub: TestHub
   let admin: TestCaller
+  let client: Client
   let ids: Awaited<ReturnType<typeof fill>>
 
   before(async () => {
     // Plans depend on all rows of a table, including the rows of other tenants.
     hub = await testHub({ own: true })
     admin = await hub.as('administrator')
+    client = await openClient(hub.database.app)
     ids = await fill()
   })
 
-  after(() => hub[Symbol.asyncDispose]())
+  after(async () => {
+    await client.end()
+    await hub[Symbol.asyncDispose]()
+  })
 
   const paths: Record<string, () => Promise<unknown>> = {
     'reading the permissions of a principal': () =>
@@ -293,9 +298,9 @@ describe('indexes of frequent statements', () => {
     test(`uses an index for ${what}`, async () => {
       const sent = await hub.statements(work)
       assert.ok(sent.length > 0, 'nothing was looked at')
-      for (const { text, values } of sent) {
-        const wrong = await explain(text, values)
-        assert.deepEqual(wrong, [], text)
+      // A path that sends a statement many times, for example per task, sends it with similar values.
+      for (const statements of Map.groupBy(sent, ({ text }) => text).values()) {
+        for (const { text, values } of statements.slice(0, 3)) assert.deepEqual(await explain(text, values), [], text)
       }
     })
   }
@@ -311,7 +316,6 @@ describe('indexes of frequent statements', () => {
   /** Returns the faults of the plan. */
   async function explain(text: string, values: readonly unknown[]): Promise<string[]> {
     const tables = await tenantTables()
-    const client = await openClient(hub.database.app)
     try {
       await client.query('begin')
       if (hub.database.server.citus) await client.query(`set local citus.propagate_set_commands = 'local'`)
@@ -324,7 +328,6 @@ describe('indexes of frequent statements', () => {
       throw error
     } finally {
       await client.query('rollback')
-      await client.end()
     }
   }
 
