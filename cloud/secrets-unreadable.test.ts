@@ -6,7 +6,6 @@ import { credentials } from '@millwright/api/credentials.ts'
 import { type BuiltInRoleName, builtInRoles } from '@millwright/api/permission.ts'
 import { systemCaller } from './platform/access/system.ts'
 import { newId } from './platform/database/id.ts'
-import { listening } from './platform/testing/event-reader.ts'
 import { type RawAnswer, type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { plantedWord } from './platform/testing/secrets-shown.ts'
 import { plantedCredential, useEverything } from './platform/testing/usage.ts'
@@ -106,7 +105,7 @@ describe('secret of a credential', () => {
 
   test('does not send the secret of a credential in the event stream', async () => {
     await hub.settle()
-    const base = await listening(hub)
+    const base = await hub.listen()
     const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
     // The events that an administrator can read include the events of all other roles.
     const streamText = await streamed(`${base}/events/v1/stream?after=0`, {

@@ -88,7 +88,7 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
 
     before(async () => {
       hub = await testHub({ arrangement })
-      port = (await hub.clouds.at(-1)?.listen({ host: '127.0.0.1', port: 0 })) ?? 0
+      port = Number(new URL(await hub.listen()).port)
       const [admin, viewer] = [await hub.as('administrator'), await hub.as(undefined)]
       tokens = [undefined, admin.token, viewer.token]
     })

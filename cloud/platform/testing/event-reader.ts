@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { type CloudEvent, events } from '@millwright/api/events.ts'
-import type { TestHub } from './hub.ts'
 
 type Dispatched = { id: string; event: string; data: string }
 type Opening = { token: string; path?: string; query?: Record<string, string>; lastEventId?: number | string }
-
-/** Starts the front of a hub on a socket and returns its address. */
-export async function listening(hub: TestHub): Promise<string> {
-  const port = await hub.clouds.at(-1)?.listen({ host: '127.0.0.1', port: 0 })
-  return `http://127.0.0.1:${port}`
-}
 
 /** `EventReader` reads server-sent events like a browser: over a socket, with the standard's rules for ids. */
 export class EventReader {

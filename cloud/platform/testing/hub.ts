@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AnyInput,
   type Client,
@@ -21,7 +22,7 @@ import { createLog } from '../log.ts'
 import type { Context } from '../service.ts'
 import { createTenant } from '../tenants/tenants.ts'
 import { secretIn } from './secrets-shown.ts'
-import { keysFor, type TestDatabase, testDatabase } from './server.ts'
+import { atEndOfTests, keysFor, type TestDatabase, testDatabase } from './server.ts'
 import { faultOf, tenantTables } from './statements.ts'
 
 export type Arrangement = 'one process' | 'split'
@@ -45,6 +46,20 @@ type Overrides = Partial<
   masterKeyFile?: string
   /** True for a test that needs a separate database, because it uses more than its own tenant. */
   own?: boolean
+  /** True for a test that stops the processes of its hub, or depends on their caches and logs. */
+  ownProcesses?: boolean
+}
+
+/** `Processes` are the processes of an installation. All of them run in the process of the test. */
+type Processes = {
+  clouds: Cloud[]
+  pools: Database[]
+  /** The lines of the logs. */
+  printed: string[]
+  /** The statements that do not name their tenant. */
+  faults: string[]
+  /** The port of the front. */
+  port?: Promise<number>
 }
 
 export type RawRequest = {
@@ -78,11 +93,39 @@ function arrangementOfRun(): Arrangement {
  * Creates a complete hub with its own tenant. It has real services and real PostgreSQL. Requests go through the front,
  * without sockets. The hub also checks general rules in every test: responses match their contracts, statements name
  * their tenant, no secret is printed, no connection leaks.
+ *
+ * Hubs with the default settings share their processes, because opening processes takes longer than most tests.
  */
-export async function testHub({ own = false, ...overrides }: Overrides = {}): Promise<TestHub> {
+export async function testHub({ own = false, ownProcesses = false, ...overrides }: Overrides = {}): Promise<TestHub> {
   const database = await testDatabase({ own })
   const tenant = await freshTenant(database, database.shared ? randomName() : 'default')
-  return TestHub.open(database, tenant, overrides)
+  const isDefault = Object.values(overrides).every((value) => value === undefined)
+  if (own || ownProcesses || !isDefault) return TestHub.open(database, tenant, overrides)
+  return TestHub.shareProcesses(database, tenant)
+}
+
+let shared: { arrangement: Arrangement; processes: Promise<Processes> } | undefined
+
+/** Returns the processes that hubs with the default settings share. */
+async function sharedProcesses(database: TestDatabase): Promise<Processes> {
+  const arrangement = arrangementOfRun()
+  if (shared?.arrangement !== arrangement) {
+    await closeShared()
+    shared = { arrangement, processes: openProcesses(database, { arrangement }) }
+  }
+  return shared.processes
+}
+
+async function closeShared(): Promise<void> {
+  const former = shared
+  shared = undefined
+  if (former !== undefined) await closeProcesses(await former.processes)
+}
+
+atEndOfTests(closeShared)
+
+async function closeProcesses({ clouds }: Processes): Promise<void> {
+  for (const cloud of clouds.toReversed()) await cloud.close()
 }
 
 async function freshTenant({ owner: address }: TestDatabase, name: string): Promise<TestTenant> {
@@ -104,9 +147,10 @@ export class TestHub {
   readonly tenant: TestTenant
   readonly clouds: Cloud[]
   readonly #front: Cloud
-  readonly #pools: Database[]
-  readonly #printed: string[]
-  readonly #faults: string[]
+  readonly #processes: Processes
+  readonly #isSharing: boolean
+  /** The number of log lines and faults before this hub was created. */
+  readonly #before: { printed: number; faults: number }
   readonly #keys: KeyRing
   /** The names of all tenants that this hub has created. */
   readonly #tenants: string[]
@@ -114,66 +158,39 @@ export class TestHub {
   private constructor(parts: {
     database: TestDatabase
     tenant: TestTenant
-    clouds: Cloud[]
-    pools: Database[]
-    printed: string[]
-    faults: string[]
+    processes: Processes
+    isSharing: boolean
   }) {
-    const front = parts.clouds.at(-1)
+    const front = parts.processes.clouds.at(-1)
     if (front === undefined) throw new TypeError('A hub has at least one process')
     this.database = parts.database
     this.tenant = parts.tenant
-    this.clouds = parts.clouds
+    this.clouds = parts.processes.clouds
     this.#front = front
-    this.#pools = parts.pools
-    this.#printed = parts.printed
-    this.#faults = parts.faults
+    this.#processes = parts.processes
+    this.#isSharing = parts.isSharing
+    this.#before = { printed: parts.processes.printed.length, faults: parts.processes.faults.length }
     this.#tenants = [parts.tenant.name]
     this.#keys = new KeyRing({ database: front.context.database, secrets: front.context.secrets })
   }
 
   static async open(database: TestDatabase, tenant: TestTenant, overrides: Overrides): Promise<TestHub> {
-    const tables = await tenantTables()
-    const parts = {
-      database,
-      tenant,
-      clouds: [] as Cloud[],
-      pools: [] as Database[],
-      printed: [] as string[],
-      faults: [] as string[],
-    }
-    const open = async (local: string[], remote: Map<string, string>) => {
-      const pool = new Database({
-        address: database.app,
-        server: database.server,
-        connections: 8,
-        onStatement: ({ text }) => {
-          const fault = faultOf(text, tables)
-          if (fault !== undefined) parts.faults.push(`${fault}: ${text}`)
-        },
-      })
-      const log = createLog({ level: 'debug', to: { write: (line) => parts.printed.push(line) } })
-      const cloud = await openCloud({
-        ...defaults,
-        ...overrides,
-        ...(await keysFor(database.owner, overrides.masterKeyFile)),
-        database: pool,
-        listenAt: database.app,
-        log,
-        local,
-        remote,
-      })
-      parts.pools.push(pool)
-      parts.clouds.push(cloud)
-      return cloud
-    }
-    if ((overrides.arrangement ?? arrangementOfRun()) === 'split') await openSplit(open)
-    else await open([], new Map())
-    return new TestHub(parts)
+    const processes = await openProcesses(database, overrides)
+    return new TestHub({ database, tenant, processes, isSharing: false })
+  }
+
+  static async shareProcesses(database: TestDatabase, tenant: TestTenant): Promise<TestHub> {
+    return new TestHub({ database, tenant, processes: await sharedProcesses(database), isSharing: true })
   }
 
   get context(): Context {
     return this.#front.context
+  }
+
+  /** Starts the front on a socket, and returns its address. */
+  async listen(): Promise<string> {
+    this.#processes.port ??= this.#front.listen({ host: '127.0.0.1', port: 0 })
+    return `http://127.0.0.1:${await this.#processes.port}`
   }
 
   /** Returns the context of the process in which a service runs. */
@@ -285,7 +302,7 @@ export class TestHub {
   /** Returns the statements that the work sends. */
   async statements(work: () => Promise<unknown>): Promise<{ text: string; values: readonly unknown[] }[]> {
     const sent: { text: string; values: readonly unknown[] }[] = []
-    const stops = this.#pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
+    const stops = this.#processes.pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
     try {
       await work()
     } finally {
@@ -296,7 +313,7 @@ export class TestHub {
 
   /** The lines of the log. Each line is one JSON object. */
   get printed(): readonly string[] {
-    return this.#printed
+    return this.#processes.printed.slice(this.#before.printed)
   }
 
   /** Runs all due background tasks of this tenant until there are none. */
@@ -305,17 +322,25 @@ export class TestHub {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const cloud of this.clouds.toReversed()) await cloud.close()
+    if (!this.#isSharing) await closeProcesses(this.#processes)
     try {
-      this.#refuseSecret('a log', this.#printed.join(''))
+      this.#refuseSecret('a log', this.printed.join(''))
       await this.#refuseSecretsInRows()
-      if (this.#faults.length > 0)
-        throw new Error(`Statements that do not name their tenant:\n${[...new Set(this.#faults)].join('\n')}`)
-      const leaked = this.#pools.reduce((sum, pool) => sum + pool.inUse, 0)
-      if (leaked > 0) throw new Error(`${leaked} database connections were not returned`)
+      const faults = this.#processes.faults.slice(this.#before.faults)
+      if (faults.length > 0)
+        throw new Error(`Statements that do not name their tenant:\n${[...new Set(faults)].join('\n')}`)
+      await this.#refuseLeaks()
     } finally {
       await this.database.leave(this.#tenants)
     }
+  }
+
+  /** Throws if database connections were not returned. The background tasks of shared processes can finish first. */
+  async #refuseLeaks(): Promise<void> {
+    const leaked = () => this.#processes.pools.reduce((sum, pool) => sum + pool.inUse, 0)
+    const deadline = performance.now() + (this.#isSharing ? 20_000 : 0)
+    while (leaked() > 0 && performance.now() < deadline) await delay(20)
+    if (leaked() > 0) throw new Error(`${leaked()} database connections were not returned`)
   }
 
   #refuseSecret(where: string, text: string): void {
@@ -337,6 +362,9 @@ export class TestHub {
   }
 }
 
+/** The statements without a fault. They are kept, because a test sends the same statement many times. */
+const sound = new Set<string>()
+
 const defaults = {
   baseUrl,
   tokenLifetimeSeconds: 3600,
@@ -348,6 +376,42 @@ const defaults = {
   metricsFromLoopback: true,
   tracing: undefined,
   strict: true,
+}
+
+async function openProcesses(database: TestDatabase, overrides: Overrides): Promise<Processes> {
+  const tables = await tenantTables()
+  const arrangement = overrides.arrangement ?? arrangementOfRun()
+  const processes: Processes = { clouds: [], pools: [], printed: [], faults: [] }
+  const open = async (local: string[], remote: Map<string, string>) => {
+    const pool = new Database({
+      address: database.app,
+      server: database.server,
+      connections: 8,
+      onStatement: ({ text }) => {
+        if (sound.has(text)) return
+        const fault = faultOf(text, tables)
+        if (fault === undefined) sound.add(text)
+        else processes.faults.push(`${fault}: ${text}`)
+      },
+    })
+    const log = createLog({ level: 'debug', to: { write: (line) => processes.printed.push(line) } })
+    const cloud = await openCloud({
+      ...defaults,
+      ...overrides,
+      ...(await keysFor(database.owner, overrides.masterKeyFile)),
+      database: pool,
+      listenAt: database.app,
+      log,
+      local,
+      remote,
+    })
+    processes.pools.push(pool)
+    processes.clouds.push(cloud)
+    return cloud
+  }
+  if (arrangement === 'split') await openSplit(open)
+  else await open([], new Map())
+  return processes
 }
 
 /** The number of processes that run the services. Consecutive services in the list are in different processes. */

@@ -80,10 +80,25 @@ export async function startTestServer(): Promise<{ address: Parts; stop(): Promi
 
 let ownServer: ReturnType<typeof startTestServer> | undefined
 
-// A test file that runs alone stops its own server. Hooks run in the order of their registration. This hook is
-// registered after the hooks of the test file, which still need the server.
-if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_SERVER === undefined) {
-  setImmediate(() => after(async () => (await ownServer)?.stop()))
+const endings: (() => Promise<void>)[] = []
+
+/** Runs work after the last test of this process, while the server still runs. */
+export function atEndOfTests(work: () => Promise<void>): void {
+  endings.push(work)
+}
+
+async function endTests(): Promise<void> {
+  for (const ending of endings) await ending()
+  await (await ownServer)?.stop()
+}
+
+if (process.env.MILLWRIGHT_TEST_SERVER !== undefined) {
+  // The test run disconnects a worker after its last file.
+  process.once('disconnect', () => void endTests())
+} else if (process.env.NODE_TEST_CONTEXT !== undefined) {
+  // Hooks run in the order of their registration. This hook is registered after the hooks of the test file, which still
+  // need the server.
+  setImmediate(() => after(endTests))
 }
 
 /** Returns the address of the server of this test run. If a test file runs alone, it starts a separate server. */

@@ -10,7 +10,14 @@ export async function tableNames(): Promise<string[]> {
   )
 }
 
-export async function tenantTables(): Promise<Set<string>> {
+let knownTenantTables: Promise<Set<string>> | undefined
+
+export function tenantTables(): Promise<Set<string>> {
+  knownTenantTables ??= readTenantTables()
+  return knownTenantTables
+}
+
+async function readTenantTables(): Promise<Set<string>> {
   const shared: readonly string[] = referenceTables
   return new Set((await tableNames()).filter((name) => !shared.includes(name)))
 }

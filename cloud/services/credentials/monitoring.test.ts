@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { AssetCredentialInstance, CredentialInstance } from '@millwright/api/credentials-shapes.ts'
-import { listening } from '../../platform/testing/event-reader.ts'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { createTestAsset, newInstance, password, schema } from './testing.ts'
@@ -41,7 +40,7 @@ test('completes the monitoring workflow with the documented example client and t
 
   const monitor = await clientOnThePage()
   const monitored = await monitor({
-    baseUrl: await listening(hub),
+    baseUrl: await hub.listen(),
     token: manager.token,
     gatewayId: gateway.id,
     instances,

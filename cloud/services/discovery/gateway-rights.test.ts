@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import {
   assertionOf,
   enrolledGateway,
@@ -469,7 +469,7 @@ describe('permissions of a gateway for discovered assets', () => {
   })
 
   test('publishes each alarm and driver event of a link once, for callers who can read the gateway and the link', async () => {
-    const base = await listening(hub)
+    const base = await hub.listen()
     await admin.authorization.createRole({ body: { data: { name: 'job-reader', permissions: ['glb_jobs_read'] } } })
     const { principalId } = await hub.as('viewer', { accessGroupId: groupId('hall-2') })
     await admin.authorization.createGrant({ body: { data: { principal: principalId, role: 'job-reader' } } })

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -24,7 +24,7 @@ describe('discoveries for a caller who can read the gateway but not all devices'
 
   before(async () => {
     hub = await testHub()
-    base = await listening(hub)
+    base = await hub.listen()
     admin = await hub.as('administrator')
     const [hall1] = await Promise.all(['hall-1', 'hall-2'].map(createGroup))
     reader = await createCaller(hub, [

@@ -13,7 +13,7 @@ import { extent } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
 import type { Message } from '../../platform/events/tail.ts'
 import { limits } from '../../platform/limits.ts'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { eventMessage } from './message.ts'
 import { emitAssetEvent, emitEvents } from './testing.ts'
@@ -44,7 +44,7 @@ async function createGroup(hub: TestHub, name: string): Promise<string> {
 
 test('sends new events in order, with their positions as ids', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   await emitEvents(hub, ['thing/before'])
   await hub.settle()
@@ -57,7 +57,7 @@ test('sends new events in order, with their positions as ids', async () => {
 
 test('sends every missed event once to a reader that reconnects with its last event id', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using first = await EventReader.open(base, { token })
   await emitEvents(hub, numbered(3))
@@ -74,7 +74,7 @@ test('sends every missed event once to a reader that reconnects with its last ev
 
 test('continues from the connection position for a reader that reconnects before its first event', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   await emitEvents(hub, numbered(5))
   await hub.settle()
@@ -88,7 +88,7 @@ test('continues from the connection position for a reader that reconnects before
 
 test('sends only events with the requested types and subjects', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using typed = await EventReader.open(base, { token, query: { types: 'test.pump,io.millwright.test.valve.opened' } })
   using exact = await EventReader.open(base, { token, query: { subject: 'pump/2' } })
@@ -109,8 +109,8 @@ test('sends only events with the requested types and subjects', async () => {
 })
 
 test('sends only events about assets of the groups that the caller can read', async () => {
-  await using hub = await testHub()
-  const base = await listening(hub)
+  await using hub = await testHub({ ownProcesses: true })
+  const base = await hub.listen()
   const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
   const inLine1 = await hub.as('viewer', { accessGroupId: line1 })
   const viewer = await hub.as('viewer')
@@ -138,7 +138,7 @@ test('sends only events about assets of the groups that the caller can read', as
 
 test('sends events about assets and their relations, in order for each asset', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const operator = await hub.as('operator')
   using reader = await EventReader.open(base, operator)
   const ids: string[] = []
@@ -171,7 +171,7 @@ test('sends events about assets and their relations, in order for each asset', a
 
 test('applies revoked and granted permissions to an open event stream', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const [line1, line2] = [await createGroup(hub, 'line-1'), await createGroup(hub, 'line-2')]
   const admin = await hub.as('administrator')
   const viewer = await hub.as('viewer', { accessGroupId: line1 })
@@ -197,7 +197,7 @@ test('applies revoked and granted permissions to an open event stream', async ()
 
 test('ends the event stream of a disabled user within about a second, with the reason', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const admin = await hub.as('administrator')
   const viewer = await hub.as('viewer')
   using reader = await EventReader.open(base, viewer)
@@ -210,7 +210,7 @@ test('ends the event stream of a disabled user within about a second, with the r
 
 test('ends an event stream when its token expires, with the reason as the last message', async () => {
   await using hub = await testHub({ tokenLifetimeSeconds: 4 })
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token, query: { types: 'none' } })
   const end = await reader.next()
@@ -222,7 +222,7 @@ test('ends an event stream when its token expires, with the reason as the last m
 test('sends events that another process writes and publishes', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token })
   for (let index = 1; index <= 20; index++) {
@@ -234,7 +234,7 @@ test('sends events that another process writes and publishes', async () => {
 
 test('sends the events of a stopped process once, after another process has published them', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   using reader = await EventReader.open(base, { token })
   const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
@@ -248,7 +248,7 @@ test('sends the events of a stopped process once, after another process has publ
 test('sends every event once and in order to every reader, with many concurrent writers', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
-  const bases = [await listening(hub), await listening(sibling)]
+  const bases = [await hub.listen(), await sibling.listen()]
   const { token } = await hub.as('administrator')
   const readers = await Promise.all(
     Array.from({ length: 6 }, (_, index) => EventReader.open(bases[index % 2] ?? '', { token, query: { after: '0' } })),
@@ -272,7 +272,7 @@ test('sends every event once and in order to every reader, with many concurrent 
 
 test('refuses to stream from a position whose events are deleted or from a position that does not exist', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   await emitEvents(hub, numbered(5))
   await hub.settle()
@@ -315,7 +315,7 @@ async function idleReader(base: string, token: string) {
 
 test('does not delay other readers when one reader is slow, and sends the slow reader all events later', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   const slow = await idleReader(base, token)
   using quick = await EventReader.open(base, { token })
@@ -344,8 +344,8 @@ test('does not delay other readers when one reader is slow, and sends the slow r
 })
 
 test('ends event streams when the process stops, without waiting for readers that do not read', async () => {
-  await using hub = await testHub()
-  const base = await listening(hub)
+  await using hub = await testHub({ ownProcesses: true })
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   const idle = await idleReader(base, token)
   using reader = await EventReader.open(base, { token, query: { types: 'test.thing' } })
@@ -377,7 +377,7 @@ async function openWhenAllowed(base: string, token: string): Promise<EventReader
 
 test('limits the event streams of a principal, and accepts a new one after one is closed', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const admin = await hub.as('administrator')
   const other = await hub.as('administrator')
   const open = () => EventReader.open(base, admin)
@@ -394,7 +394,7 @@ test('limits the event streams of a principal, and accepts a new one after one i
 
 test('closes the stream when a reader disconnects before the response or sends a HEAD request', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const { token } = await hub.as('administrator')
   const headers = { authorization: `Bearer ${token}` }
   for (let index = 0; index < limits.streamsPerPrincipal * 2; index++) {

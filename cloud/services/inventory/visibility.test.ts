@@ -4,7 +4,7 @@ import { type Entity, inventory, type Relation } from '@millwright/api/inventory
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { dynamicStatement } from '../../platform/database/statement.ts'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import type { Direction } from './graph/graph.ts'
 import { showRelation } from './relations/relation.ts'
@@ -358,7 +358,7 @@ describe('visibility for random groups and permissions', () => {
       })),
     )
     await hub.settle()
-    const base = await listening(hub)
+    const base = await hub.listen()
     for (const [mask, { token }] of readers.entries()) {
       using reader = await EventReader.open(base, { token, query: { types: 'inventory', after: '0' } })
       const subjects: string[] = []

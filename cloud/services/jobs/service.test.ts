@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { type AnyJob, jobPhases } from '@millwright/api/jobs.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 describe('jobs of all workflows', () => {
@@ -77,7 +77,7 @@ describe('jobs of all workflows', () => {
   })
 
   test('sends changes and deletions of jobs in the event stream', async () => {
-    const base = await listening(hub)
+    const base = await hub.listen()
     using reader = await EventReader.open(base, {
       ...viewer,
       path: '/jobs/v1/jobs/events',

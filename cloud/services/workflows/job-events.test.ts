@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { EventReader } from '../../platform/testing/event-reader.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { eventFilter } from './job-event.ts'
 import { directUpdate, gatewayCaller } from './testing.ts'
@@ -21,7 +21,7 @@ async function take(reader: EventReader, count: number): Promise<EngineMessage[]
 
 test('sends all job events with the changed part of the job to managers, in the format of the engine', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const admin = await hub.as('administrator')
   const gateway = await gatewayCaller(hub)
   await admin.workflows.createWorkflow({ body: directUpdate })
@@ -61,7 +61,7 @@ test('sends all job events with the changed part of the job to managers, in the 
 
 test('sends a gateway only events of its own jobs, and continues after the last event id', async () => {
   await using hub = await testHub()
-  const base = await listening(hub)
+  const base = await hub.listen()
   const admin = await hub.as('administrator')
   const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
   using reader = await EventReader.open(base, { ...own, path: '/wfx-southbound/jobs/events' })
