@@ -1,9 +1,23 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { narrow, wide } from './console.ts'
 
 /** Checks the current page, in its current theme, against the WCAG 2.2 AA rules that a program can check. */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   assert.deepEqual(await page.evaluate(findFaults), [], where)
+}
+
+/** Checks the current page in light and dark mode, on a desktop and on a phone. */
+export async function assertAccessibleEverywhere(page: Page, where: string): Promise<void> {
+  for (const viewport of [wide, narrow]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme })
+      await assertAccessible(page, `${where}, ${colorScheme}, ${viewport.width} pixels`)
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(wide)
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, narrow } from './console.ts'
+import { assertAxeClean, assertAxeCleanEverywhere, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 
 describe('asset pages and topology in the console', () => {
@@ -348,22 +348,20 @@ describe('asset pages and topology in the console', () => {
       '02:00:00:00:03:01',
     )
     await relate(id, 'is_part_of', await named('A line', '02:00:00:00:03:02'))
-    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark', viewport: narrow }] as const) {
-      const { context, page } = await consoleBrowser.open(options)
-      await consoleBrowser.signIn(page, { path: `/assets/${id}` })
-      for (const tab of ['Overview', 'Relations', 'Identity', 'Credentials', 'History', 'Jobs']) {
-        await page.getByRole('tab', { name: tab }).click()
-        await page.getByRole('tabpanel').locator('.card, .graph, .history, .empty-state').first().waitFor()
-        await assertAxeClean(page, `${tab}, ${options.colorScheme}`)
-      }
-      await page.goto(`/console/assets/${id}?tab=history&view=relations`)
-      await page.getByRole('row', { name: /Added Outgoing is_part_of A line/ }).waitFor()
-      await assertAxeClean(page, `relation history, ${options.colorScheme}`)
-      await page.goto('/console/topology')
-      await nodes(page).getByText('A line').waitFor()
-      await assertAxeClean(page, `topology, ${options.colorScheme}`)
-      await context.close()
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: `/assets/${id}` })
+    for (const tab of ['Overview', 'Relations', 'Identity', 'Credentials', 'History', 'Jobs']) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('tabpanel').locator('.card, .graph, .history, .empty-state').first().waitFor()
+      await assertAxeCleanEverywhere(page, tab)
     }
+    await follow(page, `/assets/${id}?tab=history&view=relations`)
+    await page.getByRole('row', { name: /Added Outgoing is_part_of A line/ }).waitFor()
+    await assertAxeCleanEverywhere(page, 'relation history')
+    await follow(page, '/topology')
+    await nodes(page).getByText('A line').waitFor()
+    await assertAxeCleanEverywhere(page, 'topology')
+    await context.close()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

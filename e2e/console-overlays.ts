@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
-import { narrow, wide } from './console.ts'
+import { follow, narrow, wide } from './console.ts'
+import { until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson, overlayOf } from './reachability.ts'
 
 /**
@@ -66,7 +67,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
  * and at the width of a phone.
  */
 export async function assertUsable(page: Page, { path, clicks }: Overlay): Promise<string> {
-  if (!page.url().endsWith(`/console${path}`)) await page.goto(`/console${path}`)
+  if (!page.url().endsWith(`/console${path}`)) await follow(page, path)
   for (const target of clicks) await clickAsPerson(target(page))
   await overlayOf(page).waitFor()
   const name = `${path} ${await nameOf(overlayOf(page))}`
@@ -75,9 +76,19 @@ export async function assertUsable(page: Page, { path, clicks }: Overlay): Promi
     await assertOverlayReachable(page, `${name}, ${viewport.width} pixels`)
   }
   await page.setViewportSize(wide)
-  await page.keyboard.press('Escape')
-  await page.locator('dialog[open], .menu:popover-open').waitFor({ state: 'detached' })
+  await until(`${name} closes with Escape`, () => closes(page))
   return name
+}
+
+/** Presses Escape. A dialog ignores the key while it is rendered again for the other width. */
+async function closes(page: Page): Promise<boolean> {
+  await page.keyboard.press('Escape')
+  return overlayOf(page)
+    .waitFor({ state: 'detached', timeout: 3_000 })
+    .then(
+      () => true,
+      () => false,
+    )
 }
 
 function nameOf(overlay: Locator): Promise<string> {

@@ -2,18 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Page } from 'playwright-core'
-import { assertAccessible } from './accessibility.ts'
+import { assertAccessible, assertAccessibleEverywhere } from './accessibility.ts'
 import { openBrowser } from './browser.ts'
 import {
-  assertAxeClean,
+  assertAxeCleanEverywhere,
   type ConsoleBrowser,
   consoleOf,
   mainHeading,
-  narrow,
   navigationTo,
   signOut,
   submitSignIn,
-  wide,
 } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
@@ -219,35 +217,27 @@ describe('the console in a browser', () => {
   })
 
   test('the console is accessible in light and dark mode, on a desktop and on a phone', async () => {
-    for (const [colorScheme, viewport] of [
-      ['light', wide],
-      ['dark', wide],
-      ['light', narrow],
-      ['dark', narrow],
-    ] as const) {
-      const { context, page } = await consoleBrowser.open({ colorScheme, viewport })
-      const where = (view: string) => `${view}, ${colorScheme}, ${viewport.width} pixels`
-      await page.goto('/')
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      await assertAxeClean(page, where('signed out'))
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByLabel('Password').waitFor()
-      await assertAccessible(page, where('sign in'))
-      await consoleBrowser.signIn(page, { path: '/account' })
-      await page.getByText('Read the audit trail').waitFor()
-      await page.getByLabel('Current password').fill('wrong')
-      await page.getByRole('button', { name: 'Change password' }).click()
-      await page.locator('.field-error').waitFor()
-      await assertAxeClean(page, where('account'))
-      await clickAsPerson(page.getByTitle('Account menu'))
-      await assertAxeClean(page, where('menu'))
-      await page.keyboard.press('Escape')
-      await page.keyboard.press('Control+k')
-      await assertAxeClean(page, where('command palette'))
-      await page.goto('/docs/problems')
-      await assertAccessible(page, where('problem codes'))
-      await context.close()
-    }
+    const { context, page } = await consoleBrowser.open()
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await assertAxeCleanEverywhere(page, 'signed out')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByLabel('Password').waitFor()
+    await assertAccessibleEverywhere(page, 'sign in')
+    await consoleBrowser.signIn(page, { path: '/account' })
+    await page.getByText('Read the audit trail').waitFor()
+    await page.getByLabel('Current password').fill('wrong')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.locator('.field-error').waitFor()
+    await assertAxeCleanEverywhere(page, 'account')
+    await clickAsPerson(page.getByTitle('Account menu'))
+    await assertAxeCleanEverywhere(page, 'menu')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await assertAxeCleanEverywhere(page, 'command palette')
+    await page.goto('/docs/problems')
+    await assertAccessibleEverywhere(page, 'problem codes')
+    await context.close()
   })
 
   test('redirects the console from localhost to the configured address', async () => {

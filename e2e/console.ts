@@ -78,6 +78,18 @@ export function navigationTo(page: Page, title: string) {
   return page.locator('ix-menu-item').filter({ hasText: title })
 }
 
+/**
+ * Opens a path below `/console` without a reload, as a link in the console does. Waits until the former page is gone,
+ * if it is another page and not only another view of the same page.
+ */
+export async function follow(page: Page, path: string): Promise<void> {
+  const url = new URL(`/console${path}`, page.url())
+  const isOther = url.pathname !== new URL(page.url()).pathname
+  const former = await mainHeading(page).elementHandle()
+  await page.evaluate((target) => history.pushState(null, '', target), url.href)
+  if (isOther) await former?.waitForElementState('hidden')
+}
+
 /** Fills in and submits the sign-in page. */
 export async function submitSignIn(page: Page, { name, password }: SignInInput): Promise<void> {
   await page.getByLabel('User name').fill(name)
@@ -94,15 +106,38 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type AxeResult = { violations: { id: string; help: string; nodes: { target: unknown; failureSummary?: string }[] }[] }
 
+/**
+ * Checks the current page in light and dark mode, and on a phone. Only the contrast depends on the mode, and it does not
+ * depend on the width, so each rule is checked only where its result can differ.
+ */
+export async function assertAxeCleanEverywhere(page: Page, where: string): Promise<void> {
+  await assertAxeClean(page, `${where}, light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAxeClean(page, `${where}, dark`, 'contrast')
+  await page.setViewportSize(narrow)
+  await assertAxeClean(page, `${where}, phone`, 'all but contrast')
+  await page.setViewportSize(wide)
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
 /** Checks the current page against WCAG 2.2 AA with axe, and checks that the page does not scroll horizontally. */
-export async function assertAxeClean(page: Page, where: string): Promise<void> {
+export async function assertAxeClean(
+  page: Page,
+  where: string,
+  rules: 'all' | 'contrast' | 'all but contrast' = 'all',
+): Promise<void> {
   // The content security policy rejects a script element, so the test evaluates the source of axe.
   await page.evaluate(`(() => { if (!globalThis.axe) { ${axe} } })()`)
-  const { violations } = await page.evaluate(async (): Promise<AxeResult> => {
-    const { axe } = globalThis as unknown as { axe: { run(root: Document, options: object): Promise<AxeResult> } }
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-    return axe.run(document, { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] })
-  })
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const contrast = 'color-contrast'
+  const runOnly = rules === 'contrast' ? { type: 'rule', values: [contrast] } : { type: 'tag', values: tags }
+  const { violations } = await page.evaluate(
+    (options): Promise<AxeResult> => {
+      const { axe } = globalThis as unknown as { axe: { run(root: Document, options: object): Promise<AxeResult> } }
+      return axe.run(document, options)
+    },
+    { runOnly, resultTypes: ['violations'], rules: { [contrast]: { enabled: rules !== 'all but contrast' } } },
+  )
   const faults = violations.map(({ id, help, nodes }) => ({
     id,
     help,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,15 +32,19 @@ function remove(folder: string): void {
   folders.delete(folder)
 }
 
+/**
+ * Waits until a condition is true. The time between two checks grows to a quarter of a second, because the checks of a
+ * long wait would otherwise use much of the processor time of the machine.
+ */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
   limitMs = patienceMs,
 ): Promise<void> {
   const deadline = performance.now() + limitMs
-  while (!(await condition())) {
+  for (let pauseMs = 20; !(await condition()); pauseMs = Math.min(pauseMs * 1.2, 250)) {
     assert.ok(performance.now() < deadline, `${what}: not within ${limitMs} ms`)
-    await delay(20)
+    await delay(pauseMs)
   }
 }
 
@@ -65,8 +70,21 @@ export type Platform = {
   stop(): Promise<Ended>
 } & AsyncDisposable
 
-/** Starts the platform and waits until it prints its credentials. */
-export async function startPlatform(options: ProgramOptions): Promise<Platform> {
+/**
+ * Starts the platform and waits until it is ready. If the home is empty, it gets a copy of the home that the test run
+ * has prepared, because a first start takes much longer than another start.
+ */
+export function startPlatform(options: ProgramOptions): Promise<Platform> {
+  const prepared = process.env.MILLWRIGHT_TEST_HOME
+  const isEmpty = !existsSync(options.home) || readdirSync(options.home).length === 0
+  if (prepared !== undefined && isEmpty) {
+    execFileSync('cp', ['-a', `${prepared}/.`, options.home])
+  }
+  return startPlatformIn(options)
+}
+
+/** Starts the platform in its home and waits until it is ready. An empty home means a first start. */
+export async function startPlatformIn(options: ProgramOptions): Promise<Platform> {
   const program = npmStart(options)
   try {
     return await whenReady(program, options.home)

@@ -13,7 +13,7 @@ import {
   databaseEnded,
   type Platform,
   readAccess,
-  startPlatform,
+  startPlatformIn,
   temporaryFolder,
   tokenOf,
   until,
@@ -30,7 +30,7 @@ describe('the first start', () => {
   let platform: Platform
 
   before(async () => {
-    platform = await startPlatform({ home })
+    platform = await startPlatformIn({ home })
   })
 
   after(async () => {
@@ -80,7 +80,7 @@ describe('the first start', () => {
     )
 
     using other = temporaryFolder('other')
-    await using second = await startPlatform({ home: other.path })
+    await using second = await startPlatformIn({ home: other.path })
     for (const each of [platform, second]) {
       assert.equal((await (await callerOf(each)).identity.userInfo({})).tenant_name, 'default')
     }
@@ -180,7 +180,7 @@ const node = nodeOfMachine()
 
 test('keeps users and tokens valid after a restart, which takes only seconds', async () => {
   using home = temporaryFolder()
-  const first = await startPlatform({ home: home.path, ...(node === undefined ? {} : { node }) })
+  const first = await startPlatformIn({ home: home.path, ...(node === undefined ? {} : { node }) })
   const { access } = first
   const caller = await callerOf(first)
   const { port } = new URL(first.baseUrl)
@@ -189,7 +189,7 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   await databaseEnded(home.path)
 
-  await using second = await startPlatform({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
+  await using second = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
   const nodes = second.startCpuMs / cpuMsOfNode()
   assert.ok(
     nodes < laterStartInNodes,
@@ -204,7 +204,7 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
 test('the platform runs as an unprivileged user', { skip: unprivilegedRefusal() }, async () => {
   using home = temporaryFolder()
   chownSync(home.path, nobody.uid, nobody.gid)
-  await using platform = await startPlatform({ home: home.path, owner: nobody })
+  await using platform = await startPlatformIn({ home: home.path, owner: nobody })
   assert.equal((await (await callerOf(platform)).identity.userInfo({})).kind, 'server_user')
   // A process may end while it is inspected.
   const owners = postgresOf(home.path).map((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid)

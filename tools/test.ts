@@ -2,6 +2,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
+import { startPlatformIn, temporaryFolder } from '@millwright/e2e/platform.ts'
 import { check, root, run } from './checks.ts'
 import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
@@ -23,8 +24,8 @@ const selected =
 if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
 
 /**
- * The file that stores the last duration of each test file. The slowest files start first, so that they do not delay
- * the end of the run.
+ * The file that stores the last duration and CPU time of each test file. The slowest files start first, so that they do
+ * not delay the end of the run.
  */
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
@@ -36,6 +37,13 @@ const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await st
 if (server !== undefined) {
   await ensureTemplate(server.address)
   process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
+}
+
+// The platforms of the end-to-end tests start with a copy of this home.
+const prepared = temporaryFolder('prepared')
+if (selected.filter((file) => file.startsWith('e2e/')).length > 1) {
+  await (await startPlatformIn({ home: prepared.path })).stop()
+  process.env.MILLWRIGHT_TEST_HOME = prepared.path
 }
 
 /**
@@ -86,13 +94,13 @@ function assignments(): Assignment[] {
     const alsoSplit = crossing.some((path) => file === path)
     return [{ file, arrangement: 'one process' }, ...(alsoSplit ? [{ file, arrangement: 'split' } as const] : [])]
   })
-  const expected = (assignment: Assignment) => durations[titleOf(assignment)] ?? Number.POSITIVE_INFINITY
+  const expected = (assignment: Assignment) => durations[titleOf(assignment)]?.ms ?? Number.POSITIVE_INFINITY
   return all.toSorted((one, other) => expected(other) - expected(one) || 0)
 }
 
 function take(report: FileReport & Assignment): void {
   reports.push(report)
-  durations[titleOf(report)] = Math.round(report.ms)
+  durations[titleOf(report)] = { ms: Math.round(report.ms), cpuMs: Math.round(report.cpuMs) }
   // Failures are printed immediately, and again at the end of the run. The first output is needed, because an
   // interrupted run does not reach its end.
   print(report.text + report.failures)
@@ -121,7 +129,7 @@ function conclude(): never {
   process.exit(isPassed && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
 }
 
-function readDurations(): Record<string, number> {
+function readDurations(): Record<string, { ms: number; cpuMs: number }> {
   try {
     return JSON.parse(readFileSync(durationsFile, 'utf8'))
   } catch {
