@@ -242,7 +242,9 @@ describe('hierarchies and nodes', () => {
         'linie',
         'l i n e',
       ]
-      const nodes = names.map((name, key) => ({ key: `${key}`, name }))
+      // The last six nodes are below the node with the key 4, on two levels.
+      const parentOf = (key: number) => (key < 5 ? {} : { parentKey: key < 8 ? '4' : '5' })
+      const nodes = names.map((name, key) => ({ key: `${key}`, name, ...parentOf(key) }))
       const { data } = await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes } } })
       const renamed = data[3]?.id ?? ''
       await operator.hierarchy.updateNode({ params: { id: renamed }, body: { data: { name: 'Renamed LIN' } } })
@@ -265,18 +267,25 @@ describe('hierarchies and nodes', () => {
         'none',
         'n e',
       ])
-        for (const compared of [1, 3, 1_000]) {
+        for (const [compared, belowId] of [1, 3, 1_000].flatMap(
+          (names) =>
+            [
+              [names, undefined],
+              [names, data[4]?.id],
+            ] as const,
+        )) {
           const found: string[] = []
           for (let after = { name: '', id: lowestId }; ; ) {
-            const query = { hierarchyId: id, text, after, limit: 2, scope, belowId: undefined, compared }
+            const query = { hierarchyId: id, text, after, limit: 2, scope, belowId, compared }
             const rows = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
             found.push(...rows.map(({ name }) => name))
             const last = rows.length === 2 ? rows.at(-1) : undefined
             if (last === undefined) break
             after = last
           }
-          const expected = current.filter((name) => name.toLowerCase().replace('ς', 'σ').includes(text.toLowerCase()))
-          assert.deepEqual(found, expected.toSorted(order), `${text}, ${compared}`)
+          const searched = belowId === undefined ? current : names.slice(5)
+          const expected = searched.filter((name) => name.toLowerCase().replace('ς', 'σ').includes(text.toLowerCase()))
+          assert.deepEqual(found, expected.toSorted(order), `${text}, ${compared}, ${belowId}`)
         }
     })
 

@@ -22,17 +22,40 @@ export function isAscii(text: string): boolean {
   return /^[ -~]*$/.test(text)
 }
 
-const searchWith = ({ lowered, condition, below }: { lowered: string; condition: string; below: string }) => {
+/** Up to this many nodes, the nodes above each found node are read. For more nodes, all nodes of the subtree are read. */
+const fewFound = 500
+
+/** The parts of a statement that restrict the search to the nodes below `$11`. */
+const restriction = {
+  with: `below as (
+    select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $11
+    union all
+    select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+  ),`,
+  compared: 'and (m.id in (select id from below)) is true',
+  indexed: `where case when (select count(*) from matching) <= ${fewFound}
+    then $11::uuid in (
+      with recursive above as (
+        select m.parent_id as id
+        union all
+        select p.parent_id from above a join hierarchy_nodes p on p.tenant_id = $1 and p.id = a.id
+      ) select id from above)
+    else (m.id in (select id from below)) is true end`,
+} as const
+
+const searchWith = (lowered: string, restricted: Record<keyof typeof restriction, string>) => {
   const next = `from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2 and (m.name, m.id) > ($4, $5::uuid)`
-  const matches = `position($3 in ${lowered}) > 0 ${condition}`
+  const matches = `position($3 in ${lowered}) > 0`
   return statement<ListedNode>(
-    `with recursive ${below} compared as materialized (
+    `with recursive ${restricted.with} compared as materialized (
        select m.id, m.name from (select m.id, m.name ${next} order by m.name, m.id limit $10) as m
-       where ${matches} order by m.name, m.id limit $8
-     ), indexed as materialized (
-       select m.id, m.name ${next} and m.name_tokens @@ $9::tsquery and ${matches}
+       where ${matches} ${restricted.compared} order by m.name, m.id limit $8
+     ), matching as materialized (
+       select m.id, m.name, m.parent_id ${next} and m.name_tokens @@ $9::tsquery and ${matches}
          and case when (select count(*) from compared) = $8 then false
            else (select count(*) from (select m.id ${next} limit $10) as c) = $10 end
+     ), indexed as (
+       select m.id, m.name from matching m ${restricted.indexed}
      ), found as (
        select id, name from compared union select id, name from indexed order by name, id limit $8
      )
@@ -43,15 +66,9 @@ const searchWith = ({ lowered, condition, below }: { lowered: string; condition:
   )
 }
 
-const below = `below as (
-    select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $11
-    union all
-    select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-  ),`
-
 const statementsOf = (lowered: string) => ({
-  everywhere: searchWith({ lowered, condition: '', below: '' }),
-  below: searchWith({ lowered, condition: 'and (m.id in (select id from below)) is true', below }),
+  everywhere: searchWith(lowered, { with: '', compared: '', indexed: '' }),
+  below: searchWith(lowered, restriction),
 })
 const statements = { any: statementsOf(lowerCases.any), ascii: statementsOf(lowerCases.ascii) }
 
