@@ -25,6 +25,15 @@ export function isAscii(text: string): boolean {
 /** Up to this many nodes, the nodes above each found node are read. For more nodes, all nodes of the subtree are read. */
 const fewFound = 500
 
+/** Selects the ids of the nodes above `m`. */
+const above = `with recursive above as (
+    select m.parent_id as id
+    union all
+    select p.parent_id from above a join hierarchy_nodes p on p.tenant_id = $1 and p.id = a.id
+  ) select id from above`
+
+const isBelow = '(m.id in (select id from below)) is true'
+
 /** The parts of a statement that restrict the search to the nodes below `$11`. */
 const restriction = {
   with: `below as (
@@ -32,15 +41,8 @@ const restriction = {
     union all
     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
   ),`,
-  compared: 'and (m.id in (select id from below)) is true',
-  indexed: `where case when (select count(*) from matching) <= ${fewFound}
-    then $11::uuid in (
-      with recursive above as (
-        select m.parent_id as id
-        union all
-        select p.parent_id from above a join hierarchy_nodes p on p.tenant_id = $1 and p.id = a.id
-      ) select id from above)
-    else (m.id in (select id from below)) is true end`,
+  compared: `and ${isBelow}`,
+  indexed: `where case when (select count(*) from matching) <= ${fewFound} then $11::uuid in (${above}) else ${isBelow} end`,
 } as const
 
 const searchWith = (lowered: string, restricted: Record<keyof typeof restriction, string>) => {
