@@ -34,8 +34,6 @@ export const hierarchyLimits = {
   copyBytes: 8 * 1024 * 1024,
   nodesImported: 20_000,
   importBytes: 8 * 1024 * 1024,
-  /** The maximum number of nodes on one page. */
-  nodesPerPage: 1_000,
   assetsAssigned: 1_000,
   /** The maximum number of assets that one assignment by filter or by rules changes. */
   assetsPerAssignment: 200_000,
@@ -314,14 +312,7 @@ export const hierarchy = contract({
         parentId: Type.Optional(Uuid),
         depth: Type.Optional(Type.Integer({ minimum: 1, maximum: hierarchyLimits.levels, default: 1 })),
         q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'A part of the name' })),
-        limit: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: hierarchyLimits.nodesPerPage,
-            default: 50,
-            description: 'Page size. The maximum is larger than in other lists, because clients show whole trees',
-          }),
-        ),
+        limit: pageQuery.limit,
         offset: pageQuery.offset,
         cursor: Type.Optional(Type.String({ maxLength: 2048, description: '`meta.nextCursor` of the previous page' })),
         count: Type.Optional(
@@ -590,7 +581,7 @@ export const hierarchy = contract({
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed({
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 50 })),
+        limit: pageQuery.limit,
         outcome: Type.Optional(oneOf(assignmentOutcomes)),
         cursor: Type.Optional(Type.String({ maxLength: 64 })),
       }),

@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { assignmentOutcomes, hierarchy, type ItemResult } from '@millwright/api/hierarchy.ts'
 import { type Command, Option } from 'commander'
 import { type HierarchyOption, hierarchyId } from '../input/node-lookup.ts'
@@ -8,9 +9,6 @@ import type { Session } from '../session/session.ts'
 import { type AssignmentOptions, printAccepted, printEnd, untilEnd, withWaitOption } from './assignment-progress.ts'
 
 type ResultOptions = { outcome?: ItemResult['outcome']; limit: number; all?: boolean }
-
-/** The maximum number of results on one page of the API. */
-const resultsPerPage = 1_000
 
 export function addAssignments(command: Command, terminal: Terminal): void {
   platformCommand(
@@ -40,7 +38,7 @@ export function addAssignments(command: Command, terminal: Terminal): void {
       .description('list the assets of an assignment with their results')
       .argument('<id>')
       .addOption(new Option('--outcome <outcome>', 'only assets with this outcome').choices(assignmentOutcomes))
-      .option('--limit <count>', 'maximum number of assets', wholeNumber(1, resultsPerPage), 50)
+      .option('--limit <count>', 'maximum number of assets', wholeNumber(1, pageLimits.maximum), 50)
       .option('--all', 'read all pages'),
     terminal,
     listResults,
@@ -104,7 +102,7 @@ async function listResults(session: Session, id: string, { outcome, limit, all }
       const page = await session.api(hierarchy).listAssignmentResults({
         params: { id },
         query: {
-          limit: all ? resultsPerPage : limit,
+          limit: all ? pageLimits.maximum : limit,
           ...(outcome === undefined ? {} : { outcome }),
           ...(next === undefined ? {} : { cursor: next }),
         },

@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import {
   type HierarchyNode,
   hierarchy,
@@ -171,7 +172,7 @@ async function* treePages({ api }: Session, { id, root, depth }: TreeRequest) {
       params: { id },
       query: {
         depth,
-        limit: hierarchyLimits.nodesPerPage,
+        limit: pageLimits.maximum,
         ...(root === undefined ? {} : { parentId: root.id }),
         ...(cursor === undefined ? {} : { cursor }),
       },

@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { type Command, Option } from 'commander'
@@ -52,7 +53,7 @@ export function addNodes(command: Command, terminal: Terminal): void {
       command.command('search').description('list nodes whose name contains a text').argument('<text>'),
     )
       .option('--below <node>', 'only below this node')
-      .option('--limit <count>', 'maximum number of nodes', wholeNumber(1, hierarchyLimits.nodesPerPage), 50)
+      .option('--limit <count>', 'maximum number of nodes', wholeNumber(1, pageLimits.maximum), 50)
       .option('--all', 'read all pages'),
     terminal,
     search,
@@ -226,7 +227,7 @@ async function search(session: Session, text: string, { below, limit, all, ...op
   const readPage = async (cursor: string | undefined) => {
     const query = {
       q: text,
-      limit: all ? hierarchyLimits.nodesPerPage : limit,
+      limit: all ? pageLimits.maximum : limit,
       ...(parentId === undefined ? {} : { parentId }),
       ...(cursor === undefined ? {} : { cursor }),
     }

@@ -1,3 +1,4 @@
+import { pageLimits } from '@millwright/api/envelope.ts'
 import { type HierarchyNode, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { splitPath } from '@millwright/api/hierarchy-path.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
@@ -58,7 +59,7 @@ async function childrenOf({ api }: Session, id: string, parentId: string | undef
     const { data, meta } = await api(hierarchy).listNodes({
       params: { id },
       query: {
-        limit: hierarchyLimits.nodesPerPage,
+        limit: pageLimits.maximum,
         ...(parentId === undefined ? {} : { parentId }),
         ...(cursor === undefined ? {} : { cursor }),
       },

@@ -43,7 +43,7 @@ export async function printTree(caller: TestCaller, hierarchyId: string): Promis
 export async function listTree(caller: TestCaller, hierarchyId: string): Promise<TreeNode[]> {
   const nodes: TreeNode[] = []
   for (let cursor: string | undefined, isMore = true; isMore; ) {
-    const query = { depth: 32, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) }
+    const query = { depth: 32, limit: 100, ...(cursor === undefined ? {} : { cursor }) }
     const page = await caller.hierarchy.listNodes({ params: { id: hierarchyId }, query })
     nodes.push(...page.data)
     cursor = page.meta.nextCursor

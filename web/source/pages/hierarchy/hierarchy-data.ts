@@ -18,7 +18,7 @@ const hierarchyEvents = ['hierarchy']
 const refreshDelayMs = hierarchyLimits.lagMs + 500
 
 /** The number of children that are loaded with one request. */
-const childrenPerPage = 200
+const childrenPerPage = 100
 
 export function useHierarchies({ isEnabled = true }: { isEnabled?: boolean } = {}) {
   const query = useOperationQuery()
