@@ -276,6 +276,7 @@ export type HistoryRow = {
   principalName: string
   sourceType: string
   sourceValue: string | null
+  /** The document after the change. Null if the asset was deleted, or if the stored asset has this document. */
   document: string | null
   /** The identifiers by which the write found the asset, as JSON text. */
   matchedBy: string | null
@@ -298,10 +299,16 @@ const historyStatement = statement(
   `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
                               source_type, source_value, document, matched_by)
    select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
-          document, "matchedBy"
+          case when document is null and change <> 'deleted'
+            then (select a.document from assets a where a.tenant_id = $1 and a.id = r."assetId") else document end,
+          "matchedBy"
    from ${historyRows.rows}`,
 )
 
+/**
+ * Inserts entries of the history. If an entry has the document of the stored asset, the database copies the document. This
+ * is cheaper than sending and checking the same JSON text twice.
+ */
 export async function insertHistory(tx: Transaction, rows: readonly HistoryRow[]): Promise<void> {
   if (rows.length > 0) await tx.run(historyStatement, ...historyRows.values(rows))
 }

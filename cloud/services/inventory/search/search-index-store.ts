@@ -44,7 +44,7 @@ export async function putTokens(
 ): Promise<void> {
   const prefix = prefixOf(tx.tenantId)
   const values = (texts: readonly IndexedText[]) =>
-    tokenRows.values(texts.map(({ id, lines }) => ({ id, words: { prefix, lexemes: [...tokensIn(lines)] } })))
+    tokenRows.values(texts.map(({ id, lines }) => ({ id, words: { prefix, lexemes: tokensIn(lines) } })))
   await Promise.all([
     created.length > 0 && tx.run(insertStatement, ...values(created)),
     changed.length > 0 && tx.run(putStatement, ...values(changed)),

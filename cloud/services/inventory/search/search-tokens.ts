@@ -73,15 +73,18 @@ const blanks = /\s+/u
 const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
 
 /**
- * Returns the tokens of an indexed text. For example, the searches `02:1b`, `1b:00:7f` and `7f` all find `02:1b:00:7f`,
- * each with one index look-up.
+ * Returns the tokens of an indexed text in ascending order. For example, the searches `02:1b`, `1b:00:7f` and `7f` all find
+ * `02:1b:00:7f`, each with one index look-up. A token that is the beginning of another token of the asset is left out,
+ * because every search that finds it also finds the longer token.
  */
-export function tokensIn(lines: readonly string[]): Set<string> {
+export function tokensIn(lines: readonly string[]): string[] {
   const tokens = new Set<string>()
   for (const line of lines) {
     for (const token of tokensOfLine(line)) if (tokens.size < limits.tokensPerAsset) tokens.add(token)
   }
-  return tokens
+  // A longer token with the same beginning follows directly in this order.
+  const sorted = [...tokens].sort()
+  return sorted.filter((token, index) => !sorted[index + 1]?.startsWith(token))
 }
 
 /**

@@ -91,7 +91,7 @@ async function stepsOf(
     [() => store.deleteAddresses(tx, updatedIds), () => store.deletePropertyValues(tx, updatedIds)],
     portions(assets, (some) => store.insertAddresses(tx, some.flatMap(addressRows))),
     portions(assets, (some) => store.insertPropertyValues(tx, some.flatMap(propertyRows))),
-    portions(changes.history, (some) => store.insertHistory(tx, some)),
+    portions(changes.history, (some) => store.insertHistory(tx, some.map(withoutStoredDocument(changes)))),
     [
       () => store.changeCounts(tx, changes.counts),
       () =>
@@ -119,6 +119,11 @@ function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {
 function* portions<Row>(rows: readonly Row[], write: (some: readonly Row[]) => Promise<unknown>): Iterable<Step> {
   for (let from = 0; from < rows.length; from += rowsPerStatement)
     yield () => write(rows.slice(from, from + rowsPerStatement))
+}
+
+/** Returns a function that removes the document of a history entry, if the asset is saved with the same document. */
+function withoutStoredDocument({ assets }: ChangeSet): (row: store.HistoryRow) => store.HistoryRow {
+  return (row) => (assets.get(row.assetId)?.version === row.version ? { ...row, document: null } : row)
 }
 
 /** Separates the rows of new assets from the rows of assets that exist in the database. */
