@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createYield, noteRequest } from './event-loop.ts'
+import { createYield, noteRequest, priorities } from './event-loop.ts'
 
 /** Blocks the event loop for `ms` milliseconds. */
 function occupy(ms: number): void {
@@ -87,15 +87,16 @@ test('does not delay the work of a tenant by its own requests', async () => {
   endRequest()
 })
 
-test('runs urgent work before other waiting work of the same tenant', async () => {
-  const order: string[] = []
-  const yields = [false, false, true].map((isUrgent) => createYield('a', { isUrgent }))
+test('runs work with a higher priority before other waiting work of the same tenant', async () => {
+  const order: number[] = []
+  const { request, decision, statement } = priorities
+  const yields = [request, decision, request, statement, decision].map((priority) => createYield('a', { priority }))
   occupy(6)
   await Promise.all(
     yields.map(async (yieldTurn, index) => {
       await yieldTurn()
-      order.push(['first', 'second', 'urgent'][index] ?? '')
+      order.push(index)
     }),
   )
-  assert.deepEqual(order, ['urgent', 'first', 'second'])
+  assert.deepEqual(order, [3, 1, 4, 0, 2])
 })

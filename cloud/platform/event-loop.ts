@@ -18,7 +18,7 @@ const halfLifeMs = 500
 /** If `usedTime` has more tenants than this, tenants that used no time recently are removed from it. */
 const mostTenants = 1_000
 
-type Waiting = { tenantId: string; since: number; isUrgent: boolean; run: () => void }
+type Waiting = { tenantId: string; since: number; priority: number; run: () => void }
 type Request = { tenantId: string; startedAt: number; hasEnded: boolean }
 
 /** The sliced work that waits for its next turn. The work that has waited longest is first. */
@@ -31,13 +31,14 @@ const usedTime = new Map<string, { ms: number; at: number }>()
 let isScheduled = false
 let timer: NodeJS.Timeout | undefined
 
-type YieldOptions = {
-  /**
-   * Whether the work runs before other sliced work of its tenant. Work that prepares statements is urgent, because the
-   * database waits for it.
-   */
-  isUrgent?: boolean
-}
+/**
+ * The priorities of the sliced work of one tenant. Statements have the highest priority, because the database waits for
+ * them. Decisions about accepted writes come before new requests, because statements follow from them. Otherwise new
+ * requests would take all turns, and the database would be idle.
+ */
+export const priorities = { request: 0, decision: 1, statement: 2 } as const
+
+type YieldOptions = { priority?: number }
 
 /**
  * Splits long synchronous work of a tenant into turns of the event loop. Call the returned function between two steps of
@@ -56,9 +57,9 @@ export function createYield(tenantId: string, options: YieldOptions = {}): () =>
 }
 
 /** Waits for the turn of a tenant, before work that cannot be split, such as the parsing of a large body. */
-export function nextTurn(tenantId: string, { isUrgent = false }: YieldOptions = {}): Promise<void> {
+export function nextTurn(tenantId: string, { priority = priorities.request }: YieldOptions = {}): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push({ tenantId, since: performance.now(), isUrgent, run: resolve })
+    waiting.push({ tenantId, since: performance.now(), priority, run: resolve })
     schedule()
   })
 }
@@ -115,8 +116,9 @@ function nextWaiting(now: number): number {
   const next = waiting.findIndex(({ tenantId, since }) => now - since >= longestWaitMs || !givesWay(tenantId, now))
   const first = waiting[next]
   if (first === undefined || now - first.since >= longestWaitMs) return next
-  const urgent = waiting.findIndex(({ tenantId, isUrgent }) => isUrgent && tenantId === first.tenantId)
-  return urgent < 0 ? next : urgent
+  const own = waiting.filter(({ tenantId }) => tenantId === first.tenantId)
+  const highest = Math.max(...own.map(({ priority }) => priority))
+  return waiting.findIndex(({ tenantId, priority }) => tenantId === first.tenantId && priority === highest)
 }
 
 /** Returns whether another tenant that used less time has a request in progress. */

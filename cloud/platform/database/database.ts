@@ -1,7 +1,7 @@
 import { backOffMs, pause } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
-import { createYield } from '../event-loop.ts'
+import { createYield, priorities } from '../event-loop.ts'
 import type { Server } from './binding.ts'
 import type { Connection } from './connection.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
@@ -367,7 +367,7 @@ async function pipeline(
   const sent: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
-  const yieldTurn = createYield(tenantId, { isUrgent: true })
+  const yieldTurn = createYield(tenantId, { priority: priorities.statement })
   for (const part of parts) {
     await yieldTurn()
     const answer = part()

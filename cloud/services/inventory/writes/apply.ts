@@ -4,7 +4,7 @@ import { gatewayRights, noRights, type Rights } from '../../../platform/access/r
 import { systemCaller } from '../../../platform/access/system.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { isStatementTimeout, isTransient } from '../../../platform/database/transient.ts'
-import { createYield } from '../../../platform/event-loop.ts'
+import { createYield, priorities } from '../../../platform/event-loop.ts'
 import { emitLast } from '../../../platform/events/events.ts'
 import { problemOf } from '../../../platform/http/problems.ts'
 import type { Log } from '../../../platform/log.ts'
@@ -342,7 +342,7 @@ async function decideAll(
   { writes, batch }: { writes: readonly QueuedWrite[]; batch: Batch },
 ): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = []
-  const yieldTurn = createYield(tx.tenantId)
+  const yieldTurn = createYield(tx.tenantId, { priority: priorities.decision })
   for (const write of writes) {
     await yieldTurn()
     const rights = await rightsOf(access, tx, { sender: write, batch })

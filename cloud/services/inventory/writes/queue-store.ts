@@ -3,7 +3,7 @@ import { lowestIdAt } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
-import { createYield } from '../../../platform/event-loop.ts'
+import { createYield, priorities } from '../../../platform/event-loop.ts'
 import type { Payloads, QueuedWrite } from './write.ts'
 
 const dayMs = 86_400_000
@@ -49,11 +49,23 @@ export async function insertWrites(tx: Transaction, writes: readonly NewWrite[])
 /** A queued write without its payload. */
 export type QueueEntry = Omit<QueuedWrite, 'payload'>
 
-const queueStatement = statement<Omit<QueueEntry, 'roles'> & { items: number; bytes: number; roles: string }>(
-  `select id, items, octet_length(payload) as bytes, kind, principal_id as "principalId", principal_kind as "principalKind",
-          principal_name as "principalName", roles, grants
-   from operations where tenant_id = $1 and state = 'queued' and id <> all($3::uuid[])
-   order by accepted_at, id limit $2 for update`,
+/**
+ * Locks only the writes of the batch. The next batch can then lock the writes that follow, while this batch is saved. The
+ * first write is always part of the batch.
+ */
+const queueStatement = statement<Omit<QueueEntry, 'roles'> & { roles: string; waiting: number }>(
+  `with head as materialized (
+     select id, row_number() over next as place, sum(items) over next as items, sum(bytes) over next as bytes
+     from (select id, accepted_at, items, octet_length(payload) as bytes from operations
+           where tenant_id = $1 and state = 'queued' and id <> all($5::uuid[]) order by accepted_at, id limit $2) as queued
+     window next as (order by accepted_at, id)
+   )
+   select id, kind, principal_id as "principalId", principal_kind as "principalKind", principal_name as "principalName",
+          roles, grants, (select count(*) from head) as waiting
+   from operations
+   where tenant_id = $1 and state = 'queued'
+     and id = any(array(select h.id from head h where h.place = 1 or (h.items <= $3 and h.bytes <= $4)))
+   order by accepted_at, id for update`,
 )
 
 const payloadsStatement = statement<{ id: string; payload: string }>(
@@ -80,15 +92,11 @@ export async function lockQueue(
   limits: BatchLimits,
   taken: readonly string[] = [],
 ): Promise<QueueHead> {
-  const waiting = await tx.rows(queueStatement, limits.writes, arrayOf('uuid', taken))
-  const sum = { items: 0, bytes: 0 }
-  const fitting = waiting.filter(({ items, bytes }, index) => {
-    sum.items += items
-    sum.bytes += bytes
-    return index === 0 || (sum.items <= limits.items && sum.bytes <= limits.bytes)
-  })
-  const entries = fitting.map(({ items: _, bytes: __, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
-  return { entries, hasMore: waiting.length > fitting.length || waiting.length === limits.writes }
+  const { writes, items, bytes } = limits
+  const rows = await tx.rows(queueStatement, writes, items, bytes, arrayOf('uuid', taken))
+  const waiting = rows[0]?.waiting ?? 0
+  const entries = rows.map(({ waiting: _, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
+  return { entries, hasMore: waiting > rows.length || waiting === writes }
 }
 
 /** Adds the payloads to the writes. The payloads come from the cache of this process, or else from the database. */
@@ -100,7 +108,7 @@ export async function withPayloads(
   const payloads = new Map(entries.map(({ id }) => [id, cached(id)]))
   const missing = entries.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
   const rows = missing.length === 0 ? [] : await tx.rows(payloadsStatement, arrayOf('uuid', missing))
-  const yieldTurn = createYield(tx.tenantId)
+  const yieldTurn = createYield(tx.tenantId, { priority: priorities.decision })
   for (const { id, payload } of rows) {
     await yieldTurn()
     payloads.set(id, JSON.parse(payload))

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts'
 import { jsonText } from '../../../platform/database/json.ts'
-import { createYield } from '../../../platform/event-loop.ts'
+import { createYield, priorities } from '../../../platform/event-loop.ts'
 import { addressesOf } from '../assets/address.ts'
 import { columnsOf } from '../assets/asset.ts'
 import * as store from '../assets/asset-store.ts'
@@ -51,7 +51,7 @@ export async function save(tx: Transaction, batch: Batch, { rows, last }: SaveOp
  */
 export async function assetRows({ tenantId }: Transaction, { changes }: Batch): Promise<store.AssetRow[]> {
   const printed = new Map(changes.history.map(({ assetId, document }) => [assetId, document]))
-  const yieldTurn = createYield(tenantId)
+  const yieldTurn = createYield(tenantId, { priority: priorities.decision })
   const rows: store.AssetRow[] = []
   for (const asset of changes.assets.values()) {
     await yieldTurn()
