@@ -48,7 +48,7 @@ describe('a discovery with killed processes', () => {
 
   test('continues a scan during a cloud outage, and uploads each device once afterwards', async () => {
     const total = await assets()
-    const jobId = await discover(caller, gateway.id, { size: '500', seed: '1', rate: '50' })
+    const jobId = await discover(caller, gateway.id, { size: '250', seed: '1', rate: '50' })
     await someFound(jobId)
     await killed(platform.program)
     await until(
@@ -65,8 +65,8 @@ describe('a discovery with killed processes', () => {
     })
     caller = await callerOf(platform)
     const discovery = await over(caller, jobId, patienceMs)
-    assert.deepEqual([discovery.state, discovery.found, discovery.created], ['finished', 500, 500], discovery.message)
-    assert.equal((await assets()) - total, 500, 'each device is one asset')
+    assert.deepEqual([discovery.state, discovery.found, discovery.created], ['finished', 250, 250], discovery.message)
+    assert.equal((await assets()) - total, 250, 'each device is one asset')
     await until('the spool is empty', async () => (await gateway.status()).spool.entries === 0)
   })
 
@@ -85,15 +85,15 @@ describe('a discovery with killed processes', () => {
 
   test('offers the job of a killed gateway again after its restart, and stores each device once', async () => {
     const total = await assets()
-    const jobId = await discover(caller, gateway.id, { size: '400', seed: '3', rate: '50' })
+    const jobId = await discover(caller, gateway.id, { size: '250', seed: '3', rate: '50' })
     await someFound(jobId)
     await killed(gateway.program)
     await plant[Symbol.asyncDispose]()
     gateway = await startGateway('hall', { home: home.path, id: gateway.id })
     plant = startPlant(gateway, { home: home.path })
     const discovery = await over(caller, jobId, patienceMs)
-    assert.deepEqual([discovery.state, discovery.found], ['finished', 400], discovery.message)
-    assert.equal((await assets()) - total, 400, 'each device is one asset')
+    assert.deepEqual([discovery.state, discovery.found], ['finished', 250], discovery.message)
+    assert.equal((await assets()) - total, 250, 'each device is one asset')
   })
 
   test('cancels a job on the gateway immediately', async () => {

@@ -95,7 +95,7 @@ async function endTests(): Promise<void> {
 if (process.env.MILLWRIGHT_TEST_SERVER !== undefined) {
   // The test run disconnects a worker after its last file.
   process.once('disconnect', () => void endTests())
-} else if (process.env.NODE_TEST_CONTEXT !== undefined) {
+} else if (process.env.NODE_TEST_CONTEXT !== undefined || process.argv[1]?.endsWith('.test.ts')) {
   // Hooks run in the order of their registration. This hook is registered after the hooks of the test file, which still
   // need the server.
   setImmediate(() => after(endTests))
