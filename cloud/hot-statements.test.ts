@@ -277,7 +277,7 @@ describe('indexes of frequent statements', () => {
     },
     'searching a node by a rare part of its name': async () => {
       const page = { after: { name: '', id: lowestId }, limit: 50, belowId: undefined, compared: 100 }
-      const query = { hierarchyId: ids.hierarchy, text: 'ode-1999', scope: { groups: [], gateways: false }, ...page }
+      const query = { hierarchyId: ids.hierarchy, text: 'ode-999', scope: { groups: [], gateways: false }, ...page }
       const found = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
       assert.equal(found.length, 11)
     },

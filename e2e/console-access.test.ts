@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
 
 const fitter = { name: 'fitter', password: `the ${plantedWord} of a user` }
@@ -50,7 +50,7 @@ describe('access management in the console', () => {
     await button('Assign').click()
     await page.getByRole('cell', { name: 'Line 7' }).waitFor()
     await assertAxeClean(page, 'user page')
-    await page.goto('/console/access?view=why')
+    await follow(page, '/access?view=why')
     await page.getByLabel('Account', { exact: true }).selectOption({ label: 'fitter (User)' })
     await page.getByLabel('Permission', { exact: true }).selectOption('inventory_read_asset_data')
     await page.getByText('Not allowed').waitFor()
@@ -104,7 +104,7 @@ describe('access management in the console', () => {
   })
 
   test('shows the secret of a service account once, and invalidates it when a new one is created', async () => {
-    await page.goto('/console/access?view=programs')
+    await follow(page, '/access?view=programs')
     await button('Add service account').click()
     await page.getByLabel('Name').fill('historian')
     await button('Add').click()
@@ -134,7 +134,7 @@ describe('access management in the console', () => {
   })
 
   test('creates a custom role from permissions, and shows built-in roles read-only', async () => {
-    await page.goto('/console/access?view=roles')
+    await follow(page, '/access?view=roles')
     await button('Add role').click()
     await page.getByLabel('Name').fill('scanner')
     await page.getByLabel('Description').fill('Runs scans')
@@ -147,7 +147,7 @@ describe('access management in the console', () => {
   })
 
   test('adds a custom property and shows the asset schemas', async () => {
-    await page.goto('/console/model')
+    await follow(page, '/model')
     await page.getByText('No custom properties yet').waitFor()
     await button('Add property').click()
     await page.getByLabel('Name').fill('Cost centre')

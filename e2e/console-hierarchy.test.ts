@@ -5,7 +5,7 @@ import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf, narrow, wide } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, follow, narrow, wide } from './console.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson } from './reachability.ts'
 
@@ -297,7 +297,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('assigns selected assets on the page of all assets', async () => {
-    await page.goto('/console/assets')
+    await follow(page, '/assets')
     await row('Robot 1').getByRole('checkbox').check()
     await clickAsPerson(button('Assign to node…'))
     assert.equal(await dialog().getByRole('combobox', { name: 'Hierarchy' }).inputValue(), await hierarchyId())
@@ -308,7 +308,7 @@ describe('hierarchies in the console', () => {
     await inDialog('Assign').click()
     await closed()
     await page.locator('ix-toast').getByText('1 asset assigned to Hall 2').waitFor()
-    await page.goto('/console/hierarchy')
+    await follow(page, '/hierarchy')
     await page.getByRole('treeitem', { name: /^Augsburg Site 3 assets/ }).waitFor()
   })
 
@@ -342,7 +342,7 @@ describe('hierarchies in the console', () => {
   })
 
   test('exports nodes as CSV, and shows what an import would change before it changes nodes', async () => {
-    await page.goto('/console/hierarchy')
+    await follow(page, '/hierarchy')
     await node('Augsburg').waitFor()
     await clickAsPerson(button('More actions'))
     const [file] = await Promise.all([page.waitForEvent('download'), clickAsPerson(entry('Export as CSV'))])

@@ -294,7 +294,7 @@ describe('start page, inbox and assets in the console', () => {
     assert.equal(names.size, overlays.length, 'each opened another menu or dialog')
     // This step checks that a menu moves with its button when the page scrolls.
     await page.setViewportSize({ width: wide.width, height: 300 })
-    await page.goto(`/console/assets/${gateway?.id}`)
+    await follow(page, `/assets/${gateway?.id}`)
     await clickAsPerson(page.getByRole('button', { name: 'More', exact: true }))
     await page.mouse.move(wide.width / 2, 250)
     await page.mouse.wheel(0, 40)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, type ConsoleBrowser, consoleOf } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
@@ -40,7 +40,7 @@ describe('gateways, scans and credentials in the console', () => {
   const button = (name: string) => page.getByRole('button', { name, exact: true })
 
   async function go(path: string, heading: string | RegExp): Promise<void> {
-    await page.goto(`/console${path}`)
+    await follow(page, path)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
   }
 

@@ -15,7 +15,7 @@ const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
 
 /** The number of times that the test kills all processes. More rounds find more faults. */
-const rounds = Number(process.env.MILLWRIGHT_CRASHES ?? 2)
+const rounds = Number(process.env.MILLWRIGHT_CRASHES ?? 1)
 const writers = 6
 const answersBeforeTheCrash = 120
 

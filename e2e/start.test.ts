@@ -13,6 +13,7 @@ import {
   databaseEnded,
   type Platform,
   readAccess,
+  startPlatform,
   startPlatformIn,
   temporaryFolder,
   tokenOf,
@@ -80,7 +81,7 @@ describe('the first start', () => {
     )
 
     using other = temporaryFolder('other')
-    await using second = await startPlatformIn({ home: other.path })
+    await using second = await startPlatform({ home: other.path })
     for (const each of [platform, second]) {
       assert.equal((await (await callerOf(each)).identity.userInfo({})).tenant_name, 'default')
     }
@@ -180,7 +181,7 @@ const node = nodeOfMachine()
 
 test('keeps users and tokens valid after a restart, which takes only seconds', async () => {
   using home = temporaryFolder()
-  const first = await startPlatformIn({ home: home.path, ...(node === undefined ? {} : { node }) })
+  const first = await startPlatform({ home: home.path, ...(node === undefined ? {} : { node }) })
   const { access } = first
   const caller = await callerOf(first)
   const { port } = new URL(first.baseUrl)

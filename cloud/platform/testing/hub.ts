@@ -60,6 +60,8 @@ type Processes = {
   faults: string[]
   /** The port of the front. */
   port?: Promise<number>
+  /** The number of hubs that use the processes at the moment. */
+  hubs: number
 }
 
 export type RawRequest = {
@@ -169,6 +171,9 @@ export class TestHub {
     this.#front = front
     this.#processes = parts.processes
     this.#isSharing = parts.isSharing
+    // Log lines of finished tests are not needed any more.
+    if (parts.processes.hubs === 0) parts.processes.printed.length = 0
+    parts.processes.hubs += 1
     this.#before = { printed: parts.processes.printed.length, faults: parts.processes.faults.length }
     this.#tenants = [parts.tenant.name]
     this.#keys = new KeyRing({ database: front.context.database, secrets: front.context.secrets })
@@ -331,6 +336,7 @@ export class TestHub {
         throw new Error(`Statements that do not name their tenant:\n${[...new Set(faults)].join('\n')}`)
       await this.#refuseLeaks()
     } finally {
+      this.#processes.hubs -= 1
       await this.database.leave(this.#tenants)
     }
   }
@@ -381,7 +387,7 @@ const defaults = {
 async function openProcesses(database: TestDatabase, overrides: Overrides): Promise<Processes> {
   const tables = await tenantTables()
   const arrangement = overrides.arrangement ?? arrangementOfRun()
-  const processes: Processes = { clouds: [], pools: [], printed: [], faults: [] }
+  const processes: Processes = { clouds: [], pools: [], printed: [], faults: [], hubs: 0 }
   const open = async (local: string[], remote: Map<string, string>) => {
     const pool = new Database({
       address: database.app,
