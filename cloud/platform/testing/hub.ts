@@ -171,7 +171,7 @@ export class TestHub {
     this.#front = front
     this.#processes = parts.processes
     this.#isSharing = parts.isSharing
-    // Log lines of finished tests are not needed any more.
+    // Log lines of finished tests are no longer needed.
     if (parts.processes.hubs === 0) parts.processes.printed.length = 0
     parts.processes.hubs += 1
     this.#before = { printed: parts.processes.printed.length, faults: parts.processes.faults.length }
