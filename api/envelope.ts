@@ -11,9 +11,11 @@ export function data<Schema extends TSchema>(schema: Schema) {
   return closed({ data: schema })
 }
 
+export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
+
 /** A UUID (RFC 9562). Input is converted to lower case. */
 export const Uuid = Type.String({
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  pattern: uuidPattern,
   lowercased: true,
   description: 'UUID',
   examples: ['0198f0c2-7b1e-7c3a-9d55-0242ac120002'],
@@ -28,9 +30,12 @@ export const Timestamp = Type.String({
 })
 
 /** Control characters and lone surrogates, as part of a character class. Patterns are compiled with the flag `u`. */
-export const unprintable = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
+export const unprintable = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff'
 
 export const namePattern = `^[^\\s${unprintable}]([^${unprintable}]*[^\\s${unprintable}])?$`
+
+/** The pattern of a text that may have several lines. */
+export const textPattern = '^[^\\u0000\\ud800-\\udfff]*$'
 
 /** A name that a user assigns: one line, without control characters and surrounding spaces. */
 export const Name = Type.String({ minLength: 1, maxLength: 128, pattern: namePattern })

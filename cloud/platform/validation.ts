@@ -1,5 +1,6 @@
 import type { Contract, ItemErrors, Operation } from '@millwright/api/contract.ts'
 import { isEmpty, isMedia } from '@millwright/api/contract.ts'
+import { uuidPattern } from '@millwright/api/envelope.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -256,12 +257,18 @@ function constantText(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(text) : text
 }
 
+type UnknownIn = { properties?: object; patternProperties?: object; description?: string }
+
 function unknownDetail(error: ErrorObject): string {
-  const allowed = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
+  const { properties, patternProperties, description } = (error.parentSchema ?? {}) as UnknownIn
+  if (properties === undefined && patternProperties !== undefined && description !== undefined)
+    return `is an invalid name; the object must be: ${description}`
+  const allowed = Object.keys(properties ?? {})
   return `is unknown; allowed: ${listedValues(allowed)}`
 }
 
 function patternDetail(error: ErrorObject): string {
+  if (error.schema === uuidPattern) return 'must be a UUID'
   const { description } = (error.parentSchema ?? {}) as { description?: string }
   return description === undefined ? `must match ${error.schema}` : `must be: ${description}`
 }

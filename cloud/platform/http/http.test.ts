@@ -114,6 +114,12 @@ describe('HTTP front', () => {
     )
   })
 
+  test('refuses a JSON body that is not valid UTF-8', async () => {
+    const body = Buffer.from('{"data":{"name":"a\xff"}}', 'latin1')
+    const answer = await hub.request({ method: 'POST', path: '/authorization/v1/access-groups', headers: json(), body })
+    assert.deepEqual([answer.status, problem(answer.body).code], [400, 'invalid_json'])
+  })
+
   test('reports every invalid field of a body with its JSON pointer', async () => {
     const body = JSON.stringify({ data: { name: 'x', permissions: ['no_such'], extra: 1 } })
     const answer = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
@@ -181,9 +182,11 @@ function parseBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   const jsonTypes = ['application/json', 'application/merge-patch+json']
-  app.addContentTypeParser(jsonTypes, { parseAs: 'string' }, (request, text, done) => {
-    if (text === '') done(null, undefined)
-    else parseJson(request, text as string, done)
+  app.addContentTypeParser(jsonTypes, { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = body as Buffer
+    if (bytes.length === 0) done(null, undefined)
+    else if (isUtf8(bytes)) parseJson(request, bytes.toString(), done)
+    else done(new Problem('invalid_json', 'The body is not valid UTF-8'))
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) => {
     const form: Record<string, string | string[]> = Object.create(null)

@@ -68,7 +68,7 @@ export type RawRequest = {
   method: string
   path: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | Buffer
   from?: string
 }
 export type RawAnswer = { status: number; headers: Headers; text: string; body: unknown }
