@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { closed, Timestamp, Uuid } from './envelope.ts'
+import { closed, Timestamp, textPattern, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
 /** The schemas of assignments, rules and proposals of the hierarchy service. */
 
 /**
  * The outcomes of an assignment for one asset. `moved`: the asset was in another node of the same hierarchy.
- * `unchanged`: the asset was already in this node, or an undo left it alone. An undo gives the reason in `code`.
+ * `unchanged`: the asset was already in this node, or an undo left it where it is. An undo gives the reason in `code`.
  */
 export const assignmentOutcomes = ['assigned', 'moved', 'unchanged', 'removed', 'failed'] as const
 
@@ -34,18 +34,29 @@ export const AssignmentResult = closed({
   results: Type.Array(ItemResult, { description: 'In the order of the request' }),
 })
 
-export const assignmentStates = ['queued', 'running', 'finished', 'failed', 'canceled'] as const
+export const assignmentStates = ['queued', 'running', 'canceling', 'finished', 'failed', 'canceled'] as const
+
+/** The states of an assignment whose counts can still change. */
+export const unfinishedStates: readonly (typeof assignmentStates)[number][] = ['queued', 'running', 'canceling']
 
 export const Assignment = closed({
   id: Uuid,
   kind: oneOf(['ids', 'filter', 'rules', 'undo'] as const),
-  state: oneOf(assignmentStates),
+  state: Type.Unsafe<(typeof assignmentStates)[number]>({
+    ...oneOf(assignmentStates),
+    description:
+      'In the state `canceling`, the results of the last assets are not stored yet. The counts no longer change in the states `finished`, `failed` and `canceled`',
+  }),
   hierarchyId: Uuid,
   nodeId: Type.Optional(Uuid),
   filter: Type.Optional(Type.String()),
   undoes: Type.Optional(Type.Union([Uuid, Type.Null()])),
   undoneBy: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: 'The undo that waits, runs, or has returned all assets' }),
+    Type.Unsafe<string>({
+      ...Uuid,
+      description:
+        'The undo that waits, runs, or has returned all assets. Otherwise the assignment can be undone again',
+    }),
   ),
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   total: Type.Integer({ description: 'The number of assets, as counted at the start' }),
@@ -62,7 +73,12 @@ export type Assignment = Static<typeof Assignment>
 export const Rule = closed({
   nodeId: Uuid,
   namePattern: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'Name of the asset. `*` stands for any text' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      pattern: textPattern,
+      description: 'Name of the asset, without NUL characters. `*` stands for any text',
+    }),
   ),
   subnet: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: 'IPv4 or IPv6 subnet in CIDR notation' }),

@@ -35,6 +35,6 @@ export const resolutionOperations = {
     readOnly: true,
     body: data(closed({ hierarchyId: Uuid, knownVersion })),
     answers: { 200: data(ResolvedNodes) },
-    errors: ['node_not_found', 'forbidden'],
+    errors: ['hierarchy_not_found', 'forbidden'],
   },
 } as const

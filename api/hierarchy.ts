@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid, unprintable } from './envelope.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, textPattern, Uuid, unprintable } from './envelope.ts'
 import {
   Assignment,
   AssignmentResult,
@@ -9,7 +9,9 @@ import {
   Proposal,
   Rule,
 } from './hierarchy-assignments.ts'
+import { hierarchyLimits } from './hierarchy-limits.ts'
 import { resolutionOperations } from './hierarchy-resolution.ts'
+import { templateNames } from './hierarchy-templates.ts'
 import { byId, Document, filterText, inventoryLimits, oneOf } from './inventory/shapes.ts'
 
 /** The contract of the hierarchy service: trees of nodes, and the assignment of assets to nodes. */
@@ -21,55 +23,14 @@ export {
   type ItemResult,
   type Proposal,
   type Rule,
+  unfinishedStates,
 } from './hierarchy-assignments.ts'
-
-export const hierarchyLimits = {
-  hierarchies: 100,
-  nodesPerHierarchy: 200_000,
-  /** The maximum number of levels of a tree. */
-  levels: 32,
-  nodesPerBatch: 1_000,
-  nodesCopied: 10_000,
-  /** The maximum size of the properties of all copied nodes, as JSON text. */
-  copyBytes: 8 * 1024 * 1024,
-  nodesImported: 20_000,
-  importBytes: 8 * 1024 * 1024,
-  assetsAssigned: 1_000,
-  /** The maximum number of assets that one assignment by filter or by rules changes. */
-  assetsPerAssignment: 200_000,
-  /** The maximum number of assignments and undos of a tenant that wait or run in the background. */
-  unfinishedAssignments: 20,
-  relationsCleaned: 10_000,
-  properties: 64,
-  rules: 200,
-  proposals: 1_000,
-  /** The maximum time until a change appears in the stored counts. */
-  lagSeconds: 2,
-  /** The number of days for which ended assignments, moves and deleted nodes without relations are stored. */
-  retentionDays: 90,
-  /** The maximum number of different properties in a CSV file. */
-  csvProperties: 256,
-} as const
+export { hierarchyLimits } from './hierarchy-limits.ts'
+export { hierarchyTemplates, type TemplateName, templateNames } from './hierarchy-templates.ts'
 
 /** The predicate of the relation from an asset to its node. */
 export const assignmentPredicate = 'is_assigned_to_node'
 
-/**
- * The templates of hierarchies. In a hierarchy with a template, the type of each node must be a level of the template.
- * This level must be below the level of the parent node.
- */
-export const hierarchyTemplates = {
-  'isa-95': {
-    title: 'ISA-95 equipment hierarchy',
-    levels: ['enterprise', 'site', 'area', 'work center', 'work unit', 'equipment module', 'control module'],
-  },
-  plant: { title: 'Site, building, line and cell', levels: ['site', 'building', 'line', 'cell'] },
-} as const
-export type TemplateName = keyof typeof hierarchyTemplates
-export const templateNames = Object.keys(hierarchyTemplates) as TemplateName[]
-
-/** The pattern of a text that may have several lines. */
-export const textPattern = '^[^\\u0000\\ud800-\\udfff]*$'
 const description = Type.String({ maxLength: 1024, pattern: textPattern })
 /** The pattern of a node type: text without control characters. */
 export const nodeTypePattern = `^[^${unprintable}]*$`
@@ -82,13 +43,16 @@ const nodeType = Type.String({
   pattern: nodeTypePattern,
   description: 'The kind of place, for example `site` or `line`. Free text without a template',
 })
+const removedType =
+  'null removes the type. With a template, the node gets the default type: the next level below its parent'
 const nodeProperties = Type.Record(
   Type.String({ pattern: propertyNamePattern }),
   Type.String({ minLength: 1, maxLength: 512, pattern: textPattern }),
   {
     additionalProperties: false,
     maxProperties: hierarchyLimits.properties,
-    description: 'Own properties of the node: names of up to 64 characters, and texts that are not empty',
+    description:
+      'Own properties of the node: names of 1 to 64 characters without control characters, and texts of 1 to 512 characters',
   },
 )
 const position = Type.Integer({
@@ -155,11 +119,18 @@ const NodeInput = closed({
 })
 export type NodeInput = Static<typeof NodeInput>
 
+const nodeKey = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: textPattern,
+  description: 'A text without NUL characters that identifies a node within this request',
+})
+
 const BatchNode = closed({
-  key: Type.String({ minLength: 1, maxLength: 128, description: 'A name for the node within this request' }),
+  key: nodeKey,
   name: Name,
   type: Type.Optional(nodeType),
-  parentKey: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The `key` of another node' })),
+  parentKey: Type.Optional(nodeKey),
   parentId: Type.Optional(parentId),
   properties: Type.Optional(nodeProperties),
 })
@@ -176,7 +147,7 @@ export const PathRow = closed({
         'Only if siblings have the same name: for each name of the path, the number of the node among the siblings with this name, from 1',
     }),
   ),
-  type: Type.Optional(Type.Union([nodeType, Type.Null()], { description: 'null removes the type' })),
+  type: Type.Optional(Type.Union([nodeType, Type.Null()], { description: removedType })),
   properties: Type.Optional(nodeProperties),
 })
 export type PathRow = Static<typeof PathRow>
@@ -200,6 +171,9 @@ const hierarchyInput = {
   description: Type.Optional(description),
   template: Type.Optional(oneOf(templateNames)),
 }
+
+/** The body of an operation without parameters. It may be omitted. */
+const emptyBody = Type.Optional(closed({}))
 
 const includeBelow = Type.Optional(
   Type.Boolean({ default: false, description: 'true includes the assets of all nodes below' }),
@@ -305,7 +279,7 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/nodes',
       summary: 'List the children of a node, or the nodes whose name contains a text',
       description:
-        'Without `parentId`, the list starts at the top level. With `depth`, each node is followed by its children. With `q`, the list contains the matching nodes at any depth below `parentId`, by name. A cursor remains valid if nodes are moved or deleted. With a `depth` greater than 1, `offset` is not available: use `cursor`.',
+        'Without `parentId`, the list starts at the top level. With `depth`, each node is followed by its children. With `q`, the list contains the matching nodes at any depth below `parentId`, by name. A cursor remains valid if nodes are created, moved or deleted. Only after hundreds of changes at the same place can it be refused: start again without a cursor. Send either `cursor` or `offset`. With a `depth` greater than 1, `offset` is not available: use `cursor`.',
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed({
@@ -314,7 +288,7 @@ export const hierarchy = contract({
         q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'A part of the name' })),
         limit: pageQuery.limit,
         offset: pageQuery.offset,
-        cursor: Type.Optional(Type.String({ maxLength: 2048, description: '`meta.nextCursor` of the previous page' })),
+        cursor: Type.Optional(Type.String({ maxLength: 4096, description: '`meta.nextCursor` of the previous page' })),
         count: Type.Optional(
           Type.Boolean({
             description:
@@ -343,7 +317,7 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/import',
       summary: 'Import nodes from CSV or JSON: all or none',
       description:
-        'Nodes are matched by their path. Missing nodes on a path are created. No node is deleted or moved. In JSON, `properties` replaces all properties of the node. In CSV, an empty cell removes the type or the property. A missing member and a missing column change nothing. With `dryRun`, the result shows what would change.',
+        'Nodes are matched by their path. Missing nodes on a path are created. No node is deleted or moved. In JSON, `properties` replaces all properties of the node. In CSV, an empty cell removes the type or the property. With a template, a node whose type is removed gets the default type: the next level below its parent. A missing member and a missing column change nothing. With `dryRun`, the result shows what would change.',
       access: 'glb_hierarchy_write',
       params: byId,
       bodyBytes: hierarchyLimits.importBytes,
@@ -360,6 +334,9 @@ export const hierarchy = contract({
             created: Type.Integer(),
             updated: Type.Integer(),
             unchanged: Type.Integer(),
+            defaultTypes: Type.Integer({
+              description: 'The nodes with a default type of the template, because the file removes their type',
+            }),
             dryRun: Type.Boolean(),
           }),
         ),
@@ -372,6 +349,7 @@ export const hierarchy = contract({
       summary: 'Compute the stored counts of a hierarchy again, in the background',
       access: 'glb_hierarchy_write',
       params: byId,
+      body: emptyBody,
       answers: { 202: data(closed({ hierarchyId: Uuid })) },
       errors: ['not_found'],
     },
@@ -395,7 +373,7 @@ export const hierarchy = contract({
       body: data(
         closed({
           name: Type.Optional(Name),
-          type: Type.Optional(Type.Union([nodeType, Type.Null()])),
+          type: Type.Optional(Type.Union([nodeType, Type.Null()], { description: removedType })),
           properties: Type.Optional(nodeProperties),
         }),
       ),
@@ -407,7 +385,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}',
       summary: 'Delete a node. With nodes below or assigned assets, `recursive=true` is required',
       description:
-        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If assets are assigned to the node at the same time, either they are counted in the response, or their assignment fails with `node_not_found` and they return to their previous nodes.',
+        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If assets are assigned to the node at the same time, either they are counted in the response, or their assignment fails with `node_not_found` and they return to their previous nodes. If a previous node was deleted too, the relation to it remains.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
@@ -422,6 +400,7 @@ export const hierarchy = contract({
       description: `Deletes up to ${hierarchyLimits.relationsCleaned} relations with the rights of the caller. Repeat the call until \`remainingRelations\` is 0.`,
       access: 'glb_hierarchy_write',
       params: byId,
+      body: emptyBody,
       answers: { 200: data(closed({ deletedRelations: Type.Integer(), remainingRelations: Type.Integer() })) },
       errors: ['not_found', 'conflict', 'forbidden'],
     },
@@ -577,7 +556,7 @@ export const hierarchy = contract({
     listAssignmentResults: {
       method: 'GET',
       path: '/assignments/{id}/results',
-      summary: 'List the readable assets of an assignment with their results',
+      summary: 'List the readable assets of an assignment with their results, including unchanged assets',
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed({
@@ -597,9 +576,11 @@ export const hierarchy = contract({
       method: 'POST',
       path: '/assignments/{id}/cancel',
       summary: 'Cancel an assignment. Assets that are already assigned stay assigned',
-      description: 'To cancel an assignment of another user, the caller also needs `glb_access_manage`.',
+      description:
+        'To cancel an assignment of another user, the caller also needs `glb_access_manage`. If assets are being assigned at this moment, the state is `canceling` until their results are stored, and then `canceled`.',
       access: 'glb_hierarchy_write',
       params: byId,
+      body: emptyBody,
       answers: { 200: data(Assignment) },
       errors: ['not_found', 'forbidden', 'conflict'],
     },
@@ -608,9 +589,10 @@ export const hierarchy = contract({
       path: '/assignments/{id}/undo',
       summary: 'Return the assets of an assignment to their previous nodes',
       description:
-        'An asset that has another node since then is left there: its result is `unchanged` with a reason. Runs in the background: follow the `Location` header. Requires the same permissions as `POST /inventory/v2/relations`. If an undo was canceled, or could not return all assets, the assignment can be undone again.',
+        'An asset that has another node since then, or whose previous node was deleted, stays where it is: its result is `unchanged` with a reason. Runs in the background: follow the `Location` header. Requires the same permissions as `POST /inventory/v2/relations`. If an undo was canceled, or did not return all assets, the assignment can be undone again. An assignment that has changed no assets cannot be undone (409).',
       access: 'glb_hierarchy_write',
       params: byId,
+      body: emptyBody,
       answers: { 202: data(Assignment) },
       errors: ['not_found', 'forbidden', 'conflict'],
     },

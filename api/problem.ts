@@ -76,6 +76,7 @@ export const problemCodes = {
   asset_not_found: { status: 422, title: 'Asset not found' },
   link_not_found: { status: 422, title: 'Asset link not found' },
   node_not_found: { status: 422, title: 'Node not found' },
+  hierarchy_not_found: { status: 422, title: 'Hierarchy not found' },
   schema_not_found: { status: 422, title: 'Schema not found' },
   property_not_found: { status: 422, title: 'Custom property not found' },
   invalid_reference: { status: 422, title: 'Referenced object not found' },

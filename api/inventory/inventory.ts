@@ -151,6 +151,7 @@ export const inventory = contract({
         'invalid_cursor',
         'graph_too_large',
         'node_not_found',
+        'hierarchy_not_found',
       ],
     },
     createAsset: accepted({

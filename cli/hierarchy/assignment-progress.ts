@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Assignment, assignmentOutcomes, hierarchy, type ItemResult } from '@millwright/api/hierarchy.ts'
+import {
+  type Assignment,
+  assignmentOutcomes,
+  hierarchy,
+  type ItemResult,
+  unfinishedStates,
+} from '@millwright/api/hierarchy.ts'
 import type { Command } from 'commander'
 import { throwOnFailure } from '../inventory/write-status.ts'
 import { CommandError } from '../output/error-report.ts'
@@ -61,7 +67,7 @@ export async function printAccepted(
 /** Polls an assignment until it ends, and shows its progress. */
 export async function untilEnd(session: Session, first: Assignment): Promise<Assignment> {
   let assignment = first
-  while (assignment.state === 'queued' || assignment.state === 'running') {
+  while (unfinishedStates.includes(assignment.state)) {
     const { progress, total } = assignment
     session.terminal.progress(`${progress} % of ${total}: ${countsText(assignment)}`)
     await delay(pollMs)

@@ -49,8 +49,9 @@ async function importNodes(
   const id = await hierarchyId(session, options.hierarchy)
   const body = { data: { ...content, dryRun } }
   const answer = await session.api(hierarchy).importNodes({ params: { id }, body })
-  const { created, updated, unchanged } = answer.data
-  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged`
+  const { created, updated, unchanged, defaultTypes } = answer.data
+  const types = defaultTypes === 0 ? '' : `. ${defaultTypes} got the default type of the template`
+  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged${types}`
   await session.output.done(dryRun ? `${counts} (dry run: nothing was changed)` : counts, answer)
 }
 

@@ -78,6 +78,7 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   schema_not_found: 'millwright schemas list',
   link_not_found: 'millwright gateway links',
   node_not_found: 'list the nodes: millwright hierarchy tree <hierarchy>',
+  hierarchy_not_found: 'millwright hierarchy list',
   hierarchy_not_empty: 'pass --recursive to delete the nodes below too',
   gateway_not_ready:
     'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',

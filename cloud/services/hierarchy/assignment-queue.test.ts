@@ -160,7 +160,8 @@ describe('background assignments of a tenant', () => {
       await owner.query('begin; lock table relations in exclusive mode')
       const started = await assignByFilter(node, 'flight')
       while ((await read(started)).state !== 'running') await setImmediate()
-      assert.equal((await operator.hierarchy.cancelAssignment({ params: { id: started } })).data.assigned, 0)
+      const { data: canceling } = await operator.hierarchy.cancelAssignment({ params: { id: started } })
+      assert.deepEqual([canceling.state, canceling.assigned, canceling.canUndo], ['canceling', 0, true])
       const undone = (await operator.hierarchy.undoAssignment({ params: { id: started } })).data.id
       await owner.query('rollback')
       return { id: started, undo: undone }

@@ -1,6 +1,6 @@
-import type { ItemResult } from '@millwright/api/hierarchy.ts'
+import type { Assignment, ItemResult } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { Problem } from '@millwright/api/problem.ts'
+import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { may, noRights } from '../../platform/access/rights.ts'
@@ -32,8 +32,9 @@ import * as nodes from './node-store.ts'
  *
  * A node can be deleted while the inventory assigns assets to it. The transaction that stores the results locks the
  * hierarchy. If the node exists, the transaction counts the assignment on the node, so that a deletion that has already
- * counted its relations counts them again. If the node was deleted, the assets are first returned to their previous nodes.
- * Their results are then stored as failed.
+ * counted its relations counts them again. If the node was deleted, the assets are first returned to their previous nodes,
+ * even if these were deleted too: the relations then remain where the deletion counted them. The results are then stored as
+ * failed, and those of an undo as unchanged.
  */
 
 /** The maximum number of assets of an undo in one portion. */
@@ -225,6 +226,11 @@ export function isRunning({ state }: Pick<AssignmentRow, 'state'>): boolean {
   return state === 'queued' || state === 'running'
 }
 
+/** Returns the state that clients see. A canceled assignment ends when the results of its last portion are stored. */
+export function shownState({ state, isOpen }: Pick<AssignmentRow, 'state' | 'isOpen'>): Assignment['state'] {
+  return state === 'canceled' && isOpen ? 'canceling' : state
+}
+
 /** Returns whether an assignment runs in the background. Otherwise it runs within its request. */
 export function isBackground({ kind }: Pick<AssignmentRow, 'kind'>): boolean {
   return kind === 'filter' || kind === 'undo'
@@ -398,61 +404,68 @@ async function returnAssets(
   { id, hierarchyId, portion, returning }: Returning,
 ): Promise<SettledPortion | undefined> {
   const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
-  const returned = new Map<string, string>()
+  const returned: ReturnedAsset[] = []
   for (let open = returning; open.length > 0; ) {
     const planned = await planReturns(context, caller, { hierarchyId, returning: open })
-    for (const { assetId, previousNodeId } of planned.returned) returned.set(assetId, previousNodeId)
     const { staleIds } = await sendAssets(context, system, { assets: planned.assets })
+    returned.push(...planned.returned.filter(({ assetId }) => !staleIds.has(assetId)))
     open = open.filter(({ assetId }) => staleIds.has(assetId))
   }
   return context.database.transaction(caller, async (tx) => {
     const current = await lockedAssignment(tx, id)
     if (current.portion?.key !== portion.key) return undefined
-    // The previous node may have been deleted meanwhile too.
-    const existing = await store.noteAssignments(tx, hierarchyId, [...returned.values()])
-    const lost = returning.flatMap(({ assetId }): ReturningAsset[] => {
-      const nodeId = returned.get(assetId)
-      return nodeId === undefined || existing.has(nodeId) ? [] : [{ assetId, nodeId, previousNodeId: null }]
-    })
-    const lostIds = new Set(lost.map(({ assetId }) => assetId))
-    const done = returning.filter(({ assetId }) => !lostIds.has(assetId))
-    const results = done.map(({ assetId, nodeId }) => {
-      const detail = `The node ${nodeId} was deleted during the assignment. The asset was returned to its previous node`
-      return failedResult(assetId, new Problem('node_not_found', detail))
-    })
+    const previousNodes = returned.flatMap(({ currentNodeId }) => currentNodeId ?? [])
+    const existing = await store.noteAssignments(tx, hierarchyId, previousNodes)
+    const resultOf = current.kind === 'undo' ? undoneReturn : (asset: ReturnedAsset) => failedReturn(asset, existing)
     const { returning: _, known: __, ...open } = portion
-    const isRest = lost.length + open.assets.length > 0
-    const rest = isRest ? { ...open, key: keyOf(id), ...(lost.length > 0 && { returning: lost }) } : null
-    return storeResults(tx, caller, { current, assets: [], results, next: open.next, rest })
+    const rest = open.assets.length > 0 ? { ...open, key: keyOf(id) } : null
+    return storeResults(tx, caller, { current, assets: [], results: returned.map(resultOf), next: open.next, rest })
   })
 }
 
-/**
- * Plans the return of assets. An asset that has another node of the hierarchy meanwhile stays there. `returned` contains
- * the assets that have their previous node after the return.
- */
+/** An asset after its return. `currentNodeId` is its previous node, or null if the asset was not returned to it. */
+type ReturnedAsset = { assetId: string; deletedNodeId: string; currentNodeId: string | null; hasOther: boolean }
+
+/** Plans the return of assets. An asset that has another node of the hierarchy meanwhile stays there. */
 async function planReturns(
   context: Context,
   caller: Caller,
   { hierarchyId, returning }: { hierarchyId: string; returning: readonly ReturningAsset[] },
 ) {
-  const { assetOf, inHierarchy } = await currentNodes(context, caller, {
-    hierarchyId,
-    assetIds: returning.map(({ assetId }) => assetId),
-    nodeIds: returning.flatMap(({ previousNodeId }) => previousNodeId ?? []),
-  })
+  const assetIds = returning.map(({ assetId }) => assetId)
+  const { assetOf, inHierarchy } = await currentNodes(context, caller, { hierarchyId, assetIds })
   const assets: store.PlannedAsset[] = []
-  const returned: { assetId: string; previousNodeId: string }[] = []
-  for (const { assetId, nodeId, previousNodeId } of returning) {
+  const returned = returning.map(({ assetId, nodeId, previousNodeId }): ReturnedAsset => {
     const knownNodeIds = assetOf.get(assetId)?.nodes.map((node) => node.nodeId) ?? []
     const isThere = knownNodeIds.includes(nodeId)
-    const hasOther = knownNodeIds.some((other) => other !== nodeId && inHierarchy.has(other))
-    const target = isThere && !hasOther && inHierarchy.has(previousNodeId ?? '') ? previousNodeId : null
+    const hasOther = knownNodeIds.some((id) => id !== nodeId && id !== previousNodeId && inHierarchy.has(id))
+    const target = hasOther ? null : previousNodeId
     if (isThere) assets.push({ assetId, nodeId: target, otherNodeIds: [nodeId], knownNodeIds })
-    if (previousNodeId !== null && (target !== null || knownNodeIds.includes(previousNodeId)))
-      returned.push({ assetId, previousNodeId })
-  }
+    const isReturned = target !== null && (isThere || knownNodeIds.includes(target))
+    return { assetId, deletedNodeId: nodeId, currentNodeId: isReturned ? target : null, hasOther }
+  })
   return { assets, returned }
+}
+
+/** Returns the result of an asset whose new node was deleted during the assignment. `existing` contains existing nodes. */
+function failedReturn(
+  { assetId, deletedNodeId, currentNodeId, hasOther }: ReturnedAsset,
+  existing: ReadonlySet<string>,
+): ItemResult {
+  const place = hasOther
+    ? 'The asset has another node since then, where it stays'
+    : currentNodeId === null
+      ? 'The asset was removed from it'
+      : existing.has(currentNodeId)
+        ? 'The asset was returned to its previous node'
+        : `Its previous node ${currentNodeId} was deleted too. The relation to the previous node remains`
+  const detail = `The node ${deletedNodeId} was deleted during the assignment. ${place}`
+  return failedResult(assetId, new Problem('node_not_found', detail))
+}
+
+/** Returns the result of an asset whose previous node was deleted during the undo. */
+function undoneReturn({ assetId, deletedNodeId, hasOther }: ReturnedAsset): ItemResult {
+  return hasOther ? leftElsewhere(assetId) : leftWithoutPrevious(assetId, deletedNodeId)
 }
 
 type PortionResults = {
@@ -476,24 +489,20 @@ async function storeResults(
   const isEnd = left === null && next === null && !isCanceled
   const state = isCanceled ? current.state : isEnd ? 'finished' : 'running'
   const nodeOf = new Map(assets.map(({ assetId, nodeId }) => [assetId, nodeId]))
-  // An unchanged asset has a stored result only if the result has a reason.
-  const items = results.flatMap(({ assetId, outcome, previousNodeId, code, detail }, index) =>
-    outcome === 'unchanged' && code === undefined
-      ? []
-      : {
-          assetId,
-          outcome,
-          nodeId: nodeOf.get(assetId) ?? null,
-          previousNodeId: previousNodeId ?? null,
-          code: code ?? null,
-          detail: detail ?? null,
-          ordinal: done + index + 1,
-        },
-  )
+  const items = results.map(({ assetId, outcome, previousNodeId, code, detail }, index) => ({
+    assetId,
+    outcome,
+    nodeId: nodeOf.get(assetId) ?? null,
+    previousNodeId: previousNodeId ?? null,
+    code: code ?? null,
+    detail: detail ?? null,
+    ordinal: done + index + 1,
+  }))
   await store.insertItems(tx, id, items)
   await store.addResults(tx, { id, state, results, next: left === null ? next : null, portion: left }, now())
   const action = isBackground(current) ? 'finishAssignment' : 'assignAssets'
-  if (isEnd) await reportAssignment(tx, caller, { id, action })
+  // A canceled assignment ends when the results of its last portion are stored.
+  if (isEnd || (isCanceled && left === null)) await reportAssignment(tx, caller, { id, action })
   return { results, rest: left, isRunning: state === 'running' }
 }
 
@@ -542,7 +551,10 @@ async function nextTargets(context: Context, caller: Caller, row: AssignmentRow)
 
 type ChangedItem = Pick<store.ItemRow, 'assetId' | 'nodeId' | 'previousNodeId'>
 
-/** Returns the targets of an undo: the assets that still have the node of the assignment. The others are in `left`. */
+/**
+ * Returns the targets of an undo: the assets that still have the node of the assignment, and whose previous node exists. The
+ * others are in `left`.
+ */
 async function undoTargets(
   context: Context,
   caller: Caller,
@@ -560,25 +572,30 @@ async function undoTargets(
     // The node of the assignment may have been deleted since then. Its relations remain, so it still counts.
     const isCurrent = (id: string) => inHierarchy.has(id) || id === nodeId
     const current = asset?.nodes.map((one) => one.nodeId).findLast(isCurrent) ?? null
-    if (asset !== undefined && current === nodeId) {
-      // The previous node may have been deleted too. The asset is then only removed from its node.
-      const previous = previousNodeId !== null && inHierarchy.has(previousNodeId) ? previousNodeId : null
-      targets.push({ assetId, nodeId: previous, alsoFrom: nodeId })
-    } else left.push(leftResult(assetId, { isDeleted: asset === undefined, hasNode: current !== null }))
+    if (asset === undefined) left.push(leftDeleted(assetId))
+    else if (current === previousNodeId) left.push(leftReturned(assetId))
+    else if (current !== nodeId) left.push(current === null ? leftRemoved(assetId) : leftElsewhere(assetId))
+    else if (previousNodeId !== null && !inHierarchy.has(previousNodeId))
+      left.push(leftWithoutPrevious(assetId, previousNodeId))
+    else targets.push({ assetId, nodeId: previousNodeId, alsoFrom: nodeId })
   }
   return { targets, left }
 }
 
-/** Returns the result of an asset that an undo leaves alone, with the reason. */
-function leftResult(assetId: string, { isDeleted, hasNode }: { isDeleted: boolean; hasNode: boolean }): ItemResult {
-  const code = isDeleted ? 'asset_not_found' : 'conflict'
-  const detail = isDeleted
-    ? `Asset ${assetId} was deleted after the assignment`
-    : hasNode
-      ? 'The asset was assigned to another node after the assignment. It stays there'
-      : 'The asset was removed from its node after the assignment. It stays without a node'
-  return { assetId, outcome: 'unchanged', code, detail }
+/** Returns the result of an asset that an undo leaves alone. Without `code`, the undo had nothing to do. */
+function leftResult(assetId: string, detail: string, code?: ProblemCode): ItemResult {
+  return { assetId, outcome: 'unchanged', ...(code === undefined ? {} : { code }), detail }
 }
+
+const leftDeleted = (assetId: string) =>
+  leftResult(assetId, `Asset ${assetId} was deleted after the assignment`, 'asset_not_found')
+const leftReturned = (assetId: string) => leftResult(assetId, 'The asset is already where it was before the assignment')
+const leftRemoved = (assetId: string) =>
+  leftResult(assetId, 'The asset was removed from its node after the assignment. It stays without a node', 'conflict')
+const leftElsewhere = (assetId: string) =>
+  leftResult(assetId, 'The asset was assigned to another node after the assignment. It stays there', 'conflict')
+const leftWithoutPrevious = (assetId: string, nodeId: string) =>
+  leftResult(assetId, `The previous node ${nodeId} was deleted. The asset stays where it is`, 'node_not_found')
 
 /** Returns the principal that started the assignment, with its current rights. */
 async function callerOf({ access, tenants }: Context, tenantId: string, row: AssignmentRow): Promise<Caller> {
@@ -611,8 +628,8 @@ export async function reportAssignment(
   { id, action }: { id: string; action: string },
 ): Promise<AssignmentRow> {
   const row = await lockedAssignment(tx, id)
-  const { kind, state, hierarchyId, nodeId, assigned, moved, unchanged, removed, failed } = row
-  const data = { kind, state, hierarchyId, nodeId, assigned, moved, unchanged, removed, failed }
+  const { kind, hierarchyId, nodeId, assigned, moved, unchanged, removed, failed } = row
+  const data = { kind, state: shownState(row), hierarchyId, nodeId, assigned, moved, unchanged, removed, failed }
   const subject = `assignment/${id}`
   await record(tx, caller, { action: `hierarchy.${action}`, target: subject, detail: data })
   await emit(tx, { type: 'hierarchy.assignment.changed', subject, data })

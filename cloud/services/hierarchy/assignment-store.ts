@@ -14,7 +14,9 @@ type Counts = Pick<Assignment, 'assigned' | 'moved' | 'unchanged' | 'removed' | 
 export type AssignmentRow = Counts & {
   id: string
   kind: Assignment['kind']
-  state: Assignment['state']
+  state: Exclude<Assignment['state'], 'canceling'>
+  /** Whether a portion of the assignment is not settled yet. */
+  isOpen: boolean
   hierarchyId: string
   nodeId: string | null
   filter: string | null
@@ -71,15 +73,15 @@ const unfinished = `('queued', 'running')`
 const isBackground = `a.kind in ('filter', 'undo')`
 
 /**
- * The undo of an assignment. An undo that was canceled, that failed, or that failed for some of its assets does not count,
- * so that the assignment can be undone again.
+ * The undo of an assignment. An undo that was canceled, that failed, or that did not return all assets does not count, so
+ * that the assignment can be undone again.
  */
 const undoneBy = `(select u.id from hierarchy_assignments u
    where u.tenant_id = $1 and u.id = a.undone_by
-     and (u.state in ${unfinished} or u.state = 'finished' and u.failed = 0))`
+     and (u.state in ${unfinished} or u.state = 'finished' and u.failed = 0 and u.kept = 0))`
 
 const columns = [
-  `a.id, a.kind, a.state, a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes`,
+  `a.id, a.kind, a.state, a.portion is not null as "isOpen", a.hierarchy_id as "hierarchyId", a.node_id as "nodeId", a.filter, a.undoes`,
   `${undoneBy} as "undoneBy", a.total, a.done, a.assigned, a.moved, a.unchanged, a.removed, a.failed`,
   `a.last_asset_id as "lastAssetId", a.cursor, a.problem, a.principal_id as "principalId"`,
   `a.principal_kind as "principalKind", a.principal_name as "principalName", a.roles`,
@@ -193,7 +195,8 @@ const progressStatement = statement(
   `update hierarchy_assignments set state = $3, done = done + $4, assigned = assigned + $5, moved = moved + $6,
      unchanged = unchanged + $7, removed = removed + $8, failed = failed + $9,
      last_asset_id = coalesce($10::uuid, last_asset_id), cursor = coalesce($11, cursor),
-     total = greatest(total, done + $4), modified_at = $12, portion = $13::json
+     total = greatest(total, done + $4), modified_at = $12, portion = $13::json,
+     kept = kept + $14
    where tenant_id = $1 and id = $2`,
 )
 
@@ -235,6 +238,7 @@ export async function addResults(
     next?.cursor ?? null,
     now,
     portion === null ? null : jsonText(portion),
+    results.filter(({ outcome, code }) => outcome === 'unchanged' && code !== undefined).length,
   )
 }
 

@@ -167,12 +167,17 @@ describe('assignment of assets to nodes', () => {
       query: { includeBelow: true, sort: '-name', fields: 'name' },
     })
     assert.deepEqual(data, [{ name: 'lists upper' }, { name: 'lists lower' }])
-    for (const [query, status] of [
-      [{ hierarchyNode: v7() }, 422],
-      [{ unassignedIn: v7() }, 422],
-      [{ includeBelow: true }, 400],
-    ] as const)
-      assert.equal((await viewer.exchange(inventory, 'listAssets', { query })).status, status)
+    for (const [query, code, detail] of [
+      [{ hierarchyNode: v7() }, 'node_not_found', /does not exist/],
+      [{ unassignedIn: v7() }, 'hierarchy_not_found', /does not exist/],
+      [{ includeBelow: true }, 'invalid_query', /requires hierarchyNode/],
+      [{ hierarchyNode: 'x' }, 'invalid_query', /must be a UUID/],
+    ] as const) {
+      const problem = problemIn(await viewer.exchange(inventory, 'listAssets', { query }))
+      assert.equal(problem.code, code)
+      assert.equal(problem.errors?.[0]?.pointer, `/${Object.keys(query)[0]}`)
+      assert.match(problem.detail, detail)
+    }
     assert.ok(free !== '')
   })
 
@@ -199,7 +204,8 @@ describe('assignment of assets to nodes', () => {
 
   test('names in the Location header where the progress of a background assignment is', async () => {
     const { one } = await twoNodes('Location header')
-    const input = { params: { id: one }, body: { data: { filter: "name eq 'none'" } } }
+    await createAssets(operator, [{ name: 'located' }])
+    const input = { params: { id: one }, body: { data: { filter: "name eq 'located'" } } }
     const started = await operator.exchange(hierarchy, 'assignAssets', input)
     const { id } = (started.body as { data: Assignment }).data
     assert.equal(started.headers.get('location'), `/hierarchy/v1/assignments/${id}`)
@@ -249,6 +255,111 @@ describe('assignment of assets to nodes', () => {
     assert.deepEqual([undone.state, undone.moved], ['finished', 1])
     assert.deepEqual(await assetsOf(one), [id])
     assert.equal(await relationsTo(two), 0)
+  })
+
+  test('leaves assets where they are when an undo finds that their previous node was deleted', async () => {
+    const { id, one, two } = await twoNodes('Undo without previous node')
+    const three = (await createNode(operator, id, 'three')).id
+    const [moved = '', removed = ''] = await createAssets(operator, [{ name: 'stays 1' }, { name: 'stays 2' }])
+    await assign(one, [moved])
+    await assign(three, [removed])
+    const move = await assign(two, [moved])
+    const body = { data: { assetIds: [removed] } }
+    const removal = await operator.hierarchy.unassignAssets({ params: { id: three }, body })
+    for (const nodeId of [one, three]) await operator.hierarchy.deleteNode({ params: { id: nodeId } })
+    for (const { assignmentId } of [move.data, removal.data]) {
+      const undone = await undo(assignmentId)
+      assert.deepEqual([undone.state, undone.unchanged, undone.total], ['finished', 1, 1])
+      const { data } = await viewer.hierarchy.listAssignmentResults({ params: { id: undone.id } })
+      assert.deepEqual([data[0]?.outcome, data[0]?.code], ['unchanged', 'node_not_found'])
+      assert.match(data[0]?.detail ?? '', /previous node .* was deleted. The asset stays where it is/)
+    }
+    assert.deepEqual(await assetsOf(two), [moved])
+    assert.equal(await relationsTo(three), 0)
+  })
+
+  test('leaves assets where they are when their previous node is deleted during the undo', async () => {
+    const { id, one, two } = await twoNodes('Deletion during undo')
+    const [asset = ''] = await createAssets(operator, [{ name: 'undo racing' }])
+    await assign(one, [asset])
+    const { data } = await assign(two, [asset])
+    const undone = await whileRelationsWait(async () => {
+      const started = await operator.hierarchy.undoAssignment({ params: { id: data.assignmentId } })
+      await assignmentStarted(id)
+      await operator.hierarchy.deleteNode({ params: { id: one } })
+      return () => ended(started.data.id)
+    })
+    assert.deepEqual([undone.state, undone.unchanged, undone.moved], ['finished', 1, 0])
+    const results = await viewer.hierarchy.listAssignmentResults({ params: { id: undone.id } })
+    assert.deepEqual([results.data[0]?.outcome, results.data[0]?.code], ['unchanged', 'node_not_found'])
+    assert.deepEqual(await assetsOf(two), [asset])
+    assert.equal(await relationsTo(one), 0)
+  })
+
+  test('keeps the counted relations when the new and the previous node are deleted during the assignment', async () => {
+    const id = await createHierarchy(operator, 'Deletion of both nodes')
+    const parentId = (await createNode(operator, id, 'parent')).id
+    const [one = '', two = ''] = await Promise.all(
+      ['one', 'two'].map(async (name) => (await createNode(operator, id, name, { parentId })).id),
+    )
+    const [asset = ''] = await createAssets(operator, [{ name: 'racing 4' }])
+    await assign(one, [asset])
+    const { data } = await whileRelationsWait(async () => {
+      const started = assign(two, [asset])
+      await assignmentStarted(id)
+      const deletion = await operator.hierarchy.deleteNode({ params: { id: parentId }, query: { recursive: true } })
+      assert.deepEqual(deletion.data, { deletedNodes: 3, remainingRelations: 1 })
+      return () => started
+    })
+    assert.deepEqual([data.failed, data.moved, data.results[0]?.code], [1, 0, 'node_not_found'])
+    assert.match(data.results[0]?.detail ?? '', /previous node .* was deleted too. The relation .* remains/)
+    assert.deepEqual([await relationsTo(one), await relationsTo(two)], [1, 0])
+    const cleaned = await operator.hierarchy.cleanupNode({ params: { id: parentId } })
+    assert.deepEqual(cleaned.data, { deletedRelations: 1, remainingRelations: 0 })
+  })
+
+  test('undoes an assignment again after an undo that left assets where they are', async () => {
+    const { id, one, two } = await twoNodes('Repeated undo')
+    const three = (await createNode(operator, id, 'three')).id
+    const [first = '', second = ''] = await createAssets(operator, [{ name: 'again 1' }, { name: 'again 2' }])
+    await assign(one, [first, second])
+    const { data } = await assign(two, [first, second])
+    await assign(three, [first])
+    const partial = await undo(data.assignmentId)
+    assert.deepEqual([partial.moved, partial.unchanged], [1, 1])
+    const read = async () => (await operator.hierarchy.readAssignment({ params: { id: data.assignmentId } })).data
+    assert.deepEqual([(await read()).canUndo, (await read()).undoneBy], [true, undefined])
+    await assign(two, [first])
+    const complete = await undo(data.assignmentId)
+    assert.deepEqual([complete.moved, complete.unchanged], [1, 1])
+    assert.deepEqual(await assetsOf(one), [first, second].toSorted())
+    assert.deepEqual([(await read()).canUndo, (await read()).undoneBy], [false, complete.id])
+    const again = await operator.exchange(hierarchy, 'undoAssignment', { params: { id: data.assignmentId } })
+    assert.equal(again.status, 409)
+  })
+
+  test('lists unchanged assets in the results, and refuses to undo an assignment without changes', async () => {
+    const { one, two } = await twoNodes('Unchanged')
+    const [asset = ''] = await createAssets(operator, [{ name: 'unchanged asset' }])
+    await assign(one, [asset])
+    const body = { data: { filter: "name eq 'unchanged asset'" } }
+    const { data: background } = await operator.hierarchy.assignAssets({ params: { id: one }, body })
+    const removal = { params: { id: two }, body: { data: { assetIds: [asset] } } }
+    const ids = [
+      (await assign(one, [asset])).data.assignmentId,
+      (await ended((background as Assignment).id)).id,
+      (await operator.hierarchy.unassignAssets(removal)).data.assignmentId,
+    ]
+    for (const id of ids) {
+      const list = (outcome: 'unchanged' | 'moved') =>
+        viewer.hierarchy.listAssignmentResults({ params: { id }, query: { outcome } })
+      assert.deepEqual((await list('unchanged')).data, [{ assetId: asset, outcome: 'unchanged' }])
+      assert.deepEqual((await list('moved')).data, [])
+      assert.equal((await operator.hierarchy.readAssignment({ params: { id } })).data.canUndo, false)
+      const refused = await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })
+      assert.deepEqual([refused.status, problemIn(refused).code], [409, 'conflict'])
+      assert.match(problemIn(refused).detail, /changed no assets/)
+    }
   })
 
   test('returns assets to their previous node when their new node is deleted during the assignment', async () => {
@@ -352,7 +463,7 @@ describe('assignment of assets to nodes', () => {
       new Map([
         [returned, ['removed', undefined]],
         [moved, ['unchanged', 'conflict']],
-        [removed, ['unchanged', 'conflict']],
+        [removed, ['unchanged', undefined]],
         [deleted, ['unchanged', 'asset_not_found']],
       ]),
     )
@@ -623,6 +734,10 @@ async function assign(nodeId: string, assetIds: readonly string[]) {
   })
   assert.ok('results' in data)
   return { data }
+}
+
+async function undo(id: string): Promise<Assignment> {
+  return ended((await operator.hierarchy.undoAssignment({ params: { id } })).data.id)
 }
 
 /** Does work while the inventory cannot write relations. Then waits for the result of the work. */

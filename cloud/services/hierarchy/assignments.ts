@@ -16,6 +16,7 @@ import {
   isRunning,
   missingAssignment,
   reportAssignment,
+  shownState,
 } from './assignment-run.ts'
 import type { AssignmentRow } from './assignment-store.ts'
 import * as store from './assignment-store.ts'
@@ -146,6 +147,8 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
         if (row.undoneBy !== null)
           throw new Problem('conflict', `The assignment was already undone by assignment ${row.undoneBy}`)
+        if (!mayHaveChanges(row))
+          throw new Problem('conflict', 'The assignment has changed no assets, so there is nothing to undo')
         const undoId = newId()
         const total = row.assigned + row.moved + row.removed
         const undo = { id: undoId, kind: 'undo' as const, hierarchyId: row.hierarchyId, undoes: id, total }
@@ -216,12 +219,17 @@ function mayCancel(caller: Caller, { principalId }: AssignmentRow): boolean {
   return principalId === caller.principal.id || may(caller, 'glb_access_manage')
 }
 
+/** Returns whether an assignment has changed assets. A portion that is not settled may change assets. */
+function mayHaveChanges({ assigned, moved, removed, isOpen }: AssignmentRow): boolean {
+  return isOpen || assigned + moved + removed > 0
+}
+
 function showAssignment(caller: Caller, row: AssignmentRow): Assignment {
   const canWrite = may(caller, 'glb_hierarchy_write')
-  const hasChanges = row.assigned + row.moved + row.removed > 0
-  const isUndoable = !isRunning(row) && row.undoneBy === null && hasChanges
-  const { id, kind, state, hierarchyId, nodeId, filter, undoes, undoneBy, total, done, problem } = row
+  const isUndoable = !isRunning(row) && row.undoneBy === null && mayHaveChanges(row)
+  const { id, kind, hierarchyId, nodeId, filter, undoes, undoneBy, total, done, problem } = row
   const { assigned, moved, unchanged, removed, failed, principalName, createdAt, modifiedAt } = row
+  const state = shownState(row)
   const hasEnded = state === 'finished'
   return {
     id,

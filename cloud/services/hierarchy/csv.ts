@@ -8,7 +8,7 @@ type CsvOptions = {
   invalid: (line: number, detail: string) => Error
   /** Is called between two rows, so that a large file does not block the event loop. */
   yieldTurn: () => Promise<void> | undefined
-  /** The maximum number of rows, of cells in a row and of characters in a cell. */
+  /** The maximum number of rows after the first row, of cells in a row and of characters in a cell. */
   limits: { rows: number; cells: number; characters: number }
 }
 
@@ -42,7 +42,7 @@ export async function parseCsv(text: string, { invalid, yieldTurn, limits }: Csv
     }
     line += 1
     if (row.cells.some((cell) => cell !== '')) rows.push(row)
-    if (rows.length > limits.rows) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
+    if (rows.length > limits.rows + 1) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
     await yieldTurn()
   }
   return rows

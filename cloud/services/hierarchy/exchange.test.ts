@@ -5,7 +5,8 @@ import { v7 } from 'uuid'
 import { type ExportedNode, nodesInCsv } from './csv-nodes.ts'
 import { childrenOf, csvLines, exportedNodes, propertyNames } from './exchange.ts'
 import { type ImportedNode, nodesInJson, planImport } from './import-plan.ts'
-import { rankGap, type TreeRow } from './node-store.ts'
+import type { TreeRow } from './node-store.ts'
+import { rankGap } from './rank-store.ts'
 
 const tenantId = v7()
 const hierarchy = { id: v7(), template: null, nodes: 0 }
@@ -21,14 +22,16 @@ const node = fc.record({
 })
 
 /** Returns the rows of a random tree. The parent of a node is the hierarchy or one of the nodes before it. */
-function rowsOf(nodes: readonly (Omit<TreeRow, 'id' | 'parentId' | 'rank'> & { parent: number })[]): TreeRow[] {
+function rowsOf(
+  nodes: readonly (Omit<TreeRow, 'id' | 'parentId' | 'rank' | 'tail'> & { parent: number })[],
+): TreeRow[] {
   const ids = [hierarchy.id]
   return nodes.map(({ parent, ...content }, index) => {
     const id = v7()
     const parentId = ids[parent % ids.length] ?? hierarchy.id
     // The paths of an import are limited to 32 levels, so only the first nodes have children.
     if (ids.length < 20) ids.push(id)
-    return { id, parentId, rank: (index + 1) * rankGap, ...content }
+    return { id, parentId, rank: (index + 1) * rankGap, tail: '', ...content }
   })
 }
 

@@ -10,6 +10,7 @@ import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts
 import { type ImportPlan, invalidImport, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
 import * as store from './node-store.ts'
+import { bySiblingOrder } from './rank-store.ts'
 
 /**
  * Import and export of the nodes of a hierarchy. A node is identified by the names on its path. Large trees are read and
@@ -62,14 +63,25 @@ export function exchangeHandlers({
   }
 }
 
-function countsOf({ created, updated, unchanged }: ImportPlan) {
-  return { created: created.length, updated: updated.length, unchanged }
+function countsOf({ created, updated, unchanged, defaultTypes }: ImportPlan) {
+  return { created: created.length, updated: updated.length, unchanged, defaultTypes }
 }
 
-/** Returns the first format that the `Accept` header names. */
+/** Returns the format with the higher quality in the `Accept` header (RFC 9110), otherwise the one that is named first. */
 function acceptedFormat(accept = ''): 'csv' | 'json' {
-  const [first] = accept.toLowerCase().match(/text\/csv|application\/json/) ?? []
-  return first === 'text/csv' ? 'csv' : 'json'
+  const ranges = accept.split(',').map((range) => {
+    const [name = '', ...parameters] = range.toLowerCase().split(';')
+    const quality = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean)
+    return { name: name.trim(), quality: Number(quality ?? 1) }
+  })
+  const qualityOf = (name: string) => {
+    const names = [name, name.replace(/\/.*/, '/*'), '*/*']
+    return names.map((one) => ranges.find((range) => range.name === one)).find(Boolean)?.quality ?? 0
+  }
+  const difference = qualityOf('text/csv') - qualityOf('application/json')
+  if (difference !== 0) return difference > 0 ? 'csv' : 'json'
+  const first = ranges.find(({ name }) => name === 'text/csv' || name === 'application/json')
+  return first?.name === 'text/csv' && first.quality > 0 ? 'csv' : 'json'
 }
 
 /** Returns the header with the name of a file (RFC 6266), in ASCII for old clients and in UTF-8. */
@@ -125,7 +137,7 @@ export async function childrenOf(tenantId: string, pages: readonly TreeRow[][]):
     await yieldTurn()
   }
   for (const siblings of children.values()) {
-    siblings.sort(store.bySiblingOrder)
+    siblings.sort(bySiblingOrder)
     await yieldTurn()
   }
   return children

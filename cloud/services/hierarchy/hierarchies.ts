@@ -219,9 +219,10 @@ export async function deleteCounted<Result>(
 
 function nameTaken(name: string) {
   return (error: unknown): never => {
-    if (violatedConstraint(error) === 'hierarchies_name')
-      throw new Problem('already_exists', `A hierarchy named ${name} already exists`, { cause: error })
-    throw error
+    if (violatedConstraint(error) !== 'hierarchies_name') throw error
+    const detail = `A hierarchy named ${name} already exists`
+    const errors = [{ pointer: '/data/name', code: 'already_exists', detail }]
+    throw new Problem('already_exists', detail, { errors, cause: error })
   }
 }
 

@@ -51,6 +51,7 @@ describe('hierarchies and nodes', () => {
       const answer = await operator.exchange(hierarchy, 'createHierarchy', { body: { data: { name: 'Twice' } } })
       assert.equal(answer.status, 409)
       assert.equal(problemIn(answer).code, 'already_exists')
+      assert.equal(problemIn(answer).errors?.[0]?.pointer, '/data/name')
     })
 
     test('returns 412 when If-Match names an older version', async () => {
@@ -195,6 +196,65 @@ describe('hierarchies and nodes', () => {
       const refused = await viewer.exchange(hierarchy, 'listNodes', { params: { id }, query: { depth: 2, offset: 1 } })
       assert.equal(refused.status, 400)
       assert.equal(problemIn(refused).errors?.[0]?.pointer, '/offset')
+    })
+
+    test('refuses a cursor of another search, and a cursor together with an offset', async () => {
+      const id = await createHierarchy(operator, 'Cursors')
+      for (const name of ['ab 1', 'ab 2', 'ab 3']) await createNode(operator, id, name)
+      const cursorOfList = async (query: object) =>
+        (await viewer.hierarchy.listNodes({ params: { id }, query: { limit: 1, ...query } })).meta.nextCursor ?? ''
+      const [search, list] = [await cursorOfList({ q: 'a' }), await cursorOfList({})]
+      const refuse = async (query: Record<string, unknown>) => {
+        const answer = await viewer.exchange(hierarchy, 'listNodes', { params: { id }, query })
+        return [problemIn(answer).code, problemIn(answer).errors?.[0]?.pointer]
+      }
+      assert.deepEqual(await refuse({ q: 'b', cursor: search }), ['invalid_cursor', undefined])
+      assert.deepEqual(await refuse({ cursor: search }), ['invalid_cursor', undefined])
+      for (const query of [{ cursor: list }, { q: 'a', cursor: search }])
+        assert.deepEqual(await refuse({ ...query, offset: 1 }), ['invalid_query', '/offset'])
+      const { data } = await viewer.hierarchy.listNodes({ params: { id }, query: { q: 'a', cursor: search } })
+      assert.deepEqual(
+        data.map(({ name }) => name),
+        ['ab 2', 'ab 3'],
+      )
+    })
+
+    test('continues a list after nodes were moved to the same place many times', async () => {
+      const id = await createHierarchy(operator, 'Many moves')
+      const nodes = Array.from({ length: 6 }, (_, index) => ({ key: `${index}`, name: `n${index}` }))
+      const { data: created } = await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes } } })
+      const { data: first, meta } = await viewer.hierarchy.listNodes({ params: { id }, query: { limit: 2 } })
+      for (let move = 0; move < 45; move++)
+        await operator.hierarchy.moveNode({
+          params: { id: created[move % 2 === 0 ? 5 : 4]?.id ?? '' },
+          body: { data: { position: 4 } },
+        })
+      const query = { limit: 100, cursor: meta.nextCursor ?? '' }
+      const { data: rest } = await viewer.hierarchy.listNodes({ params: { id }, query })
+      assert.deepEqual(
+        [...first, ...rest].map(({ name, position }) => `${name}@${position}`),
+        ['n0@0', 'n1@1', 'n2@2', 'n3@3', 'n5@4', 'n4@5'],
+      )
+    })
+
+    test('gives siblings new ranks when a place is full, keeps their order, and refuses older cursors', async () => {
+      const id = await createHierarchy(operator, 'Full place')
+      const ids: string[] = []
+      for (const name of ['a', 'b', 'c']) ids.push((await createNode(operator, id, name)).id)
+      const { meta } = await viewer.hierarchy.listNodes({ params: { id }, query: { limit: 1 } })
+      // Between these two tails, only a longer tail than the limit is free.
+      for (const [index, end] of ['0', '00'].entries())
+        await hub.asOwner((owner) =>
+          owner.query(`update hierarchy_nodes set rank = 1, rank_tail = repeat('-', 63) || $2 where id = $1`, [
+            ids[index],
+            end,
+          ]),
+        )
+      await createNode(operator, id, 'new', { position: 1 })
+      assert.deepEqual(await printTree(viewer, id), ['a', 'new', 'b', 'c'])
+      const query = { cursor: meta.nextCursor }
+      const answer = await viewer.exchange(hierarchy, 'listNodes', { params: { id }, query })
+      assert.equal(problemIn(answer).code, 'invalid_cursor')
     })
 
     test('finds nodes by a part of their name, in any case, below a node', async () => {
@@ -499,11 +559,42 @@ describe('hierarchies and nodes', () => {
         ['createHierarchy', { body: { data: { name: 'x', description: nul } } }, 400],
         ['updateNode', { params: { id: node.id }, body: { data: { properties: { a: nul } } } }, 400],
         ['listNodes', { params: { id }, query: { q: nul } }, 200],
-        ['listNodes', { params: { id }, query: { q: 'a', cursor: cursorOf(nul) } }, 400],
+        ['listNodes', { params: { id }, query: { q: 'a', cursor: cursorOf('a', id, nul) } }, 400],
       ] as const) {
         const answer = await operator.exchange(hierarchy, operation, input)
         assert.equal(answer.status, status, operation)
       }
+    })
+
+    test('returns 400 with the reason for names, keys and bodies that are not allowed', async () => {
+      const id = await createHierarchy(operator, 'Small errors')
+      const { id: nodeId } = await createNode(operator, id, 'Site')
+      const node = (content: object) => ['createNode', { params: { id }, body: { data: content } }] as const
+      const batch = (key: string) =>
+        ['createNodes', { params: { id }, body: { data: { nodes: [{ key, name: 'x' }] } } }] as const
+      const rule = (namePattern: string) =>
+        ['replaceRules', { params: { id }, body: { data: { rules: [{ nodeId, namePattern }] } } }] as const
+      for (const [[operation, input], pointer, detail] of [
+        [node({ name: 'a\u0085b' }), '/data/name', /must match/],
+        [
+          node({ name: 'x', properties: { [`${'p'.repeat(65)}`]: 'x' } }),
+          `/data/properties/${'p'.repeat(65)}`,
+          /1 to 64/,
+        ],
+        [node({ name: 'x', properties: { '': 'x' } }), '/data/properties/', /1 to 64/],
+        [batch('a\0'), '/data/nodes/0/key', /without NUL/],
+        [batch('a\ud800'), '/data/nodes/0/key', /without NUL/],
+        [rule('a\0*'), '/data/rules/0/namePattern', /without NUL/],
+        [rule('a\ud800*'), '/data/rules/0/namePattern', /without NUL/],
+        [['rebuildCounts', { params: { id }, body: { dryRun: true } }], '/dryRun', /is unknown/],
+        [['cleanupNode', { params: { id }, body: { all: true } }], '/all', /is unknown/],
+      ] as const) {
+        const answer = await operator.exchange(hierarchy, operation, input)
+        assert.equal(answer.status, 400, operation)
+        assert.equal(problemIn(answer).errors?.[0]?.pointer, pointer)
+        assert.match(problemIn(answer).errors?.[0]?.detail ?? '', detail)
+      }
+      await operator.hierarchy.rebuildCounts({ params: { id } })
     })
 
     test('returns 400 for texts and property names that cannot be stored or exported', async () => {
@@ -609,7 +700,7 @@ describe('hierarchies and nodes', () => {
     test('exports CSV and JSON that can be imported again without a change', async () => {
       const id = await createHierarchy(operator, 'Exchange')
       const first = await operator.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
-      assert.deepEqual(first.data, { created: 4, updated: 0, unchanged: 0, dryRun: false })
+      assert.deepEqual(first.data, { created: 4, updated: 0, unchanged: 0, defaultTypes: 0, dryRun: false })
       assert.deepEqual(await exportedNodes(viewer, id), nodes)
       const csv = (await viewer.hierarchy.exportNodes({ params: { id }, query: { format: 'csv' } })) as string
       assert.match(csv, /'=Miller/)
@@ -618,7 +709,7 @@ describe('hierarchies and nodes', () => {
       assert.equal(second.data.created, 4)
       assert.deepEqual(await exportedNodes(viewer, copy), nodes)
       const again = await operator.hierarchy.importNodes({ params: { id: copy }, body: { data: { csv } } })
-      assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 4, dryRun: false })
+      assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 4, defaultTypes: 0, dryRun: false })
     })
 
     test('exports siblings with the same name so that an import restores them', async () => {
@@ -648,7 +739,7 @@ describe('hierarchies and nodes', () => {
         await operator.hierarchy.importNodes({ params: { id: copy }, body })
         assert.deepEqual(await exportedNodes(viewer, copy), exported, name)
         const again = await operator.hierarchy.importNodes({ params: { id: copy }, body })
-        assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 5, dryRun: false })
+        assert.deepEqual(again.data, { created: 0, updated: 0, unchanged: 5, defaultTypes: 0, dryRun: false })
       }
       for (const [row, pointer] of [
         [{ path: ['D', 'x'] }, '/data/nodes/0/path'],
@@ -673,10 +764,23 @@ describe('hierarchies and nodes', () => {
       assert.deepEqual(await after({ csv: 'Path\nA\n' }), original)
       assert.deepEqual(await after({ csv: 'Path,Property: k\nA,9\n' }), { ...original, properties: { k: '9', m: '2' } })
       assert.deepEqual(await after({ csv: 'Path,Property: m\nA,\n' }), { ...original, properties: { k: '9' } })
-      assert.deepEqual(await after({ csv: 'Path,Property: k\nA\n' }), { path: ['A'], type: 'area' })
+      assert.deepEqual(await after({ csv: 'Path,Property: k\nA,\n' }), { path: ['A'], type: 'area' })
       assert.deepEqual(await after({ csv: 'Path,Type\nA,\n' }), { path: ['A'] })
       assert.deepEqual(await after({ nodes: [original] }), original)
       assert.deepEqual(await after({ nodes: [{ path: ['A'], type: null, properties: {} }] }), { path: ['A'] })
+    })
+
+    test('gives a node of a template the next level when its type is removed', async () => {
+      const id = await createHierarchy(operator, 'Default types', 'plant')
+      const site = await createNode(operator, id, 'A', { type: 'building' })
+      const removed = await operator.hierarchy.updateNode({ params: { id: site.id }, body: { data: { type: null } } })
+      assert.equal(removed.data.type, 'site')
+      const line = await createNode(operator, id, 'B', { parentId: site.id, type: 'line' })
+      for (const data of [{ csv: 'Path,Type\nA/B,\n' }, { nodes: [{ path: ['A', 'B'], type: null }] }]) {
+        const imported = await operator.hierarchy.importNodes({ params: { id }, body: { data } })
+        assert.equal(imported.data.defaultTypes, 1)
+        assert.equal((await viewer.hierarchy.readNode({ params: { id: line.id } })).data.type, 'building')
+      }
     })
 
     test('imports the contents of a node that follows the nodes below it', async () => {
@@ -694,6 +798,9 @@ describe('hierarchies and nodes', () => {
       for (const [query, accept, type] of [
         ['', '*/*', 'application/json'],
         ['', 'text/csv, application/json', 'text/csv'],
+        ['', 'text/csv;q=0.1, application/json', 'application/json'],
+        ['', 'application/json;q=0.5, text/*;q=0.8', 'text/csv'],
+        ['', 'application/json, text/csv;q=0', 'application/json'],
         ['?format=csv', 'application/json', 'text/csv'],
       ] as const) {
         const path = `/hierarchy/v1/hierarchies/${id}/export${query}`
@@ -713,7 +820,7 @@ describe('hierarchies and nodes', () => {
       await createNode(operator, id, 'Site')
       const csv = 'Path;Type\r\nSite;site\r\nSite/Line;\r\n'
       const { data } = await operator.hierarchy.importNodes({ params: { id }, body: { data: { csv, dryRun: true } } })
-      assert.deepEqual(data, { created: 1, updated: 1, unchanged: 0, dryRun: true })
+      assert.deepEqual(data, { created: 1, updated: 1, unchanged: 0, defaultTypes: 0, dryRun: true })
       assert.deepEqual(await printTree(viewer, id), ['Site'])
     })
 
@@ -734,6 +841,6 @@ describe('hierarchies and nodes', () => {
   })
 })
 
-function cursorOf(name: string): string {
-  return Buffer.from(JSON.stringify([name, v7()])).toString('base64url')
+function cursorOf(text: string, topId: string, name: string): string {
+  return Buffer.from(JSON.stringify([text, topId, name, v7()])).toString('base64url')
 }

@@ -5,7 +5,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import type { HierarchyRow, NewNode, NodeRow, TreeRow } from './node-store.ts'
-import { bySiblingOrder, rankGap } from './node-store.ts'
+import { bySiblingOrder, rankGap } from './rank-store.ts'
 import { requireLevels, requireNodes, typeBelow } from './tree.ts'
 
 /**
@@ -18,7 +18,7 @@ export type ImportedNode = {
   path: readonly string[]
   /** For each name of the path, the number of the node among the siblings with this name, from 1. */
   occurrences: readonly number[] | undefined
-  /** Null removes the type. Undefined leaves it. */
+  /** Null removes the type: with a template, the node gets the next level below its parent. Undefined leaves it. */
   type: string | null | undefined
   /** Returns the properties that the node has after the import. */
   propertiesAfter(before: NodeRow['properties']): NodeRow['properties']
@@ -44,6 +44,8 @@ export type ImportPlan = {
   created: NewNode[]
   updated: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[]
   unchanged: number
+  /** The number of nodes whose type the file removes, and that have a type of the template instead. */
+  defaultTypes: number
 }
 
 type PlannedNode = TreeRow & { isNew: boolean }
@@ -73,12 +75,14 @@ export async function planImport(
   const updated: ImportPlan['updated'] = []
   const retyped = new Map<string, { row: ImportedNode; type: string | null }>()
   let unchanged = 0
+  let defaultTypes = 0
   for (const row of rows) {
     await yieldTurn()
     const { node, parentType } = draft.resolve(row, byPath)
     if (node.isNew) continue
     const requested = row.type === undefined ? node.type : row.type
     const type = requested === node.type ? node.type : draft.typeOf(row, requested, parentType)
+    if (row.type === null && type !== null) defaultTypes += 1
     const properties = row.propertiesAfter(node.properties)
     if (type === node.type && isDeepStrictEqual(properties, node.properties)) {
       unchanged += 1
@@ -99,7 +103,7 @@ export async function planImport(
       '/data',
       `The paths name ${draft.created.length} new nodes. One import creates at most ${hierarchyLimits.nodesImported}. Import the file in parts`,
     )
-  return { created: draft.created, updated, unchanged }
+  return { created: draft.created, updated, unchanged, defaultTypes }
 }
 
 /** The nodes of a hierarchy by parent and name, with the nodes that the import creates. */
@@ -181,6 +185,7 @@ class TreeDraft {
       type: this.typeOf(own ?? row, own?.type ?? null, parent.type),
       properties: own?.propertiesAfter({}) ?? {},
       rank: (this.#lastRanks.get(parent.id) ?? 0) + rankGap,
+      tail: '',
       isNew: true,
     }
     this.add(node)

@@ -5,9 +5,10 @@ import type { Handle } from '../../platform/database/database.ts'
 import { isId, lowestId } from '../../platform/database/id.ts'
 import { JsonText } from '../../platform/service.ts'
 import { getHierarchy } from './hierarchies.ts'
-import { countBelow, countChildren, countMatches, matchAtOffset } from './node-paging-store.ts'
+import { countBelow, countChildren, countMatches, matchAt } from './node-paging-store.ts'
 import type { HierarchyRow } from './node-store.ts'
 import * as store from './node-store.ts'
+import { tailPattern } from './rank-store.ts'
 import { searchNodes } from './search-store.ts'
 import { countScope, listTree, type Parent, parentIn, showNode, type TreePlace } from './tree.ts'
 
@@ -33,10 +34,9 @@ export async function listNodes(handle: Handle, caller: Caller, query: NodeQuery
   const { hierarchyId, parentId, depth = 1, q, limit = 50, offset = 0, cursor } = query
   // The number of children is read quickly. Other totals take longer, so they are read only on request.
   const { count = q === undefined && depth === 1 } = query
-  if (offset > 0 && depth > 1 && q === undefined) {
-    const detail = 'A list with a depth greater than 1 has no offset. Use cursor with meta.nextCursor'
-    throw new Problem('invalid_query', detail, { errors: [{ pointer: '/offset', code: 'invalid_query', detail }] })
-  }
+  if (offset > 0 && depth > 1 && q === undefined)
+    throw invalidOffset('A list with a depth greater than 1 has no offset. Use cursor with meta.nextCursor')
+  if (offset > 0 && cursor !== undefined) throw invalidOffset('Send either cursor or offset, not both')
   const tree = await getHierarchy(handle, hierarchyId)
   const top = await parentIn(handle, tree.id, parentId ?? null, '/parentId')
   const list = { tree, top, limit, offset, cursor }
@@ -62,7 +62,7 @@ async function listBelow(
   { tree, top, limit, offset, cursor }: List,
   depth: number,
 ): Promise<NodePage> {
-  const after = cursor === undefined ? undefined : readPlace(cursor, top.id)
+  const after = cursor === undefined ? undefined : readPlace(cursor, { top, tree })
   if (after !== undefined && after.length > depth) throw invalidCursor()
   const { nodes, next } = await listTree(handle, top, {
     hierarchyId: tree.id,
@@ -74,7 +74,7 @@ async function listBelow(
   })
   return {
     nodes,
-    nextCursor: next && writePlace(next, top.id),
+    nextCursor: next && writePlace(next, { top, tree }),
     countAll: () => countListed(handle, { tree, top }, depth),
   }
 }
@@ -92,12 +92,12 @@ async function listMatches(
   text: string,
 ): Promise<NodePage> {
   const empty = { nodes: [], nextCursor: undefined, countAll: async () => 0 }
-  const start = cursor === undefined ? { name: '', id: lowestId } : readName(cursor)
+  const start = cursor === undefined ? { name: '', id: lowestId } : readName(cursor, { text, topId: top.id })
   // No name contains the NUL character, which the database cannot compare.
   if (text.includes('\0')) return empty
   const search = { hierarchyId: tree.id, text, belowId: top.id === tree.id ? undefined : top.id }
   const countAll = () => countMatches(handle, search)
-  const after = offset === 0 ? start : await matchAtOffset(handle, search, { after: start, offset: offset - 1 })
+  const after = offset === 0 ? start : await matchAt(handle, search, offset - 1)
   if (after === undefined) return { ...empty, countAll }
   const found = await searchNodes(handle, { ...search, after, limit: limit + 1, scope: countScope(caller) })
   const rows = found.slice(0, limit)
@@ -108,61 +108,87 @@ async function listMatches(
   const last = found.length > limit ? rows.at(-1) : undefined
   return {
     nodes: rows.map((row) => JSON.stringify(showNode(row, (paths.get(row.id)?.length ?? 1) - 1))),
-    nextCursor: last && writeName(last),
+    nextCursor: last && writeName(last, { text, topId: top.id }),
     countAll,
   }
 }
 
 const idBytes = 16
-const rankBytes = 8
+const numberBytes = 8
 
-/** Writes a cursor: the id of the top node, and the rank and the id of each node of the place. */
-function writePlace(place: TreePlace, topId: string): string {
-  const parts = place.flatMap(({ rank, id }) => {
-    const bytes = Buffer.alloc(rankBytes)
-    bytes.writeBigInt64BE(BigInt(rank))
-    return [bytes, bytesOf(id)]
-  })
-  return Buffer.concat([bytesOf(topId), ...parts]).toString('base64url')
+/**
+ * Writes a cursor: the id of the top node, the number of renumberings, and the rank, the length of the tail, the tail and
+ * the id of each node of the place.
+ */
+function writePlace(place: TreePlace, { top, tree }: Pick<List, 'top' | 'tree'>): string {
+  const parts = place.flatMap(({ rank, tail, id }) => [
+    bytesOfNumber(rank),
+    Buffer.of(tail.length),
+    Buffer.from(tail, 'latin1'),
+    bytesOfId(id),
+  ])
+  return Buffer.concat([bytesOfId(top.id), bytesOfNumber(tree.renumberings), ...parts]).toString('base64url')
 }
 
-function bytesOf(id: string): Buffer {
+function bytesOfId(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
-function readPlace(cursor: string, topId: string): TreePlace {
+function bytesOfNumber(number: number): Buffer {
+  const bytes = Buffer.alloc(numberBytes)
+  bytes.writeBigInt64BE(BigInt(number))
+  return bytes
+}
+
+function readPlace(cursor: string, { top, tree }: Pick<List, 'top' | 'tree'>): TreePlace {
   const bytes = Buffer.from(cursor, 'base64url')
-  const places = (bytes.length - idBytes) / (rankBytes + idBytes)
-  if (!Number.isInteger(places) || places < 1 || !bytes.subarray(0, idBytes).equals(bytesOf(topId)))
-    throw invalidCursor()
-  return Array.from({ length: places }, (_, index) => {
-    const start = idBytes + index * (rankBytes + idBytes)
-    const rank = Number(bytes.readBigInt64BE(start))
-    if (!Number.isSafeInteger(rank)) throw invalidCursor()
-    return {
-      rank,
-      id: bytes.toString('hex', start + rankBytes, start + rankBytes + idBytes).replace(uuidParts, uuidForm),
-    }
-  })
+  let at = 0
+  const next = (length: number): Buffer => {
+    if (at + length > bytes.length) throw invalidCursor()
+    at += length
+    return bytes.subarray(at - length, at)
+  }
+  const nextNumber = () => Number(next(numberBytes).readBigInt64BE())
+  if (!next(idBytes).equals(bytesOfId(top.id)) || nextNumber() !== tree.renumberings) throw invalidCursor()
+  const place: { rank: number; tail: string; id: string }[] = []
+  do {
+    const rank = nextNumber()
+    const tail = next(next(1).readUInt8()).toString('latin1')
+    if (!Number.isSafeInteger(rank) || !tailPattern.test(tail)) throw invalidCursor()
+    place.push({ rank, tail, id: next(idBytes).toString('hex').replace(uuidParts, uuidForm) })
+  } while (at < bytes.length)
+  return place
 }
 
 const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/
 const uuidForm = '$1-$2-$3-$4-$5'
 
-function writeName({ name, id }: { name: string; id: string }): string {
-  return Buffer.from(JSON.stringify([name, id])).toString('base64url')
+type Search = { text: string; topId: string }
+
+/** Writes a cursor of a search: the text, the id of the top node, and the name and the id of the last node. */
+function writeName({ name, id }: { name: string; id: string }, { text, topId }: Search): string {
+  return Buffer.from(JSON.stringify([text, topId, name, id])).toString('base64url')
 }
 
-function readName(cursor: string): { name: string; id: string } {
+function readName(cursor: string, search: Search): { name: string; id: string } {
   try {
-    const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [unknown, unknown]
-    if (typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && isId(id)) return { name, id }
+    const [text, topId, name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const isOfSearch = text === search.text && topId === search.topId
+    if (isOfSearch && typeof name === 'string' && !name.includes('\0') && typeof id === 'string' && isId(id))
+      return { name, id }
   } catch {
     // The text is not JSON, so it is not a cursor of this list.
   }
   throw invalidCursor()
 }
 
+function invalidOffset(detail: string): Problem {
+  return new Problem('invalid_query', detail, { errors: [{ pointer: '/offset', code: 'invalid_query', detail }] })
+}
+
 function invalidCursor(): Problem {
-  return new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
+  return new Problem(
+    'invalid_cursor',
+    'The cursor does not belong to this list, or the order of the nodes has changed too much. Start again without a cursor',
+  )
 }

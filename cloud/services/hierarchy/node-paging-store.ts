@@ -1,24 +1,24 @@
 import type { Handle } from '../../platform/database/database.ts'
-import { lowestId } from '../../platform/database/id.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { lowerCase } from './name-tokens.ts'
+import type { Rank } from './rank-store.ts'
 import { isAscii, lowerCases } from './search-store.ts'
 
 /** Statements on totals, offsets and cursors of lists of nodes. */
 
 /** A place in the order of siblings. The place remains valid if its node is deleted. */
-type SiblingPlace = { parentId: string; rank: number; id: string }
+type SiblingPlace = ChildPlace & { parentId: string }
 
 /** The position of a place: the number of siblings up to it, minus one. `isCurrent` is true if its node is still there. */
 type PlacePosition = { position: number; isCurrent: boolean }
 
 const positionsStatement = statement<PlacePosition>(
   `select (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = p.parent_id
-             and (s.rank, s.id) <= (p.rank, p.id)) - 1 as position,
+             and (s.rank, s.rank_tail, s.id) <= (p.rank, p.tail, p.id)) - 1 as position,
           (select c.parent_id = p.parent_id from hierarchy_nodes c where c.tenant_id = $1 and c.id = p.id) is true
             as "isCurrent"
-   from unnest($2::uuid[], $3::bigint[], $4::uuid[]) with ordinality as p (parent_id, rank, id, ordinal)
+   from unnest($2::uuid[], $3::bigint[], $4::text[], $5::uuid[]) with ordinality as p (parent_id, rank, tail, id, ordinal)
    order by p.ordinal`,
 )
 
@@ -35,28 +35,27 @@ export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Pr
       places.map(({ rank }) => rank),
     ),
     arrayOf(
+      'text',
+      places.map(({ tail }) => tail),
+    ),
+    arrayOf(
       'uuid',
       places.map(({ id }) => id),
     ),
   )
 }
 
-const childAtStatement = statement<{ id: string; rank: number }>(
-  `select c.id, c.rank from hierarchy_nodes c
-   where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
-   order by c.rank, c.id limit 1 offset $5`,
+const childAtStatement = statement<ChildPlace>(
+  `select c.id, c.rank, c.rank_tail as tail from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2
+   order by c.rank, c.rank_tail, c.id limit 1 offset $3`,
 )
 
-/** Returns the child of a node at an offset from 0, counted from the place after `after`. */
-export function childAt(
-  handle: Handle,
-  parentId: string,
-  { after = { rank: -Number.MAX_SAFE_INTEGER, id: lowestId }, offset }: { after?: ChildPlace; offset: number },
-): Promise<ChildPlace | undefined> {
-  return handle.row(childAtStatement, parentId, after.rank, after.id, offset)
+/** Returns the child of a node at a position from 0. */
+export function childAt(handle: Handle, parentId: string, position: number): Promise<ChildPlace | undefined> {
+  return handle.row(childAtStatement, parentId, position)
 }
 
-type ChildPlace = { rank: number; id: string }
+type ChildPlace = Rank & { id: string }
 
 const countChildrenStatement = statement<{ total: number }>(
   `select count(*) as total from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2`,
@@ -87,14 +86,12 @@ const matching = (selected: string, lowered: string, page = '') => `with recursi
      select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
    ) select ${selected} from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
        and position($3 in ${lowered}) > 0 and ($4::uuid is null or m.id in (select id from below)) ${page}`
-const matchAt = (lowered: string) =>
-  statement<MatchPlace>(
-    matching('m.name, m.id', lowered, 'and (m.name, m.id) > ($5, $6::uuid) order by m.name, m.id limit 1 offset $7'),
-  )
+const matchAtWith = (lowered: string) =>
+  statement<MatchPlace>(matching('m.name, m.id', lowered, 'order by m.name, m.id limit 1 offset $5'))
 const matchCount = (lowered: string) => statement<{ total: number }>(matching('count(*) as total', lowered))
 const searchStatements = {
-  any: { at: matchAt(lowerCases.any), count: matchCount(lowerCases.any) },
-  ascii: { at: matchAt(lowerCases.ascii), count: matchCount(lowerCases.ascii) },
+  any: { at: matchAtWith(lowerCases.any), count: matchCount(lowerCases.any) },
+  ascii: { at: matchAtWith(lowerCases.ascii), count: matchCount(lowerCases.ascii) },
 }
 
 type MatchPlace = { name: string; id: string }
@@ -106,12 +103,12 @@ export async function countMatches(handle: Handle, { hierarchyId, text, belowId 
   return (await handle.row(count, hierarchyId, lowerCase(text), belowId ?? null))?.total ?? 0
 }
 
-/** Returns the match at an offset from 0, counted from the place after `after`. */
-export function matchAtOffset(
+/** Returns the match at a position from 0. */
+export function matchAt(
   handle: Handle,
   { hierarchyId, text, belowId }: NameSearch,
-  { after, offset }: { after: MatchPlace; offset: number },
+  position: number,
 ): Promise<MatchPlace | undefined> {
   const { at } = searchStatements[isAscii(text) ? 'ascii' : 'any']
-  return handle.row(at, hierarchyId, lowerCase(text), belowId ?? null, after.name, after.id, offset)
+  return handle.row(at, hierarchyId, lowerCase(text), belowId ?? null, position)
 }

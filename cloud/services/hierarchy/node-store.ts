@@ -6,6 +6,7 @@ import { arrayOf, type Lexemes, rowset } from '../../platform/database/rowset.ts
 import { statement } from '../../platform/database/statement.ts'
 import { allGroups, type CountScope } from './count-store.ts'
 import { nameTokens } from './name-tokens.ts'
+import { bySiblingOrder, type Rank } from './rank-store.ts'
 
 /** Statements on hierarchies and nodes. The id of a hierarchy is the parent of its top-level nodes. */
 
@@ -19,13 +20,15 @@ export type HierarchyRow = {
   nodes: number
   /** Changes with every change of the nodes. */
   structure: number
+  /** How often siblings got new ranks. */
+  renumberings: number
   version: number
   createdAt: string
   modifiedAt: string
 }
 
 const hierarchyColumns = `h.id, h.name, h.description, h.template, h.rules, h.rules_version as "rulesVersion", h.nodes,
-  h.structure, h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
+  h.structure, h.renumberings, h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
 
 const findHierarchyStatement = statement<HierarchyRow>(
   `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 and h.id = $2`,
@@ -123,14 +126,13 @@ export async function deleteHierarchy(tx: Transaction, id: string): Promise<void
 }
 
 /** A node without its counts. */
-export type NodeRow = {
+export type NodeRow = Rank & {
   id: string
   hierarchyId: string
   parentId: string
   name: string
   type: string | null
   properties: Record<string, string>
-  rank: number
   version: number
   createdAt: string
   modifiedAt: string
@@ -151,7 +153,7 @@ export type ListedNode = NodeRow & {
 export const nodeColumns = (
   table: string,
 ) => `${table}.id, ${table}.hierarchy_id as "hierarchyId", ${table}.parent_id as "parentId",
-  ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.version,
+  ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.rank_tail as tail, ${table}.version,
   ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 
 /** Selects the number of children of node `n`, and its counts from `countsOf`. */
@@ -186,7 +188,7 @@ export function findNode(handle: Handle, id: string): Promise<NodeRow | undefine
 
 const findListedStatement = statement<ListedNode>(
   `select ${nodeColumns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
-       and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
+       and (s.rank, s.rank_tail, s.id) < (n.rank, n.rank_tail, n.id)) as position, ${counted}
    from hierarchy_nodes n ${countsOf('$3', '$4')} where n.tenant_id = $1 and n.id = $2`,
 )
 
@@ -195,29 +197,26 @@ export function findListedNode(handle: Handle, id: string, scope: CountScope): P
 }
 
 /** A place in the order of siblings: the list continues after this node. */
-export type After = { rank: number; id: string; position: number }
+export type After = Rank & { id: string; position: number }
 
 /** A node in the structure of the tree, without its contents and counts. */
-export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'rank' | 'position'> & { hasChildren: boolean }
+export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'rank' | 'tail' | 'position'> & {
+  hasChildren: boolean
+}
 
-const structureColumns = `n.id, n.parent_id as "parentId", n.rank,
+const structureColumns = `n.id, n.parent_id as "parentId", n.rank, n.rank_tail as tail,
   (select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id limit 1) is true as "hasChildren"`
 
 type UnplacedRow = Omit<StructureRow, 'position'>
 
-/** Compares two siblings in the order of the tree. */
-export function bySiblingOrder(one: Pick<NodeRow, 'rank' | 'id'>, other: Pick<NodeRow, 'rank' | 'id'>): number {
-  return one.rank - other.rank || (one.id < other.id ? -1 : 1)
-}
-
 const childrenStatement = statement<UnplacedRow>(
   `select ${structureColumns} from (
-     select c.id, c.parent_id, c.rank from hierarchy_nodes c
-     where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.id) > ($3, $4::uuid)
-     order by c.rank, c.id limit $5) as n`,
+     select c.id, c.parent_id, c.rank, c.rank_tail from hierarchy_nodes c
+     where c.tenant_id = $1 and c.parent_id = $2 and (c.rank, c.rank_tail, c.id) > ($3, $4, $5::uuid)
+     order by c.rank, c.rank_tail, c.id limit $6) as n`,
 )
 
-const before: After = { rank: -Number.MAX_SAFE_INTEGER, id: lowestId, position: -1 }
+const before: After = { rank: -Number.MAX_SAFE_INTEGER, tail: '', id: lowestId, position: -1 }
 
 /** Returns the children of a node in order. */
 export async function listChildren(
@@ -225,8 +224,8 @@ export async function listChildren(
   parentId: string,
   { after = before, limit }: { after?: After | undefined; limit: number },
 ): Promise<StructureRow[]> {
-  const { rank, id, position } = after
-  return placed(await handle.rows(childrenStatement, parentId, rank, id, limit), position)
+  const { rank, tail, id, position } = after
+  return placed(await handle.rows(childrenStatement, parentId, rank, tail, id, limit), position)
 }
 
 /** Sorts siblings and adds their positions. The first one has the position after `position`. */
@@ -236,10 +235,11 @@ function placed(siblings: UnplacedRow[], position: number): StructureRow[] {
 
 const childrenOfManyStatement = statement<UnplacedRow>(
   `select ${structureColumns} from (
-     select c.id, c.parent_id, c.rank from unnest($2::uuid[]) with ordinality as p (id, ordinal)
-     cross join lateral (select x.id, x.parent_id, x.rank from hierarchy_nodes x
-                         where x.tenant_id = $1 and x.parent_id = p.id order by x.rank, x.id limit $3) as c
-     order by p.ordinal, c.rank, c.id limit $3) as n`,
+     select c.id, c.parent_id, c.rank, c.rank_tail from unnest($2::uuid[]) with ordinality as p (id, ordinal)
+     cross join lateral (select x.id, x.parent_id, x.rank, x.rank_tail from hierarchy_nodes x
+                         where x.tenant_id = $1 and x.parent_id = p.id
+                         order by x.rank, x.rank_tail, x.id limit $3) as c
+     order by p.ordinal, c.rank, c.rank_tail, c.id limit $3) as n`,
 )
 
 /**
@@ -406,7 +406,7 @@ const rowsBelowStatement = statement<NodeRow>(
      select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
      select c.*, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
-   ) select ${nodeColumns('below')} from below order by below.height, below.rank, below.id limit $3`,
+   ) select ${nodeColumns('below')} from below order by below.height, below.rank, below.rank_tail, below.id limit $3`,
 )
 
 const sizeBelowStatement = statement<{ nodes: number; bytes: number }>(
@@ -428,10 +428,11 @@ export function listRowsBelow(handle: Handle, id: string, limit: number): Promis
   return handle.rows(rowsBelowStatement, id, limit)
 }
 
-export type TreeRow = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'properties' | 'rank'>
+export type TreeRow = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'properties' | 'rank' | 'tail'>
 
 const treeRowsStatement = statement<TreeRow>(
-  `select n.id, n.parent_id as "parentId", n.name, n.type, n.properties, n.rank from hierarchy_nodes n
+  `select n.id, n.parent_id as "parentId", n.name, n.type, n.properties, n.rank, n.rank_tail as tail
+   from hierarchy_nodes n
    where n.tenant_id = $1 and n.hierarchy_id = $2 and (n.name, n.id) > ($3, $4::uuid) order by n.name, n.id limit $5`,
 )
 
@@ -444,65 +445,6 @@ export function listTreeRows(
   return handle.rows(treeRowsStatement, hierarchyId, after.name, after.id, limit)
 }
 
-const neighboursStatement = statement<{ id: string; rank: number }>(
-  `select n.id, n.rank from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2 and n.id <> $3
-   order by n.rank, n.id limit $4 offset $5`,
-)
-const lastStatement = statement<{ id: string; rank: number }>(
-  `select n.id, n.rank from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2 and n.id <> $3
-   order by n.rank desc, n.id desc limit 1`,
-)
-const renumberStatement = statement(
-  `update hierarchy_nodes n set rank = s.rank from (
-     select c.id, row_number() over (order by c.rank, c.id) * $3::bigint as rank from hierarchy_nodes c
-     where c.tenant_id = $1 and c.parent_id = $2) as s
-   where n.tenant_id = $1 and n.id = s.id`,
-)
-
-/** The distance of neighbouring ranks. Between two neighbours, twenty moves fit before the siblings are renumbered. */
-export const rankGap = 2 ** 20
-
-/**
- * Returns the rank of a place among the children of a node. Siblings are renumbered if the place has no free rank. `nodeId`
- * is the moved node, which is not counted as a sibling.
- */
-export async function rankAt(
-  tx: Transaction,
-  { parentId, position, nodeId }: { parentId: string; position: number | undefined; nodeId: string },
-): Promise<number> {
-  for (;;) {
-    const [previous, next] = await neighboursAt(tx, { parentId, position, nodeId })
-    if (previous === undefined) return next === undefined ? rankGap : next.rank - rankGap
-    if (next === undefined) return previous.rank + rankGap
-    const middle = Math.floor((previous.rank + next.rank) / 2)
-    if (middle > previous.rank) return middle
-    await tx.run(renumberStatement, parentId, rankGap)
-  }
-}
-
-type Neighbour = { id: string; rank: number } | undefined
-
-async function neighboursAt(
-  tx: Transaction,
-  { parentId, position, nodeId }: { parentId: string; position: number | undefined; nodeId: string },
-): Promise<[Neighbour, Neighbour]> {
-  if (position === 0) return [undefined, (await tx.rows(neighboursStatement, parentId, nodeId, 1, 0))[0]]
-  const found =
-    position === undefined ? [] : await tx.rows(neighboursStatement, parentId, nodeId, 2, Math.max(0, position - 1))
-  return found.length > 0 ? [found[0], found[1]] : [await tx.row(lastStatement, parentId, nodeId), undefined]
-}
-
-const lastRanksStatement = statement<{ parentId: string; rank: number }>(
-  `select n.parent_id as "parentId", max(n.rank) as rank from hierarchy_nodes n
-   where n.tenant_id = $1 and n.parent_id = any($2::uuid[]) group by n.parent_id`,
-)
-
-/** Returns the ranks of the last children of nodes. Nodes without children are left out. */
-export async function lastRanksOf(handle: Handle, parentIds: readonly string[]): Promise<Map<string, number>> {
-  const rows = await handle.rows(lastRanksStatement, arrayOf('uuid', parentIds))
-  return new Map(rows.map(({ parentId, rank }) => [parentId, rank]))
-}
-
 type NewNodeRow = Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'>
 
 const newNodes = rowset<NewNodeRow & { tokens: Lexemes; properties: string }>({
@@ -512,16 +454,17 @@ const newNodes = rowset<NewNodeRow & { tokens: Lexemes; properties: string }>({
   tokens: 'tsvector',
   type: 'text',
   rank: 'bigint',
+  tail: 'text',
   properties: 'json',
 })
 const insertStatement = statement<{ id: string }>(
-  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, type, rank, properties,
-                                created_at, modified_at)
-   select $1, id, $9::uuid, "parentId", name, tokens, type, rank, properties, $10::timestamptz, $10::timestamptz
+  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, type, rank, rank_tail,
+                                properties, created_at, modified_at)
+   select $1, id, $10::uuid, "parentId", name, tokens, type, rank, tail, properties, $11::timestamptz, $11::timestamptz
    from ${newNodes.rows} returning id`,
 )
 
-export type NewNode = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'rank' | 'properties'>
+export type NewNode = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'rank' | 'tail' | 'properties'>
 
 /** Inserts nodes and adds them to the stored number of nodes. The hierarchy must be locked. */
 export async function insertNodes(
@@ -571,17 +514,17 @@ export async function updateNodes(
 }
 
 const placeStatement = statement(
-  `update hierarchy_nodes set parent_id = $3, rank = $4, version = version + 1, modified_at = $5
+  `update hierarchy_nodes set parent_id = $3, rank = $4, rank_tail = $5, version = version + 1, modified_at = $6
    where tenant_id = $1 and id = $2`,
 )
 
 /** Moves a node. The hierarchy must be locked. */
 export async function placeNode(
   tx: Transaction,
-  { id, hierarchyId, parentId, rank }: Pick<NodeRow, 'id' | 'hierarchyId' | 'parentId' | 'rank'>,
+  { id, hierarchyId, parentId, rank, tail }: Pick<NodeRow, 'id' | 'hierarchyId' | 'parentId' | 'rank' | 'tail'>,
   now: string,
 ): Promise<void> {
-  await tx.run(placeStatement, id, parentId, rank, now)
+  await tx.run(placeStatement, id, parentId, rank, tail, now)
   await noteStructure(tx, hierarchyId, 0)
 }
 

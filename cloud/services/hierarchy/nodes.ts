@@ -15,6 +15,7 @@ import { deleteCounted, lockedHierarchy, relationsOf } from './hierarchies.ts'
 import { listNodes } from './node-list.ts'
 import { countChildren } from './node-paging-store.ts'
 import * as store from './node-store.ts'
+import { lastRanksOf, rankAt, rankGap } from './rank-store.ts'
 import {
   countScope,
   missingParent,
@@ -57,9 +58,9 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           parentType: parent.type,
           pointer: '/data/type',
         })
-        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
-        const { name, properties = {} } = data
-        await store.insertNodes(tx, tree.id, [{ id, parentId: parent.id, name, type, rank, properties }], now())
+        const { name, properties = {}, position } = data
+        const rank = await rankAt(tx, { hierarchyId: tree.id, parentId: parent.id, position, nodeId: id })
+        await store.insertNodes(tx, tree.id, [{ id, parentId: parent.id, name, type, ...rank, properties }], now())
         const node = await shownNode(tx, caller, id)
         await reportNode(tx, caller, { action: 'createNode', event: 'created', node })
         return answer(201, { data: node.shown }, { location: `/hierarchy/v1/nodes/${id}`, etag: etagOf(1) })
@@ -180,8 +181,9 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           requireLevels(parent.level + (await store.heightOf(tx, id)) + 1, '/data/parentId')
         if (parent.id !== node.parentId && node.type !== null)
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
-        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: id })
-        await store.placeNode(tx, { id, hierarchyId: tree.id, parentId: parent.id, rank }, now())
+        const place = { hierarchyId: tree.id, parentId: parent.id }
+        const rank = await rankAt(tx, { ...place, position: data.position, nodeId: id })
+        await store.placeNode(tx, { id, ...place, ...rank }, now())
         await shiftCounts(tx, { nodeId: id, from: former, to: above })
         const moved = await shownNode(tx, caller, id)
         await store.insertMove(tx, tree.id, {
@@ -221,12 +223,13 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
         const ids = new Map(originals.map((original) => [original.id, newId()]))
         const top = ids.get(id) ?? ''
-        const rank = await store.rankAt(tx, { parentId: parent.id, position: data.position, nodeId: top })
+        const place = { hierarchyId: tree.id, parentId: parent.id }
+        const rank = await rankAt(tx, { ...place, position: data.position, nodeId: top })
         const copies = originals.map((original) => ({
           ...original,
           id: ids.get(original.id) ?? '',
           parentId: ids.get(original.parentId) ?? parent.id,
-          ...(original.id === id ? { rank, name: data.name ?? node.name, parentId: parent.id } : {}),
+          ...(original.id === id ? { ...rank, name: data.name ?? node.name, parentId: parent.id } : {}),
         }))
         await store.insertNodes(tx, tree.id, copies, now())
         const copy = await shownNode(tx, caller, top)
@@ -285,7 +288,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       const { hierarchyId, knownVersion } = data
       return database.read(caller, async (handle) => {
         const version = (await store.findHierarchy(handle, hierarchyId))?.structure
-        if (version === undefined) throw new Problem('node_not_found', `Hierarchy ${hierarchyId} does not exist`)
+        if (version === undefined) throw new Problem('hierarchy_not_found', `Hierarchy ${hierarchyId} does not exist`)
         if (version === knownVersion) return { data: { version } }
         return { data: { version, nodes: await store.packedNodesOf(handle, hierarchyId) } }
       })
@@ -373,7 +376,7 @@ async function batchNodes(
   const parentIds = inputs.flatMap(({ parentKey, parentId }) => (parentKey === undefined ? (parentId ?? []) : []))
   const paths = await store.pathsTo(tx, parentIds)
   const named = new Map((await store.describeNodes(tx, parentIds)).map((node) => [node.id, node]))
-  const ranks = await store.lastRanksOf(tx, [tree.id, ...parentIds])
+  const ranks = await lastRanksOf(tx, [tree.id, ...parentIds])
   const placed = new Map<string, { level: number; type: string | null }>()
   const nodes = new Map<string, store.NewNode>()
   const place = (key: string): { id: string; level: number; type: string | null | undefined } => {
@@ -389,9 +392,10 @@ async function batchNodes(
       parentType: parent.type,
       pointer: `/data/nodes/${index}/type`,
     })
-    const rank = (ranks.get(parent.id) ?? 0) + store.rankGap
+    const rank = (ranks.get(parent.id) ?? 0) + rankGap
     ranks.set(parent.id, rank)
-    nodes.set(key, { id, parentId: parent.id, name: input.name, type, rank, properties: input.properties ?? {} })
+    const { name, properties = {} } = input
+    nodes.set(key, { id, parentId: parent.id, name, type, rank, tail: '', properties })
     placed.set(key, { level: parent.level + 1, type })
     return { id, level: parent.level + 1, type }
   }

@@ -62,7 +62,7 @@ const searchWith = (lowered: string, restricted: Record<keyof typeof restriction
        select id, name from compared union select id, name from indexed order by name, id limit $8
      )
      select ${nodeColumns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1
-         and s.parent_id = n.parent_id and (s.rank, s.id) < (n.rank, n.id)) as position, ${counted}
+         and s.parent_id = n.parent_id and (s.rank, s.rank_tail, s.id) < (n.rank, n.rank_tail, n.id)) as position, ${counted}
      from found join hierarchy_nodes n on n.tenant_id = $1 and n.id = found.id
      ${countsOf('$6', '$7')} order by n.name, n.id`,
   )

@@ -12,6 +12,7 @@ import { allGroups, type CountScope } from './count-store.ts'
 import { childAt, positionsAt } from './node-paging-store.ts'
 import type { After, AssetCounts, ListedNode, NodeContents, NodeRow, StructureRow } from './node-store.ts'
 import * as store from './node-store.ts'
+import type { Rank } from './rank-store.ts'
 
 /** The rules of a tree, and pages of a subtree in the order of a printed tree: each node is followed by its children. */
 
@@ -130,7 +131,7 @@ export function requireNodes(nodes: number): void {
 type Section = { parentId: string; after?: After; depth: number; level: number }
 
 /** The place of a node in a list: the nodes from the first level of the list to this node. */
-export type TreePlace = readonly { rank: number; id: string }[]
+export type TreePlace = readonly (Rank & { id: string })[]
 
 type TreePage = {
   hierarchyId: string
@@ -155,10 +156,10 @@ export async function listTree(
 ): Promise<{ nodes: string[]; next: TreePlace | undefined }> {
   const sections =
     after === undefined
-      ? [{ parentId: top.id, depth, level: top.level }]
+      ? await sectionAtOffset(handle, { parentId: top.id, depth, level: top.level }, offset)
       : await sectionsAfter(handle, top, { depth, place: after })
   const placed: { row: StructureRow; level: number }[] = []
-  for (const section of await sectionsAtOffset(handle, sections, offset)) {
+  for (const section of sections) {
     if (placed.length > limit) break
     placed.push(...(await listSection(handle, section, limit + 1 - placed.length)))
   }
@@ -178,9 +179,9 @@ export async function listTree(
 /** Returns the place of the last node of a page. The nodes above it are on this page or in the place of the previous page. */
 function lastPlace(top: { id: string }, page: readonly { row: StructureRow }[], after: TreePlace): TreePlace {
   const rows = new Map(page.map(({ row }) => [row.id, row]))
-  const place: { rank: number; id: string }[] = []
+  const place: (Rank & { id: string })[] = []
   for (let row = page.at(-1)?.row; row !== undefined; row = rows.get(row.parentId)) {
-    place.unshift({ rank: row.rank, id: row.id })
+    place.unshift({ rank: row.rank, tail: row.tail, id: row.id })
     if (row.parentId !== top.id && !rows.has(row.parentId))
       return [...after.slice(0, after.findIndex(({ id }) => id === row?.parentId) + 1), ...place]
   }
@@ -196,9 +197,9 @@ async function sectionsAfter(
   const places = place.map((node, index) => ({ ...node, parentId: place[index - 1]?.id ?? top.id }))
   const positions = await positionsAt(handle, places)
   const sections: Section[] = []
-  for (const [index, { parentId, rank, id }] of places.entries()) {
+  for (const [index, { parentId, ...sibling }] of places.entries()) {
     const { position, isCurrent } = positions[index] ?? { position: -1, isCurrent: false }
-    sections.unshift({ parentId, after: { rank, id, position }, depth: depth - index, level: top.level + index })
+    sections.unshift({ parentId, after: { ...sibling, position }, depth: depth - index, level: top.level + index })
     // The children of a deleted node do not exist, and those of a moved node are at another place.
     if (!isCurrent) return sections
   }
@@ -208,14 +209,11 @@ async function sectionsAfter(
   return sections
 }
 
-/** Returns the section after the first `offset` nodes. A list with several levels has no offset. */
-async function sectionsAtOffset(handle: Handle, sections: readonly Section[], offset: number): Promise<Section[]> {
-  const [section] = sections
-  if (offset === 0 || section === undefined) return [...sections]
-  const { parentId, after } = section
-  const skipped = await childAt(handle, parentId, { ...(after === undefined ? {} : { after }), offset: offset - 1 })
-  if (skipped === undefined) return []
-  return [{ ...section, after: { ...skipped, position: (after?.position ?? -1) + offset } }]
+/** Returns the children of a node after the first `offset` children, with the levels below them. */
+async function sectionAtOffset(handle: Handle, section: Section, offset: number): Promise<Section[]> {
+  if (offset === 0) return [section]
+  const skipped = await childAt(handle, section.parentId, offset - 1)
+  return skipped === undefined ? [] : [{ ...section, after: { ...skipped, position: offset - 1 } }]
 }
 
 /** The number of nodes whose children one step reads. After the first steps, each step reads twice as many as the last. */

@@ -63,6 +63,19 @@ export type NodeQuery = { hierarchyNode: string | undefined; includeBelow: boole
 type CachedSet = NodeSet & { version: number }
 type ResolvedNodes = { version: number; nodes?: string }
 
+function invalidParameter(name: string, problem: Problem): Problem {
+  const errors = [{ pointer: `/${name}`, code: problem.code, detail: problem.message }]
+  return new Problem(problem.code, problem.message, { errors, cause: problem })
+}
+
+/** Adds the pointer to a query parameter to the problem of an unknown id. */
+function inParameter(name: string) {
+  return (error: unknown): never => {
+    const isUnknown = error instanceof Problem && error.code.endsWith('_not_found')
+    throw isUnknown ? invalidParameter(name, error) : error
+  }
+}
+
 /** The maximum size of the cached sets. A set of 100,000 nodes has 2 MB. */
 const cacheBytes = 32 * 1024 * 1024
 /** Smaller sets are not cached, because they are cheap to resolve. */
@@ -88,20 +101,23 @@ export class NodeSets {
     { hierarchyNode: nodeId, includeBelow, unassignedIn: hierarchyId }: NodeQuery,
   ): Promise<{ nodes?: NodeSet; otherThanNodes?: NodeSet }> {
     if (includeBelow && nodeId === undefined)
-      throw new Problem('invalid_query', 'includeBelow requires hierarchyNode. Send both parameters or neither of them')
+      throw invalidParameter(
+        'includeBelow',
+        new Problem('invalid_query', 'includeBelow requires hierarchyNode. Send both parameters or neither of them'),
+      )
     const client = this.#context.peers(hierarchy, caller)
     const nodes =
       nodeId === undefined
         ? undefined
         : await this.#set(`${caller.tenantId} ${nodeId} ${includeBelow}`, async (known) => {
             return (await client.resolveNode({ body: { data: { nodeId, includeBelow, ...known } } })).data
-          })
+          }).catch(inParameter('hierarchyNode'))
     const otherThanNodes =
       hierarchyId === undefined
         ? undefined
         : await this.#set(`${caller.tenantId} ${hierarchyId}`, async (known) => {
             return (await client.resolveHierarchy({ body: { data: { hierarchyId, ...known } } })).data
-          })
+          }).catch(inParameter('unassignedIn'))
     return {
       ...(nodes === undefined ? {} : { nodes }),
       ...(otherThanNodes === undefined ? {} : { otherThanNodes }),

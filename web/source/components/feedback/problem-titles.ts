@@ -70,6 +70,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   access_group_not_found: 'Zugriffsgruppe nicht gefunden',
   permission_not_found: 'Berechtigung nicht gefunden',
   node_not_found: 'Knoten nicht gefunden',
+  hierarchy_not_found: 'Hierarchie nicht gefunden',
   asset_not_found: 'Asset nicht gefunden',
   link_not_found: 'Asset-Link auf diesem Gateway nicht gefunden',
   schema_not_found: 'Schema nicht gefunden',

@@ -11,7 +11,7 @@ import { hierarchyMessages } from '../messages.ts'
 import { type AssignmentOutcome, outcomeOf } from './outcome.ts'
 
 const pollMs = 400
-const activeStates: readonly Assignment['state'][] = ['queued', 'running']
+const activeStates: readonly Assignment['state'][] = ['queued', 'running', 'canceling']
 
 export function isActive({ state }: Pick<Assignment, 'state'>): boolean {
   return activeStates.includes(state)

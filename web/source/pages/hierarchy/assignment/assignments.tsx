@@ -113,6 +113,7 @@ function kindOf({ kind, removed }: Assignment) {
 const states = {
   queued: 'stateQueued',
   running: 'stateRunning',
+  canceling: 'stateCanceling',
   finished: 'stateFinished',
   failed: 'stateFailed',
   canceled: 'stateCanceled',

@@ -1,0 +1,28 @@
+/** The limits of the hierarchy service. */
+export const hierarchyLimits = {
+  hierarchies: 100,
+  nodesPerHierarchy: 200_000,
+  /** The maximum number of levels of a tree. */
+  levels: 32,
+  nodesPerBatch: 1_000,
+  nodesCopied: 10_000,
+  /** The maximum size of the properties of all copied nodes, as JSON text. */
+  copyBytes: 8 * 1024 * 1024,
+  nodesImported: 20_000,
+  importBytes: 8 * 1024 * 1024,
+  assetsAssigned: 1_000,
+  /** The maximum number of assets that one assignment by filter or by rules changes. */
+  assetsPerAssignment: 200_000,
+  /** The maximum number of assignments and undos of a tenant that wait or run in the background. */
+  unfinishedAssignments: 20,
+  relationsCleaned: 10_000,
+  properties: 64,
+  rules: 200,
+  proposals: 1_000,
+  /** The maximum time until a change appears in the stored counts. */
+  lagSeconds: 2,
+  /** The number of days for which ended assignments, moves and deleted nodes without relations are stored. */
+  retentionDays: 90,
+  /** The maximum number of different properties in a CSV file. */
+  csvProperties: 256,
+} as const
