@@ -11,12 +11,22 @@ export const hierarchyLimits = {
   nodesImported: 20_000,
   importBytes: 8 * 1024 * 1024,
   assetsAssigned: 1_000,
+  /** The maximum number of assets in one request for paths. */
+  assetsWithPaths: 100,
+  /** The maximum number of nodes on all paths in one response. The paths of three assets never exceed it. */
+  pathNodes: 10_000,
   /** The maximum number of assets that one assignment by filter or by rules changes. */
   assetsPerAssignment: 200_000,
-  /** The maximum number of assignments and undos of a tenant that wait or run in the background. */
+  /** The maximum number of assignments of a tenant that wait or run in the background. Undos are not limited by it. */
   unfinishedAssignments: 20,
+  /** The maximum number of assignments and undos of a user that wait or run in the background. */
+  unfinishedAssignmentsOfUser: 5,
   relationsCleaned: 10_000,
   properties: 64,
+  /** The maximum size of the properties of all nodes of a hierarchy, as JSON text. */
+  propertyBytes: 64 * 1024 * 1024,
+  /** The maximum number of exports and dry runs of imports that run at the same time in a tenant. */
+  concurrentExports: 2,
   rules: 200,
   proposals: 1_000,
   /** The maximum time until a change appears in the stored counts. */

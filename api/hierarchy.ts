@@ -108,7 +108,8 @@ export type PathNode = Static<typeof PathNode>
 const AssetPath = closed({ hierarchyId: Uuid, hierarchyName: Type.String(), path: Type.Array(PathNode) })
 export type AssetPath = Static<typeof AssetPath>
 
-const assetIds = Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.assetsAssigned, uniqueItems: true })
+const idsOfAssets = (maxItems: number) => Type.Array(Uuid, { minItems: 1, maxItems, uniqueItems: true })
+const assetIds = idsOfAssets(hierarchyLimits.assetsAssigned)
 
 const NodeInput = closed({
   name: Name,
@@ -310,7 +311,7 @@ export const hierarchy = contract({
       headers: ['accept'],
       query: closed({ format: Type.Optional(oneOf(['csv', 'json'] as const)) }),
       answers: { 200: media('application/json; charset=utf-8', 'text/csv; charset=utf-8') },
-      errors: ['not_found'],
+      errors: ['not_found', 'conflict'],
     },
     importNodes: {
       method: 'POST',
@@ -378,7 +379,7 @@ export const hierarchy = contract({
         }),
       ),
       answers: { 200: data(HierarchyNode) },
-      errors: ['not_found', 'precondition_failed', 'invalid_node_type'],
+      errors: ['not_found', 'conflict', 'precondition_failed', 'invalid_node_type'],
     },
     deleteNode: {
       method: 'DELETE',
@@ -528,11 +529,13 @@ export const hierarchy = contract({
     listPathsOfAssets: {
       method: 'POST',
       path: '/assets/paths',
-      summary: 'List the nodes of up to 1,000 assets, with their paths. Assets that are not readable are left out',
+      summary: 'List the nodes of up to 100 assets, with their paths. Assets that are not readable are left out',
+      description: `If the paths have more than ${hierarchyLimits.pathNodes} nodes in total, the response is 409. Then request fewer assets: the paths of three assets never exceed this limit.`,
       access: 'glb_hierarchy_read',
       readOnly: true,
-      body: data(closed({ assetIds })),
+      body: data(closed({ assetIds: idsOfAssets(hierarchyLimits.assetsWithPaths) })),
       answers: { 200: data(Type.Array(closed({ assetId: Uuid, paths: Type.Array(AssetPath) }))) },
+      errors: ['conflict'],
     },
     listAssignments: {
       method: 'GET',

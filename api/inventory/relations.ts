@@ -103,7 +103,7 @@ export const relationOperations = {
     access: 'glb_inventory_write_relation_data',
     body: data(RelationBody),
     answers: { 201: data(Type.Array(Relation)), 200: data(Type.Array(Relation)) },
-    errors: ['asset_not_found', 'forbidden', 'system_managed_predicate'],
+    errors: ['asset_not_found', 'forbidden', 'system_managed_predicate', 'too_many_relations'],
   },
   createRelations: {
     method: 'POST',

@@ -30,6 +30,8 @@ export const inventoryLimits = {
   relationsFollowed: 10_000,
   /** The maximum number of relations of an asset that is merged into another asset. One transaction moves all of them. */
   relationsMerged: 10_000,
+  /** The maximum number of nodes of hierarchies to which relations of one asset can be created. */
+  nodesPerAsset: 200,
   historyDays: 36_500,
   statusWaitSeconds: 30,
   statusDays: 7,

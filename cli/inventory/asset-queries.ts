@@ -1,7 +1,9 @@
+import type { AnswerOf } from '@millwright/api/contract.ts'
 import { discovery } from '@millwright/api/discovery.ts'
-import { hierarchy } from '@millwright/api/hierarchy.ts'
+import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
 import { type HierarchyOption, hierarchyId, nodeId } from '../input/node-lookup.ts'
@@ -169,11 +171,12 @@ export async function listAssets(
 
 type HierarchyPath = { hierarchy: string; path: string }
 
-/** Adds the paths of the nodes of each asset, with one request for the page. */
-async function withPaths({ api }: Session, assets: readonly Row[]): Promise<Row[]> {
+/** Adds the paths of the nodes of each asset, with one request for each 100 assets. */
+async function withPaths(session: Session, assets: readonly Row[]): Promise<Row[]> {
   const assetIds = assets.map(({ id }) => String(id))
-  if (assetIds.length === 0) return []
-  const { data } = await api(hierarchy).listPathsOfAssets({ body: { data: { assetIds } } })
+  const data: ListedPaths = []
+  for (let start = 0; start < assetIds.length; start += hierarchyLimits.assetsWithPaths)
+    data.push(...(await listPaths(session, assetIds.slice(start, start + hierarchyLimits.assetsWithPaths))))
   const pathsOf = new Map(
     data.map(({ assetId: id, paths }) => [
       id,
@@ -183,6 +186,20 @@ async function withPaths({ api }: Session, assets: readonly Row[]): Promise<Row[
     ]),
   )
   return assets.map((asset) => ({ ...asset, hierarchy_paths: pathsOf.get(String(asset.id)) ?? [] }))
+}
+
+type ListedPaths = AnswerOf<(typeof hierarchy)['operations']['listPathsOfAssets']>['data']
+
+/** Returns the paths of assets. If their paths are too long for one response, each half is requested separately. */
+async function listPaths(session: Session, assetIds: string[]): Promise<ListedPaths> {
+  try {
+    return (await session.api(hierarchy).listPathsOfAssets({ body: { data: { assetIds } } })).data
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'conflict' || assetIds.length === 1) throw error
+    const middle = Math.ceil(assetIds.length / 2)
+    const halves = [assetIds.slice(0, middle), assetIds.slice(middle)]
+    return (await Promise.all(halves.map((half) => listPaths(session, half)))).flat()
+  }
 }
 
 function pathsText({ hierarchy_paths: paths }: Row): string {

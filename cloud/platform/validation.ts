@@ -15,17 +15,21 @@ const reportedErrors = 50
 /** The maximum number of errors of the validator that are examined. The reported errors are selected from them. */
 const examinedErrors = 500
 
-/**
- * `strict` validates bodies and converts no types. Queries and paths are text, so another validator converts them to
- * the types of the contract.
- */
-const strict = createAjv({ coerceTypes: false })
-const coercing = createAjv({ coerceTypes: true })
+/** The number of entries of a list that are examined after the first invalid entry. */
+const examinedEntries = 50
 
-function createAjv(options: { coerceTypes: boolean }): Ajv2020 {
+/**
+ * `strict` validates bodies and converts no types. `firstError` stops at the first error. A body with many invalid entries
+ * would otherwise create an error object for each of them. Queries and paths are text, so another validator converts them
+ * to the types of the contract.
+ */
+const strict = createAjv({ coerceTypes: false, allErrors: true })
+const firstError = createAjv({ coerceTypes: false, allErrors: false })
+const coercing = createAjv({ coerceTypes: true, allErrors: true })
+
+function createAjv(options: { coerceTypes: boolean; allErrors: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     ...options,
-    allErrors: true,
     useDefaults: true,
     strictSchema: true,
     strictTypes: false,
@@ -60,30 +64,31 @@ export type RawInput = {
   itemErrors?: ItemErrors
 }
 
-type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; validator: () => ValidateFunction }
+type Check = {
+  part: 'params' | 'query' | 'body'
+  code: ProblemCode
+  errorsIn: (value: unknown) => readonly ErrorObject[]
+}
 
 /** Creates a function that validates an input against its operation and sets defaults. */
 export function inputValidator(operation: Operation): (input: RawInput) => void {
   const checks: Check[] = []
-  if (operation.params !== undefined) checks.push(check('params', operation.params, 'invalid_path'))
-  if (operation.query !== undefined) checks.push(check('query', operation.query, 'invalid_query'))
-  if (operation.body !== undefined) checks.push(check('body', operation.body, 'invalid_body'))
-  const takesQuery = operation.query !== undefined
-  const isBodyOptional = IsOptional(operation.body)
-  const { batchItems } = operation
+  const { params, query, body, batchItems } = operation
+  if (params !== undefined) checks.push({ part: 'params', code: 'invalid_path', errorsIn: allErrors(coercing, params) })
+  if (query !== undefined) checks.push({ part: 'query', code: 'invalid_query', errorsIn: allErrors(coercing, query) })
+  // Each invalid item of a batch has its own result, so all errors are needed.
+  const errorsInBody = batchItems === undefined ? firstErrors : (schema: TSchema) => allErrors(strict, schema)
+  if (body !== undefined) checks.push({ part: 'body', code: 'invalid_body', errorsIn: errorsInBody(body) })
+  const takesQuery = query !== undefined
+  const isBodyOptional = IsOptional(body)
 
   return (input) => {
     if (!takesQuery) refuseQuery(input.query)
-    for (const { part, code, validator } of checks) {
+    for (const { part, code, errorsIn } of checks) {
       if (part === 'query') input.query ??= {}
       if (part === 'body' && input.body === undefined && isBodyOptional) continue
       if (part === 'body') refuseLongLists(operation.body, input.body, { code, batchItems })
-      const run = validator()
-      const isValid = run(input[part])
-      const { ofRequest, ofItems } = splitErrors(
-        isValid ? [] : (run.errors ?? []),
-        part === 'body' ? batchItems : undefined,
-      )
+      const { ofRequest, ofItems } = splitErrors(errorsIn(input[part]), part === 'body' ? batchItems : undefined)
       if (ofRequest.length > 0) throw invalid(code, ofRequest)
       if (part === 'body' && batchItems !== undefined)
         input.itemErrors = new Map(ofItems.entries().map(([index, errors]) => [index, invalid(code, errors)]))
@@ -143,8 +148,39 @@ function tooManyItems(instancePath: string, limit: number): ErrorObject {
   return { instancePath, schemaPath: '', keyword: 'maxItems', params: { limit }, message }
 }
 
-function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
-  return { part, code, validator: onFirstUse(part === 'body' ? strict : coercing, schema) }
+function allErrors(ajv: Ajv2020, schema: TSchema): Check['errorsIn'] {
+  const validator = onFirstUse(ajv, schema)
+  return (value) => {
+    const run = validator()
+    return run(value) ? [] : (run.errors ?? [])
+  }
+}
+
+/** Returns the errors of a value up to shortly after the first one. A large value with many errors is not validated completely. */
+function firstErrors(schema: TSchema): Check['errorsIn'] {
+  const first = allErrors(firstError, schema)
+  const all = allErrors(strict, schema)
+  return (value) => {
+    const [error] = first(value)
+    if (error === undefined) return []
+    const errors = all(shortened(value, error.instancePath.split('/').slice(1)))
+    return errors.length === 0 ? [error] : errors
+  }
+}
+
+/**
+ * Copies a value with fewer entries. The list on the path ends shortly after the entry on the path. Other lists have only
+ * their first entries. A list at the end of the path is complete, because the error may concern its length.
+ */
+function shortened(value: unknown, path: readonly string[] | undefined): unknown {
+  const [key, ...rest] = path ?? []
+  if (Array.isArray(value)) {
+    const isTarget = path !== undefined && key === undefined
+    const end = isTarget ? value.length : (key === undefined ? 0 : Number(key) + 1) + examinedEntries
+    return value.slice(0, end).map((entry, index) => shortened(entry, String(index) === key ? rest : undefined))
+  }
+  if (!isObject(value)) return value
+  return mapMembers(value, (member, name) => shortened(member, escaped(name) === key ? rest : undefined))
 }
 
 /** Compiles a schema at its first use. Compiling takes most of the start time, and most operations are rarely used. */

@@ -4,8 +4,9 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { readableAssets } from '../../platform/asset-visibility.ts'
-import type { Context, Handlers } from '../../platform/service.ts'
-import { describeNodes, listHierarchies, pathsTo } from './node-store.ts'
+import { createYield } from '../../platform/event-loop.ts'
+import { type Context, type Handlers, JsonText } from '../../platform/service.ts'
+import { describeNodes, listHierarchies, nodesOnPaths, type PlacedNode } from './node-store.ts'
 
 /** The nodes of assets, with their paths. */
 
@@ -14,51 +15,94 @@ export function assetPathHandlers(
 ): Pick<Handlers<typeof hierarchy>, 'listAssetPaths' | 'listPathsOfAssets'> {
   return {
     async listAssetPaths({ params: { id } }, caller) {
-      const paths = (await pathsOf(context, caller, [id])).get(id)
-      if (paths === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
-      return { data: paths }
+      const { nodesOf, pathTo } = await readPaths(context, caller, [id])
+      const own = nodesOf.get(id)
+      if (own === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
+      return { data: own.map(pathTo) }
     },
 
     async listPathsOfAssets({ body: { data } }, caller) {
-      const paths = await pathsOf(context, caller, data.assetIds)
-      return { data: [...paths].map(([assetId, assetPaths]) => ({ assetId, paths: assetPaths })) }
+      const { nodesOf, pathTo } = await readPaths(context, caller, data.assetIds)
+      const yieldTurn = createYield(caller.tenantId)
+      const texts = new Map<string, { nodes: number; text: string }>()
+      const parts: string[] = []
+      let nodes = 0
+      for (const [assetId, own] of nodesOf) {
+        parts.push(`${parts.length === 0 ? '' : ','}{"assetId":"${assetId}","paths":[`)
+        for (const [index, node] of own.entries()) {
+          // Many assets have the same node, so the text of a path is written once.
+          const known = texts.get(node.nodeId) ?? printPath(pathTo(node))
+          texts.set(node.nodeId, known)
+          nodes += known.nodes
+          if (nodes > hierarchyLimits.pathNodes) throw tooManyNodes()
+          parts.push(index === 0 ? '' : ',', known.text)
+        }
+        parts.push(']}')
+        await yieldTurn()
+      }
+      return new JsonText('{"data":[', ...parts, ']}')
     },
   }
 }
 
-/** Returns the paths of the readable assets by the id of the asset. Other assets are left out. */
-async function pathsOf(
-  context: Context,
-  caller: Caller,
-  assetIds: readonly string[],
-): Promise<Map<string, AssetPath[]>> {
+function printPath(assetPath: AssetPath): { nodes: number; text: string } {
+  return { nodes: assetPath.path.length, text: JSON.stringify(assetPath) }
+}
+
+function tooManyNodes(): Problem {
+  const detail = `The paths of these assets have more than ${hierarchyLimits.pathNodes} nodes, which is the limit of one response. Request fewer assets`
+  return new Problem('conflict', detail)
+}
+
+/** The node of an asset in one hierarchy. */
+type AssignedNode = { hierarchyId: string; hierarchyName: string; nodeId: string }
+
+/** Reads the nodes of the readable assets by the id of the asset, ordered by hierarchy. Other assets are left out. */
+async function readPaths(context: Context, caller: Caller, assetIds: readonly string[]) {
   const readable = await readableAssets(context, caller, assetIds)
   const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
   const body = { data: { assetIds: assetIds.filter((id) => readable.has(id)) } }
-  if (body.data.assetIds.length === 0) return new Map()
-  const { data: assets } = await context.peers(inventory, system).describeAssignedAssets({ body })
+  const { data: assets } =
+    body.data.assetIds.length === 0
+      ? { data: [] }
+      : await context.peers(inventory, system).describeAssignedAssets({ body })
   return context.database.read(caller, async (handle) => {
     const nodeIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
-    const named = new Map((await describeNodes(handle, nodeIds)).map((node) => [node.id, node]))
-    const paths = await pathsTo(handle, [...named.keys()])
+    const hierarchyOf = new Map((await describeNodes(handle, nodeIds)).map((node) => [node.id, node.hierarchyId]))
     const { rows } = await listHierarchies(handle, { limit: hierarchyLimits.hierarchies, offset: 0 })
     const names = new Map(rows.map(({ id, name }) => [id, name]))
-    return new Map(
+    const nodesOf = new Map(
       assets.map((asset) => {
         // With two relations in one hierarchy, the newer one is last and applies.
         const newest = new Map(
           asset.nodes.flatMap(({ nodeId }) => {
-            const node = named.get(nodeId)
-            return node === undefined ? [] : [[node.hierarchyId, nodeId] as const]
+            const hierarchyId = hierarchyOf.get(nodeId)
+            return hierarchyId === undefined ? [] : [[hierarchyId, nodeId] as const]
           }),
         )
-        const own = [...newest].map(([hierarchyId, nodeId]) => ({
-          hierarchyId,
-          hierarchyName: names.get(hierarchyId) ?? '',
-          path: paths.get(nodeId) ?? [],
-        }))
-        return [asset.id, own.toSorted((one, other) => (one.hierarchyName < other.hierarchyName ? -1 : 1))]
+        const own = [...newest].map(
+          ([hierarchyId, nodeId]): AssignedNode => ({
+            hierarchyId,
+            hierarchyName: names.get(hierarchyId) ?? '',
+            nodeId,
+          }),
+        )
+        return [asset.id, own.toSorted((one, other) => (one.hierarchyName < other.hierarchyName ? -1 : 1))] as const
       }),
     )
+    const ids = new Set([...nodesOf.values()].flatMap((own) => own.map(({ nodeId }) => nodeId)))
+    const nodes = await nodesOnPaths(handle, [...ids], hierarchyLimits.pathNodes + 1)
+    if (nodes.size > hierarchyLimits.pathNodes) throw tooManyNodes()
+    return { nodesOf, pathTo: (node: AssignedNode) => pathOf(nodes, node) }
   })
+}
+
+function pathOf(
+  nodes: ReadonlyMap<string, PlacedNode>,
+  { hierarchyId, hierarchyName, nodeId }: AssignedNode,
+): AssetPath {
+  const path: AssetPath['path'] = []
+  for (let node = nodes.get(nodeId); node !== undefined; node = nodes.get(node.parentId))
+    path.unshift({ id: node.id, name: node.name, ...(node.type === null ? {} : { type: node.type }) })
+  return { hierarchyId, hierarchyName, path }
 }

@@ -8,7 +8,7 @@ import type { Context } from '../../platform/service.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { assignmentTasks } from './assignment-run.ts'
-import { createAssets, createHierarchy, createNode } from './testing.ts'
+import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
 
 let hub: TestHub
 let admin: TestCaller
@@ -16,13 +16,25 @@ let operator: TestCaller
 /** A caller that reads all assets and can write none of them. */
 let reader: TestCaller
 
+const readerPermissions = [
+  'glb_hierarchy_read',
+  'glb_hierarchy_write',
+  'glb_inventory_write_relation_data',
+  'inventory_read_asset_data',
+] as const
+
+/** A client of the inventory whose requests take too long. */
+const overloaded: Context['peers'] = () => {
+  const cause = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+  throw new Problem('overloaded', 'The query exceeded the time limit of the database', { cause })
+}
+
 describe('background assignments of a tenant', () => {
   before(async () => {
     hub = await testHub()
     admin = await hub.as('administrator')
     operator = await hub.as('operator')
-    const permissions = ['glb_hierarchy_read', 'glb_hierarchy_write', 'glb_inventory_write_relation_data'] as const
-    reader = await createCaller(hub, [{ permissions: [...permissions, 'inventory_read_asset_data'] }])
+    reader = await createCaller(hub, [{ permissions: readerPermissions }])
   })
 
   // The task of the previous test has ended, so it does not run the assignments of the next test.
@@ -86,30 +98,92 @@ describe('background assignments of a tenant', () => {
     assert.equal((await read(id)).assigned, 2)
   })
 
-  test('accepts no more unfinished assignments than the limit when requests are concurrent', async () => {
+  test('lets the other assignments run first when the requests of an assignment take too long, and then fails it', async () => {
+    const node = await newNode('Timeouts')
+    await devices('timeouts', 2)
+    const slow = await storeQueued(node, 'timeouts')
+    const attempt = () => assert.rejects(async () => runOnce({ peers: overloaded }), { code: 'overloaded' })
+    await attempt()
+    const other = await storeQueued(node, 'timeouts')
+    await runOnce({})
+    assert.deepEqual([(await read(slow)).state, (await read(other)).state], ['queued', 'finished'])
+    for (let count = 2; count < 5; count++) await attempt()
+    await runOnce({ peers: overloaded })
+    const { state, problem } = await read(slow)
+    assert.deepEqual([state, problem?.code], ['failed', 'unavailable'])
+  })
+
+  test('ends a canceled assignment when the requests for its last assets take too long', async () => {
+    const node = await newNode('Canceled timeouts')
+    const id = await storeQueued(node, 'none')
+    const assets = [{ assetId: newId(), nodeId: node, otherNodeIds: [], knownNodeIds: [] }]
+    const portion = JSON.stringify({ key: newId(), attempt: 1, assets, next: null })
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update hierarchy_assignments set state = 'canceled', portion = $3 where tenant_id = $1 and id = $2`,
+        [hub.tenant.tenantId, id, portion],
+      ),
+    )
+    await assert.rejects(async () => runOnce({ peers: overloaded }), { code: 'overloaded' })
+    await runOnce({ peers: overloaded })
+    assert.equal((await read(id)).state, 'canceled')
+    assert.equal(await runOnce({}), undefined)
+  })
+
+  test('accepts no more unfinished assignments of a user than the limit when requests are concurrent', async () => {
     const node = await newNode('Limit')
     const [oldest = ''] = await Promise.all(
-      Array.from({ length: hierarchyLimits.unfinishedAssignments - 1 }, () => storeQueued(node, 'none')),
+      Array.from({ length: hierarchyLimits.unfinishedAssignmentsOfUser - 1 }, () => storeQueued(node, 'none')),
     )
     const input = { params: { id: node }, body: { data: { filter: "startswith(name, 'none ')" } } }
     const start = () => operator.exchange(hierarchy, 'assignAssets', input)
     const answers = await whileLocked(oldest, () => Promise.all([start(), start(), start()]))
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409])
     const [accepted, refused] = answers.toSorted((one, other) => one.status - other.status).map(({ body }) => body)
-    assert.match((refused as ProblemDocument).detail, /20 unfinished assignments, which is the limit/)
+    assert.match((refused as ProblemDocument).detail, /You have 5 unfinished assignments. The limit is 5/)
     assert.equal((await ended((accepted as { data: Assignment }).data.id)).state, 'finished')
     assert.equal((await start()).status, 202)
   })
 
-  test('undoes an assignment again when the caller of the first undo cannot write its assets', async () => {
+  test('accepts an undo, but no assignment, when other users have as many unfinished assignments as the limit', async () => {
+    const node = await newNode('Limit of the tenant')
+    const id = await assignIds(node, await devices('tenant', 1))
+    const other = newId()
+    const [oldest = ''] = await Promise.all(
+      Array.from({ length: hierarchyLimits.unfinishedAssignments }, () => storeQueued(node, 'none', other)),
+    )
+    const body = { data: { filter: "startswith(name, 'none ')" } }
+    const { undo, refused } = await whileLocked(oldest, async () => ({
+      refused: await operator.exchange(hierarchy, 'assignAssets', { params: { id: node }, body }),
+      undo: (await operator.hierarchy.undoAssignment({ params: { id } })).data.id,
+    }))
+    assert.match((refused.body as ProblemDocument).detail, /The tenant has 20 unfinished assignments. The limit is 20/)
+    assert.equal((await ended(undo)).removed, 1)
+  })
+
+  test('refuses an undo with 403 when the caller cannot write any of the assets', async () => {
     const node = await newNode('Refused undo')
-    const assetIds = await devices('refused', 3)
-    const id = await assignIds(node, assetIds)
-    const refused = await ended((await reader.hierarchy.undoAssignment({ params: { id } })).data.id)
-    assert.deepEqual([refused.state, refused.failed, refused.removed], ['finished', 3, 0])
+    const id = await assignIds(node, await devices('refused', 3))
+    const elsewhere = await writerOf('elsewhere')
+    for (const caller of [reader, elsewhere])
+      assert.equal((await caller.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 403)
+    await projectAll(hub)
+    assert.equal((await elsewhere.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 403)
+    const canUndo = async (caller: TestCaller) =>
+      (await caller.hierarchy.readAssignment({ params: { id } })).data.canUndo
+    assert.deepEqual([await canUndo(reader), await canUndo(operator)], [false, true])
+  })
+
+  test('undoes an assignment again when the caller of the first undo cannot write all of its assets', async () => {
+    const node = await newNode('Partial undo')
+    const partial = await writerOf('partial')
+    const own = await createAssets(operator, [{ name: 'partial own', accessGroup: 'partial' }])
+    const id = await assignIds(node, [...(await devices('partial', 2)), ...own])
+    const first = await ended((await partial.hierarchy.undoAssignment({ params: { id } })).data.id)
+    assert.deepEqual([first.state, first.failed, first.removed], ['finished', 2, 1])
     assert.equal((await read(id)).undoneBy, undefined)
     const undo = (await operator.hierarchy.undoAssignment({ params: { id } })).data.id
-    assert.equal((await ended(undo)).removed, 3)
+    assert.equal((await ended(undo)).removed, 2)
     assert.equal((await read(id)).undoneBy, undo)
     assert.equal((await operator.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 409)
   })
@@ -199,6 +273,15 @@ describe('background assignments of a tenant', () => {
   })
 })
 
+/** Creates a caller that reads all assets, and writes only the assets of a new access group. */
+async function writerOf(name: string): Promise<TestCaller> {
+  const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name } } })
+  return createCaller(hub, [
+    { permissions: readerPermissions },
+    { permissions: ['inventory_write_asset_data'], accessGroupId: group.id },
+  ])
+}
+
 async function newNode(name: string): Promise<string> {
   return (await createNode(operator, await createHierarchy(operator, name), 'node')).id
 }
@@ -221,8 +304,8 @@ async function assignByFilter(nodeId: string, name: string): Promise<string> {
   return (data as Assignment).id
 }
 
-/** Stores an assignment of the operator that no task runs, until another assignment is started. */
-async function storeQueued(nodeId: string, name: string): Promise<string> {
+/** Stores an assignment that no task runs, until another assignment is started. */
+async function storeQueued(nodeId: string, name: string, principalId = operator.principalId): Promise<string> {
   const { data: node } = await operator.hierarchy.readNode({ params: { id: nodeId } })
   const id = newId()
   await hub.asOwner((owner) =>
@@ -230,7 +313,7 @@ async function storeQueued(nodeId: string, name: string): Promise<string> {
       `insert into hierarchy_assignments (tenant_id, id, kind, state, hierarchy_id, node_id, filter, total,
          principal_id, principal_kind, principal_name, roles, created_at, modified_at)
        values ($1, $2, 'filter', 'queued', $3, $4, $5, 0, $6, 'user', 'operator', '{"roles":["operator"]}', now(), now())`,
-      [hub.tenant.tenantId, id, node.hierarchyId, nodeId, `startswith(name, '${name} ')`, operator.principalId],
+      [hub.tenant.tenantId, id, node.hierarchyId, nodeId, `startswith(name, '${name} ')`, principalId],
     ),
   )
   return id

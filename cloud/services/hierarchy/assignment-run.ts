@@ -8,7 +8,7 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { lowestId, newId } from '../../platform/database/id.ts'
-import { isTransient } from '../../platform/database/transient.ts'
+import { isContention, isStatementTimeout, isTransient } from '../../platform/database/transient.ts'
 import { emit } from '../../platform/events/events.ts'
 import type { Context } from '../../platform/service.ts'
 import type { TaskKinds } from '../../platform/tasks/tasks.ts'
@@ -22,8 +22,9 @@ import * as nodes from './node-store.ts'
  *
  * An assignment by ids or by rules runs within its request, in one portion. An assignment by filter, and an undo, run in
  * the background in portions of up to 500 assets in the order of their ids. A tenant has one task for all its background
- * assignments. They run one after the other in the order of their creation. So an undo sees all results of the assignment
- * that it undoes, and other tenants do not wait for a tenant with many assignments.
+ * assignments. They run one after the other in the order of their creation, and an assignment whose attempts exceed a time
+ * limit comes after the others. An undo sees all results of the assignment that it undoes, and other tenants do not wait
+ * for a tenant with many assignments.
  *
  * Each portion is stored with a key before the inventory gets it, and its results are stored in one transaction with the
  * next place. If the process dies in between, the same request is sent again. The inventory then returns the stored results
@@ -48,6 +49,13 @@ export const assignmentTask = {
 } as const
 /** After this many attempts without progress, the assignment fails. */
 const maxAttempts = 10
+/**
+ * After this many attempts in succession that exceed the time limit of the database, the assignment fails. A canceled
+ * assignment ends earlier, because its undo waits for it.
+ */
+const maxTimeouts = { running: 5, canceled: 2 } as const
+/** A request that was refused because of an overload counts less, because the assignment is not the cause. */
+const overloadsPerTimeout = 10
 /** After this time, a run ends and the assignment continues in the next run, so that other tasks get their turn. */
 const longestRunMs = 1_000
 /** After this time without a renewal, another process continues the assignment. */
@@ -75,8 +83,10 @@ export function assignmentTasks(context: Context, { runMs = longestRunMs }: { ru
       periodic: { everyMs: recoverMs, pending: store.anyAbandoned },
       async run({ tenantId, signal }) {
         const next = () => database.read({ tenantId }, store.nextAbandoned)
-        for (let id = await next(); id !== undefined && !signal.aborted; id = await next())
-          await recoverAssignment(context, { tenantId, id })
+        for (let id = await next(); id !== undefined && !signal.aborted; id = await next()) {
+          const open = { tenantId, id }
+          await recoverAssignment(context, open).catch((error: unknown) => endAfterTimeouts(context, open, error))
+        }
       },
     },
   }
@@ -258,6 +268,7 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
     if (attempt > maxAttempts) throw new Error('The worker stopped during the last attempt')
     while ((await runPortion(context, { tenantId, id })) && performance.now() < endsAt) signal.throwIfAborted()
   } catch (error) {
+    if (isTimeout(error) && !signal.aborted) return endAfterTimeouts(context, { tenantId, id }, error)
     const isRefused = isRefusal(error)
     // An outage does not count as an attempt. An accepted assignment waits until the outage ends.
     if (!isRefused && (attempt < maxAttempts || signal.aborted || isTransient(error))) throw error
@@ -265,6 +276,26 @@ async function runAssignment(context: Context, run: AssignmentRun): Promise<void
     if (!isRefused) context.log.warn({ error, assignment: id }, 'An assignment stopped after repeated errors')
     await fail(context, { tenantId }, { id, problem })
   }
+}
+
+/** Returns whether the database works, but the attempt exceeded a time limit or lost against other work. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Problem ? error.code === 'overloaded' : isContention(error)
+}
+
+/** Ends an assignment whose attempts repeatedly exceed a time limit. Throws the error if another attempt follows. */
+async function endAfterTimeouts(
+  context: Context,
+  { tenantId, id }: { tenantId: string; id: string },
+  error: unknown,
+): Promise<void> {
+  if (!isTimeout(error)) throw error
+  const counted = await context.database.transaction({ tenantId }, (tx) => store.countTimeout(tx, id))
+  const factor = isStatementTimeout(error) ? 1 : overloadsPerTimeout
+  if (counted !== undefined && counted.timeouts < factor * maxTimeouts[isRunning(counted) ? 'running' : 'canceled'])
+    throw error
+  context.log.warn({ error, assignment: id }, 'An assignment stopped after repeated timeouts')
+  await fail(context, { tenantId }, { id, problem: stopped('because its requests took too long') })
 }
 
 function stopped(reason: string) {

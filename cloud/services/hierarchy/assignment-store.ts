@@ -126,10 +126,15 @@ export async function lockAssignment(tx: Transaction, id: string): Promise<Runni
 const nextStatement = statement<{ id: string }>(
   `select a.id from hierarchy_assignments a
    where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) and ${isBackground}
-   order by a.id limit 1`,
+     and not exists (select from hierarchy_assignments u
+       where u.tenant_id = $1 and u.id = a.undoes and u.portion is not null)
+   order by a.timeouts, a.id limit 1`,
 )
 
-/** Returns the oldest background assignment that is not finished, or whose last portion is not stored. */
+/**
+ * Returns the oldest background assignment that is not finished, or whose last portion is not stored. An assignment whose
+ * last attempts exceeded a time limit comes after the others. An undo waits until all results of the assignment are stored.
+ */
 export async function nextAssignment(handle: Handle): Promise<string | undefined> {
   return (await handle.row(nextStatement))?.id
 }
@@ -138,7 +143,7 @@ export async function nextAssignment(handle: Handle): Promise<string | undefined
 export const anyAbandoned = statement<{ id: string }>(
   `select a.id from hierarchy_assignments a
    where a.tenant_id = $1 and (a.state in ${unfinished} or a.portion is not null) and not ${isBackground}
-     and a.modified_at < now() - interval '1 minute' order by a.id limit 1`,
+     and a.modified_at < now() - interval '1 minute' order by a.timeouts, a.id limit 1`,
 )
 
 export async function nextAbandoned(handle: Handle): Promise<string | undefined> {
@@ -146,18 +151,18 @@ export async function nextAbandoned(handle: Handle): Promise<string | undefined>
 }
 
 const startLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7248))`)
-const countUnfinishedStatement = statement<{ total: number }>(
-  `select count(*) as total from hierarchy_assignments a
+const countUnfinishedStatement = statement<{ ofTenant: number; ofUser: number }>(
+  `select count(*) as "ofTenant", count(*) filter (where a.principal_id = $2) as "ofUser" from hierarchy_assignments a
    where a.tenant_id = $1 and a.state in ${unfinished} and ${isBackground}`,
 )
 
 /**
- * Returns the number of unfinished background assignments. Other transactions that count them wait until the end of this one, so that
- * none exceeds the limit.
+ * Returns the number of unfinished background assignments of the tenant and of a user. Other transactions that count them
+ * wait until the end of this one, so that none exceeds the limit.
  */
-export async function countUnfinished(tx: Transaction): Promise<number> {
+export async function countUnfinished(tx: Transaction, principalId: string) {
   await tx.run(startLockStatement)
-  return (await tx.row(countUnfinishedStatement))?.total ?? 0
+  return (await tx.row(countUnfinishedStatement, principalId)) ?? { ofTenant: 0, ofUser: 0 }
 }
 
 const listStatement = statement<AssignmentRow>(
@@ -196,7 +201,7 @@ const progressStatement = statement(
      unchanged = unchanged + $7, removed = removed + $8, failed = failed + $9,
      last_asset_id = coalesce($10::uuid, last_asset_id), cursor = coalesce($11, cursor),
      total = greatest(total, done + $4), modified_at = $12, portion = $13::json,
-     kept = kept + $14
+     kept = kept + $14, timeouts = 0
    where tenant_id = $1 and id = $2`,
 )
 
@@ -267,6 +272,15 @@ export async function failAssignment(
   await tx.run(failStatement, id, jsonText(problem), now)
 }
 
+const timeoutStatement = statement<{ timeouts: number; state: AssignmentRow['state'] }>(
+  `update hierarchy_assignments set timeouts = timeouts + 1 where tenant_id = $1 and id = $2 returning timeouts, state`,
+)
+
+/** Counts an attempt that exceeded a time limit. Returns the number of these attempts since the last stored results. */
+export function countTimeout(tx: Transaction, id: string) {
+  return tx.row(timeoutStatement, id)
+}
+
 const undoneStatement = statement(`update hierarchy_assignments set undone_by = $3 where tenant_id = $1 and id = $2`)
 
 export async function setUndoneBy(tx: Transaction, id: string, undoneBy: string): Promise<void> {
@@ -335,6 +349,26 @@ export function listChanges(
   { after, limit }: { after: string; limit: number },
 ): Promise<ItemRow[]> {
   return handle.rows(listChangesStatement, assignmentId, after, limit)
+}
+
+const undoableStatement = statement<{ assetId: string; isWritable: boolean }>(
+  `select i.asset_id as "assetId", p.asset_id is not null as "isWritable" from hierarchy_assignment_items i
+   left join hierarchy_assets p on p.tenant_id = $1 and p.hierarchy_id = $3 and p.asset_id = i.asset_id
+   where i.tenant_id = $1 and i.assignment_id = $2 and i.outcome in ('assigned', 'moved', 'removed')
+     and (p.asset_id is null or p.access_group_id = any($4::uuid[]))
+   order by p.asset_id nulls last limit $5`,
+)
+
+/**
+ * Returns changed assets of an assignment that are in one of the access groups, or whose access group is not known here.
+ * The known ones are first, with `isWritable`.
+ */
+export function listUndoable(
+  handle: Handle,
+  { id, hierarchyId }: Pick<AssignmentRow, 'id' | 'hierarchyId'>,
+  { groups, limit }: { groups: readonly string[]; limit: number },
+) {
+  return handle.rows(undoableStatement, id, hierarchyId, arrayOf('uuid', groups), limit)
 }
 
 const noteStatement = statement<{ id: string }>(

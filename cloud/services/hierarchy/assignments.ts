@@ -2,8 +2,8 @@ import { type Assignment, type hierarchy, hierarchyLimits, type ItemResult } fro
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { requirePermission } from '../../platform/access/permission-denied.ts'
-import { may } from '../../platform/access/rights.ts'
+import { permissionDenied, requirePermission } from '../../platform/access/permission-denied.ts'
+import { groupsWith, may } from '../../platform/access/rights.ts'
 import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -140,9 +140,10 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
     },
 
     async undoAssignment({ params: { id } }, caller) {
+      const found = await database.read(caller, (handle) => store.findAssignment(handle, id))
+      await requireWritable(context, caller, requireVisible(caller, id, found))
       return database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
-        requirePermission(caller, 'glb_inventory_write_relation_data')
         if (isRunning(row))
           throw new Problem('conflict', 'The assignment is still running. Cancel it or wait for its end, then undo it')
         if (row.undoneBy !== null)
@@ -184,6 +185,35 @@ async function nodesBelow(
   return new Map(own.filter(([, id]) => paths.get(id)?.some((node) => node.id === nodeId)))
 }
 
+const writeAssets = 'inventory_write_asset_data'
+/** The number of assets of an assignment that are checked before its undo is accepted. */
+const checkedAssets = 1_000
+
+/** Returns whether the caller can undo assignments: it can write relations, and assets of at least one access group. */
+function mayUndo(caller: Caller): boolean {
+  const groups = groupsWith(caller, writeAssets)
+  return may(caller, 'glb_inventory_write_relation_data') && (groups === 'all' || groups.length > 0)
+}
+
+/** Throws if the caller can write none of the assets that an assignment has changed. */
+async function requireWritable(context: Context, caller: Caller, row: AssignmentRow): Promise<void> {
+  requirePermission(caller, 'glb_inventory_write_relation_data')
+  const groups = groupsWith(caller, writeAssets)
+  if (groups === 'all') return
+  if (groups.length === 0) throw permissionDenied({ permission: writeAssets })
+  if (row.assigned + row.moved + row.removed === 0) return
+  const page = { groups, limit: checkedAssets }
+  const undoable = await context.database.read(caller, (handle) => store.listUndoable(handle, row, page))
+  if (undoable[0]?.isWritable || undoable.length === checkedAssets) return
+  const unknown = await assignedAssets(
+    context,
+    caller,
+    undoable.map(({ assetId }) => assetId),
+  )
+  if (!unknown.some(({ accessGroupId }) => groups.includes(accessGroupId)))
+    throw permissionDenied({ permission: writeAssets })
+}
+
 function locationOf(id: string): string {
   return `/hierarchy/v1/assignments/${id}`
 }
@@ -192,11 +222,19 @@ type QueuedAssignment = { tx: Transaction; assignment: Omit<store.NewAssignment,
 
 /** Stores an assignment that runs in the background, and returns the response. */
 async function enqueue({ tasks }: Context, caller: Caller, { tx, assignment, action }: QueuedAssignment) {
-  const { id } = assignment
-  if ((await store.countUnfinished(tx)) >= hierarchyLimits.unfinishedAssignments)
+  const { id, kind } = assignment
+  const { unfinishedAssignments, unfinishedAssignmentsOfUser } = hierarchyLimits
+  const { ofTenant, ofUser } = await store.countUnfinished(tx, caller.principal.id)
+  if (ofUser >= unfinishedAssignmentsOfUser)
     throw new Problem(
       'conflict',
-      `The tenant has ${hierarchyLimits.unfinishedAssignments} unfinished assignments, which is the limit. Wait until an assignment ends, or cancel one`,
+      `You have ${ofUser} unfinished assignments. The limit is ${unfinishedAssignmentsOfUser}. Wait until an assignment ends, or cancel one`,
+    )
+  // The assignments of other users do not prevent an undo.
+  if (kind !== 'undo' && ofTenant >= unfinishedAssignments)
+    throw new Problem(
+      'conflict',
+      `The tenant has ${ofTenant} unfinished assignments. The limit is ${unfinishedAssignments}. Wait until an assignment ends, or cancel one`,
     )
   await store.insertAssignment(tx, caller, { ...assignment, state: 'queued' }, new Date().toISOString())
   await tasks.enqueue(tx, assignmentTask)
@@ -249,7 +287,7 @@ function showAssignment(caller: Caller, row: AssignmentRow): Assignment {
     failed,
     ...(problem === null ? {} : { problem }),
     canCancel: canWrite && isRunning(row) && isBackground(row) && mayCancel(caller, row),
-    canUndo: canWrite && isUndoable && may(caller, 'glb_inventory_write_relation_data'),
+    canUndo: canWrite && isUndoable && mayUndo(caller),
     principalName,
     createdTimestamp: createdAt,
     lastModifiedTimestamp: modifiedAt,

@@ -92,4 +92,15 @@ test('refuses more rows, cells or characters than the limits allow', async () =>
   await assert.rejects(parse('a\nb\nc\nd\n'), /^RangeError: Line 4: the file has more than 2 rows/)
   await assert.rejects(parse('a,b,c,d\n'), /^RangeError: Line 1: the row has more than 3 cells/)
   await assert.rejects(parse('12345\n'), /^RangeError: Line 1: a cell has more than 4 characters/)
+  await assert.rejects(parse('a\n\n\n,,\n'), /^RangeError: Line 4: the file has more than 2 rows/)
+  assert.deepEqual((await parse('"1""3""",\n'))[0]?.cells, ['1"3"', ''])
+  // A quoted cell is refused before its end, so a cell without a closing mark is refused because of its length.
+  await assert.rejects(parse(`"${'""'.repeat(10)}`), /^RangeError: Line 1: a cell has more than 4 characters/)
 })
+
+for (const start of ['\n', '\r', '\t', ''])
+  test(`protects a formula after ${JSON.stringify(start)} with an apostrophe`, async () => {
+    const printed = printCsvRow([`${start}=1+1`, 'a'])
+    assert.match(printed, /^"?'/)
+    assert.deepEqual(await cellsIn(printed), [[`${start}=1+1`, 'a']])
+  })

@@ -8,7 +8,7 @@ type CsvOptions = {
   invalid: (line: number, detail: string) => Error
   /** Is called between two rows, so that a large file does not block the event loop. */
   yieldTurn: () => Promise<void> | undefined
-  /** The maximum number of rows after the first row, of cells in a row and of characters in a cell. */
+  /** The maximum number of rows after the first row, including empty lines, of cells in a row and of characters in a cell. */
   limits: { rows: number; cells: number; characters: number }
 }
 
@@ -23,18 +23,21 @@ export async function parseCsv(text: string, { invalid, yieldTurn, limits }: Csv
   const rows: CsvRow[] = []
   let at = 0
   let line = 1
+  let read = 0
+  const tooLong = `a cell has more than ${limits.characters} characters`
   while (at < content.length) {
     const row: CsvRow = { line, cells: [] }
     for (let isLast = false; !isLast; ) {
-      const quoted = content[at] === '"' ? quotedCell(content, at) : undefined
-      if (quoted !== undefined && quoted.end < 0) throw invalid(line, 'a quotation mark is not closed')
+      const quoted = content[at] === '"' ? quotedCell(content, at, limits.characters + 1) : undefined
+      if (quoted === 'too long') throw invalid(line, tooLong)
+      if (quoted === 'not closed') throw invalid(line, 'a quotation mark is not closed')
       cellEnd.lastIndex = quoted?.end ?? at
       const end = cellEnd.exec(content)?.index ?? content.length
       const rest = withoutReturn(content, quoted?.end ?? at, end)
       if (quoted !== undefined && rest !== '') throw invalid(line, 'text follows the closing quotation mark of a cell')
       if (row.cells.length === limits.cells) throw invalid(line, `the row has more than ${limits.cells} cells`)
       const cell = unprotected(quoted?.cell ?? rest)
-      if (cell.length > limits.characters) throw invalid(line, `a cell has more than ${limits.characters} characters`)
+      if (cell.length > limits.characters) throw invalid(line, tooLong)
       row.cells.push(cell)
       line += quoted?.lines ?? 0
       isLast = content[end] !== separator
@@ -42,7 +45,8 @@ export async function parseCsv(text: string, { invalid, yieldTurn, limits }: Csv
     }
     line += 1
     if (row.cells.some((cell) => cell !== '')) rows.push(row)
-    if (rows.length > limits.rows + 1) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
+    read += 1
+    if (read > limits.rows + 1) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
     await yieldTurn()
   }
   return rows
@@ -65,12 +69,17 @@ function separatorOf(content: string): ',' | ';' {
   return difference > 0 ? ';' : ','
 }
 
-/** Reads a cell in quotation marks. `end` is the place after the closing mark, or -1 if there is none. */
-function quotedCell(content: string, start: number): { cell: string; lines: number; end: number } {
+type QuotedCell = { cell: string; lines: number; end: number }
+
+/** Reads a cell in quotation marks, up to a number of characters. `end` is the place after the closing mark. */
+function quotedCell(content: string, start: number, characters: number): QuotedCell | 'not closed' | 'too long' {
   const parts: string[] = []
-  for (let at = start; ; ) {
+  // Two quotation marks within a cell are one character.
+  for (let at = start, length = 0; ; length += 1) {
     const close = content.indexOf('"', at + 1)
-    if (close < 0) return { cell: '', lines: 0, end: -1 }
+    if (close < 0) return 'not closed'
+    length += close - at - 1
+    if (length > characters) return 'too long'
     parts.push(content.slice(at + 1, close))
     if (content[close + 1] === '"') at = close + 1
     else {
@@ -88,7 +97,7 @@ function withoutReturn(content: string, start: number, end: number): string {
 
 /** Prints one line. A cell that a spreadsheet would run as a formula starts with an apostrophe. */
 export function printCsvRow(cells: readonly string[]): string {
-  return `${cells.map((cell) => quoted(/^[=+\-@\t\r']/.test(cell) ? `'${cell}` : cell)).join(',')}\r\n`
+  return `${cells.map((cell) => quoted(/^[=+\-@\t\r\n']/.test(cell) ? `'${cell}` : cell)).join(',')}\r\n`
 }
 
 function quoted(cell: string): string {
@@ -97,5 +106,5 @@ function quoted(cell: string): string {
 
 /** Removes the apostrophe that `printCsvRow` added. */
 function unprotected(cell: string): string {
-  return /^'[=+\-@\t\r']/.test(cell) ? cell.slice(1) : cell
+  return /^'[=+\-@\t\r\n']/.test(cell) ? cell.slice(1) : cell
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { type ExportedNode, nodesInCsv } from './csv-nodes.ts'
@@ -85,4 +86,16 @@ test('restores siblings with the same name from rows in any order', async () => 
       [2, undefined],
     ],
   )
+})
+
+test('refuses a file with too many nodes while it reads the paths', async () => {
+  const levels = Array.from({ length: hierarchyLimits.levels - 1 }, (_, level) => `level ${level}`)
+  const rows = nodesInJson(Array.from({ length: 700 }, (_, index) => ({ path: [`node ${index}`, ...levels] })))
+  await assert.rejects(planImport(tenantId, hierarchy, { rows, pages: [] }), { code: 'invalid_body' })
+  const { nodesPerHierarchy } = hierarchyLimits
+  const full = { ...hierarchy, nodes: nodesPerHierarchy - 10 }
+  await assert.rejects(planImport(tenantId, full, { rows, pages: [] }), {
+    code: 'conflict',
+    message: `The hierarchy would have ${nodesPerHierarchy + 1} nodes. The limit is ${nodesPerHierarchy}`,
+  })
 })

@@ -1,5 +1,6 @@
 import { type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
@@ -10,6 +11,7 @@ import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts
 import { type ImportPlan, invalidImport, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
 import * as store from './node-store.ts'
+import * as writes from './node-write-store.ts'
 import { bySiblingOrder } from './rank-store.ts'
 
 /**
@@ -24,18 +26,34 @@ const partCharacters = 64 * 1024
 /** How often a tree is read again if it changes during the read, before it is locked. */
 const readAttempts = 3
 
+/** At most this many exports and dry runs of a tenant may wait. */
+const waitingReads = 16
+/** Each export and each dry run has a whole tree in memory, so a tenant runs only a few of them at once. */
+const treeReads = new Semaphore({
+  capacity: Number.POSITIVE_INFINITY,
+  perKey: hierarchyLimits.concurrentExports,
+  waitingPerKey: waitingReads,
+  refusal: `${waitingReads} exports and dry runs of this tenant are already waiting. Send fewer requests at the same time`,
+})
+
 export function exchangeHandlers({
   database,
 }: Context): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
   return {
     async exportNodes({ params: { id }, headers: { accept }, query: { format = acceptedFormat(accept) } }, caller) {
-      const tree = await readTree(database, caller, id)
-      const parts = inParts(format === 'csv' ? csvLines(tree, await propertyNames(tree)) : jsonLines(tree))
-      return answer(200, parts, {
-        'content-type': `${format === 'csv' ? 'text/csv' : 'application/json'}; charset=utf-8`,
-        'content-disposition': attachment(`${tree.name}.${format}`),
-        vary: 'accept',
-      })
+      const leave = await treeReads.enter(caller.tenantId)
+      try {
+        const tree = await readTree(database, caller, id)
+        const parts = inParts(format === 'csv' ? csvLines(tree, await propertyNames(tree)) : jsonLines(tree))
+        return answer(200, thenLeave(parts, leave), {
+          'content-type': `${format === 'csv' ? 'text/csv' : 'application/json'}; charset=utf-8`,
+          'content-disposition': attachment(`${tree.name}.${format}`),
+          vary: 'accept',
+        })
+      } catch (error) {
+        leave()
+        throw error
+      }
     },
 
     async importNodes({ params: { id }, body: { data } }, caller) {
@@ -46,15 +64,17 @@ export function exchangeHandlers({
         planImport(caller.tenantId, tree, { rows, pages: await allPages(handle, id) })
       // A dry run takes no lock, so that changes and counts of the hierarchy do not wait for it.
       if (dryRun) {
-        const plan = await database.read(caller, async (handle) => planOf(handle, await getHierarchy(handle, id)))
+        const plan = await treeReads.run(caller.tenantId, () =>
+          database.read(caller, async (handle) => planOf(handle, await getHierarchy(handle, id))),
+        )
         return { data: { ...countsOf(plan), dryRun } }
       }
       return database.transaction(caller, async (tx) => {
         const tree = await lockedHierarchy(tx, id)
         const plan = await planOf(tx, tree)
         const now = new Date().toISOString()
-        await store.insertNodes(tx, id, plan.created, now)
-        await store.updateNodes(tx, id, plan.updated, now)
+        const added = await writes.insertNodes(tx, tree, plan.created, now)
+        await writes.updateNodes(tx, { id, propertyBytes: tree.propertyBytes + added }, plan.updated, now)
         const detail = countsOf(plan)
         await reportHierarchy(tx, caller, { action: 'importNodes', event: 'imported', row: tree, detail })
         return { data: { ...detail, dryRun } }
@@ -223,6 +243,37 @@ async function hasEqualNames({ tenantId, children }: Tree): Promise<boolean> {
     await yieldTurn()
   }
   return false
+}
+
+/**
+ * Calls `leave` at the end of the parts, or when the reader stops. A generator with `finally` would not call it if the
+ * reader stops before the first part.
+ */
+function thenLeave(parts: AsyncGenerator<string>, leave: () => void): AsyncIterableIterator<string> {
+  let hasLeft = false
+  const leaveOnce = () => {
+    if (!hasLeft) leave()
+    hasLeft = true
+  }
+  return {
+    async next() {
+      try {
+        const result = await parts.next()
+        if (result.done === true) leaveOnce()
+        return result
+      } catch (error) {
+        leaveOnce()
+        throw error
+      }
+    },
+    async return() {
+      leaveOnce()
+      return parts.return(undefined)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
 }
 
 /** Joins short texts, so that each part of a response is worth its write. */

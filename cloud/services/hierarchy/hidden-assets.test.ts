@@ -47,6 +47,20 @@ describe('assets that the caller of a hierarchy cannot read', () => {
       }
   })
 
+  test('do not show through a cleanup whether a deleted node has relations', async () => {
+    const id = await createHierarchy(operator, 'Cleanup')
+    const [used, unused] = [await createNode(operator, id, 'used'), await createNode(operator, id, 'unused')]
+    const assetIds = await createAssets(operator, [{ name: 'cleaned' }])
+    await operator.hierarchy.assignAssets({ params: { id: used.id }, body: { data: { assetIds } } })
+    for (const node of [used, unused])
+      await operator.hierarchy.deleteNode({ params: { id: node.id }, query: { recursive: true } })
+    const limited = await createCaller(hub, [{ permissions: ['glb_hierarchy_read', 'glb_hierarchy_write'] }])
+    for (const node of [used, unused]) {
+      const refused = await limited.exchange(hierarchy, 'cleanupNode', { params: { id: node.id } })
+      assert.equal(refused.status, 403)
+    }
+  })
+
   test('do not show through a rule which assets a hidden gateway found', async () => {
     const admin = await hub.as('administrator')
     const gateway = await enrolledGateway(hub, admin)

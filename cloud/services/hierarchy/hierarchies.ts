@@ -20,6 +20,7 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { countNoted } from './assignment-store.ts'
 import { countReadable, deleteProjected, startProjection } from './count-store.ts'
 import * as store from './node-store.ts'
+import * as writes from './node-write-store.ts'
 import { countScope } from './tree.ts'
 
 type Names =
@@ -104,7 +105,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
             )
           if (ids.length > 0) {
             await deleteProjected(tx, ids)
-            await store.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
+            await writes.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
           }
           await store.deleteHierarchy(tx, id)
           const detail = { deletedNodes: ids.length, remainingRelations }

@@ -301,8 +301,11 @@ describe('hierarchies and nodes', () => {
         'in e',
         'linie',
         'l i n e',
+        'İnnenhof',
+        `${'no.'.repeat(20)} tower 7`,
+        `${'no '.repeat(16)}tower`,
       ]
-      // The last six nodes are below the node with the key 4, on two levels.
+      // The last nodes are below the node with the key 4, on two levels.
       const parentOf = (key: number) => (key < 5 ? {} : { parentKey: key < 8 ? '4' : '5' })
       const nodes = names.map((name, key) => ({ key: `${key}`, name, ...parentOf(key) }))
       const { data } = await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes } } })
@@ -326,6 +329,12 @@ describe('hierarchies and nodes', () => {
         'line 12',
         'none',
         'n e',
+        'İnn',
+        'Tower',
+        'tower 7',
+        'no tow',
+        'r 7',
+        '7',
       ])
         for (const [compared, belowId] of [1, 3, 1_000].flatMap(
           (names) =>

@@ -4,7 +4,8 @@ import { joinPath } from '@millwright/api/hierarchy-path.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
-import type { HierarchyRow, NewNode, NodeRow, TreeRow } from './node-store.ts'
+import type { HierarchyRow, NodeRow, TreeRow } from './node-store.ts'
+import type { ChangedNode, NewNode } from './node-write-store.ts'
 import { bySiblingOrder, rankGap } from './rank-store.ts'
 import { requireLevels, requireNodes, typeBelow } from './tree.ts'
 
@@ -42,7 +43,7 @@ export function nodesInJson(rows: readonly PathRow[]): ImportedNode[] {
 
 export type ImportPlan = {
   created: NewNode[]
-  updated: Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>[]
+  updated: ChangedNode[]
   unchanged: number
   /** The number of nodes whose type the file removes, and that have a type of the template instead. */
   defaultTypes: number
@@ -59,12 +60,12 @@ export async function planImport(
   { rows, pages }: { rows: readonly ImportedNode[]; pages: readonly TreeRow[][] },
 ): Promise<ImportPlan> {
   const yieldTurn = createYield(tenantId)
-  const draft = new TreeDraft(tree)
+  const draft = new TreeDraft(tree, yieldTurn)
   for (const page of pages) {
     for (const row of page) draft.add({ ...row, isNew: false })
     await yieldTurn()
   }
-  draft.sortSiblings()
+  await draft.sortSiblings()
   const byPath = new Map<string, ImportedNode>()
   for (const row of rows) {
     const key = pathKey(row.path, row.occurrences)
@@ -78,7 +79,7 @@ export async function planImport(
   let defaultTypes = 0
   for (const row of rows) {
     await yieldTurn()
-    const { node, parentType } = draft.resolve(row, byPath)
+    const { node, parentType } = await draft.resolve(row, byPath)
     if (node.isNew) continue
     const requested = row.type === undefined ? node.type : row.type
     const type = requested === node.type ? node.type : draft.typeOf(row, requested, parentType)
@@ -90,19 +91,14 @@ export async function planImport(
     }
     if (type !== node.type) retyped.set(node.id, { row, type })
     node.type = type
-    updated.push({ id: node.id, name: node.name, type, properties })
+    updated.push({ id: node.id, type, properties })
   }
   if (tree.template !== null && retyped.size > 0)
     for (const { parentId, type } of draft.all()) {
       const parent = retyped.get(parentId)
       if (parent !== undefined && type !== null) draft.typeOf(parent.row, type, parent.type)
+      await yieldTurn()
     }
-  requireNodes(tree.nodes + draft.created.length)
-  if (draft.created.length > hierarchyLimits.nodesImported)
-    throw invalidImport(
-      '/data',
-      `The paths name ${draft.created.length} new nodes. One import creates at most ${hierarchyLimits.nodesImported}. Import the file in parts`,
-    )
   return { created: draft.created, updated, unchanged, defaultTypes }
 }
 
@@ -112,9 +108,11 @@ class TreeDraft {
   readonly #tree: TemplatedTree
   readonly #nodes = new Map<string, PlannedNode[]>()
   readonly #lastRanks = new Map<string, number>()
+  readonly #yieldTurn: () => Promise<void> | undefined
 
-  constructor(tree: TemplatedTree) {
+  constructor(tree: TemplatedTree, yieldTurn: () => Promise<void> | undefined) {
     this.#tree = tree
+    this.#yieldTurn = yieldTurn
   }
 
   add(node: PlannedNode): void {
@@ -126,8 +124,11 @@ class TreeDraft {
   }
 
   /** Sorts siblings with the same name. */
-  sortSiblings(): void {
-    for (const same of this.#nodes.values()) if (same.length > 1) same.sort(bySiblingOrder)
+  async sortSiblings(): Promise<void> {
+    for (const same of this.#nodes.values()) {
+      if (same.length > 1) same.sort(bySiblingOrder)
+      await this.#yieldTurn()
+    }
   }
 
   *all(): Generator<PlannedNode> {
@@ -135,7 +136,7 @@ class TreeDraft {
   }
 
   /** Returns the node of a row. Creates the missing nodes on its path, with the contents that the file has for them. */
-  resolve(row: ImportedNode, byPath: ReadonlyMap<string, ImportedNode>) {
+  async resolve(row: ImportedNode, byPath: ReadonlyMap<string, ImportedNode>) {
     const { path, occurrences } = row
     located(row, 'path', (pointer) => requireLevels(path.length, pointer))
     let parent: { id: string; type: string | null | undefined } = { id: this.#tree.id, type: undefined }
@@ -159,6 +160,7 @@ class TreeDraft {
             `The path ${joinPath(path.slice(0, level + 1))} has the occurrence ${number}, but only ${next - 1} of these nodes exist`,
           )
         this.#create(own, { row, name, parent })
+        await this.#yieldTurn()
       }
       const node = same()[number - 1]
       if (node === undefined) throw new TypeError(`The draft has no node ${name}`)
@@ -190,6 +192,13 @@ class TreeDraft {
     }
     this.add(node)
     this.created.push(node)
+    // The limits are checked for each node, so that a file with too many nodes is refused early.
+    requireNodes(this.#tree.nodes + this.created.length)
+    if (this.created.length > hierarchyLimits.nodesImported)
+      throw invalidImport(
+        '/data',
+        `The paths name more than ${hierarchyLimits.nodesImported} new nodes, which is the limit of one import. Import the file in parts`,
+      )
   }
 }
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { newId } from '../../platform/database/id.ts'
+import type { Answer } from '../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { exchangeHandlers } from './exchange.ts'
+import { findHierarchy } from './node-store.ts'
 import { createAssets, createHierarchy, createNode, exportedNodes } from './testing.ts'
 
 let hub: TestHub
@@ -124,5 +129,105 @@ describe('limits and large hierarchies', () => {
     const csv = await admin.exchange(hierarchy, 'exportNodes', { params: { id }, query: { format: 'csv' } })
     assert.equal(csv.status, 409)
     assert.deepEqual(await exportedNodes(admin, id), nodes)
+  })
+
+  test('returns the paths of up to 100 assets, and 409 if they have too many nodes', async () => {
+    const path = Array.from({ length: hierarchyLimits.levels }, (_, level) => `level ${level}`)
+    const assetIds = await createAssets(
+      admin,
+      Array.from({ length: hierarchyLimits.assetsWithPaths }, (_, index) => ({ name: `path ${index}` })),
+    )
+    // Four paths of 32 nodes for each of the 100 assets are more than the limit.
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const id = await createHierarchy(admin, `Paths ${name}`)
+      await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes: [{ path }] } } })
+      const { data } = await admin.hierarchy.listNodes({ params: { id }, query: { q: 'level 31' } })
+      await admin.hierarchy.assignAssets({ params: { id: data[0]?.id ?? '' }, body: { data: { assetIds } } })
+    }
+    const statusOf = async (ids: string[]) =>
+      (await admin.exchange(hierarchy, 'listPathsOfAssets', { body: { data: { assetIds: ids } } })).status
+    assert.deepEqual([await statusOf(assetIds), await statusOf([...assetIds, newId()])], [409, 400])
+    const { data } = await admin.hierarchy.listPathsOfAssets({ body: { data: { assetIds: assetIds.slice(0, 50) } } })
+    assert.equal(data.length, 50)
+    for (const { paths } of data)
+      assert.deepEqual(
+        paths.map((one) => [one.hierarchyName, one.path.map(({ name }) => name)]),
+        ['a', 'b', 'c', 'd'].map((name) => [`Paths ${name}`, path]),
+      )
+  })
+
+  test('limits the size of the properties of all nodes of a hierarchy', async () => {
+    const id = await createHierarchy(admin, 'Property bytes')
+    const properties = { note: 'ü'.repeat(500) }
+    const { data: node } = await admin.hierarchy.createNode({
+      params: { id },
+      body: { data: { name: 'a', properties } },
+    })
+    await admin.hierarchy.copyNode({ params: { id: node.id }, body: { data: { name: 'b' } } })
+    await admin.hierarchy.updateNode({ params: { id: node.id }, body: { data: { properties: { note: 'short' } } } })
+    const nodes = [
+      { path: ['b'], properties: { other: 'x' } },
+      { path: ['c'], properties },
+      { path: ['d'], properties },
+    ]
+    await admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes } } })
+    const { data: found } = await admin.hierarchy.listNodes({ params: { id }, query: { q: 'd' } })
+    await admin.hierarchy.deleteNode({ params: { id: found[0]?.id ?? '' } })
+    const key = [hub.tenant.tenantId, id]
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query(
+        `select h.property_bytes::integer as stored,
+           (select sum(octet_length(n.properties::text))::integer from hierarchy_nodes n
+            where n.tenant_id = h.tenant_id and n.hierarchy_id = h.id) as actual
+         from hierarchies h where h.tenant_id = $1 and h.id = $2`,
+        key,
+      ),
+    )
+    assert.equal(rows[0]?.stored, rows[0]?.actual)
+    await hub.asOwner((owner) =>
+      owner.query('update hierarchies set property_bytes = $3 where tenant_id = $1 and id = $2', [
+        ...key,
+        hierarchyLimits.propertyBytes - 100,
+      ]),
+    )
+    const statusOf = async (operation: string, input: object) =>
+      (await admin.exchange(hierarchy, operation, input)).status
+    const imported = [{ path: ['f'], properties }]
+    assert.equal(await statusOf('createNode', { params: { id }, body: { data: { name: 'e', properties } } }), 409)
+    assert.equal(await statusOf('updateNode', { params: { id: node.id }, body: { data: { properties } } }), 409)
+    assert.equal(await statusOf('importNodes', { params: { id }, body: { data: { nodes: imported } } }), 409)
+    assert.equal(await statusOf('createNode', { params: { id }, body: { data: { name: 'g' } } }), 201)
+  })
+
+  test('does not write the tokens of names again when an import changes only types and properties', async () => {
+    const id = await createHierarchy(admin, 'Unchanged names')
+    const importType = (type: string) =>
+      admin.hierarchy.importNodes({ params: { id }, body: { data: { nodes: [{ path: ['a'], type }] } } })
+    await importType('site')
+    const sent = await hub.statements(async () => {
+      await importType('area')
+    })
+    assert.ok(sent.some(({ text }) => text.includes('update hierarchy_nodes')))
+    assert.ok(!sent.some(({ text }) => text.includes('name_tokens')))
+  })
+
+  test('runs two exports of a tenant at the same time, and the next one when a reader stops', async () => {
+    const id = await createHierarchy(admin, 'Exports')
+    const { exportNodes } = exchangeHandlers(hub.contextOf('hierarchy'))
+    const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })
+    const start = async () => {
+      const { body } = (await exportNodes({ params: { id }, headers: {}, query: {} }, caller)) as Answer
+      return body as AsyncIterableIterator<string>
+    }
+    const [first] = await Promise.all([start(), start()])
+    let isStarted = false
+    const third = start().finally(() => {
+      isStarted = true
+    })
+    for (let read = 0; read < 5; read++)
+      await hub.context.database.read(hub.tenant, (handle) => findHierarchy(handle, id))
+    assert.equal(isStarted, false)
+    await first?.return?.()
+    assert.match((await Array.fromAsync(await third)).join(''), /"nodes": \[\]/)
   })
 })

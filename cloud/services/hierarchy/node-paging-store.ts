@@ -1,9 +1,9 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
-import { lowerCase } from './name-tokens.ts'
+import { isAscii, lowerCase } from './name-tokens.ts'
 import type { Rank } from './rank-store.ts'
-import { isAscii, lowerCases } from './search-store.ts'
+import { lowerCases } from './search-store.ts'
 
 /** Statements on totals, offsets and cursors of lists of nodes. */
 

@@ -2,10 +2,9 @@ import type { PathNode, Rule, TemplateName } from '@millwright/api/hierarchy.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { arrayOf, type Lexemes, rowset } from '../../platform/database/rowset.ts'
+import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { allGroups, type CountScope } from './count-store.ts'
-import { nameTokens } from './name-tokens.ts'
 import { bySiblingOrder, type Rank } from './rank-store.ts'
 
 /** Statements on hierarchies and nodes. The id of a hierarchy is the parent of its top-level nodes. */
@@ -18,6 +17,8 @@ export type HierarchyRow = {
   rules: Rule[]
   rulesVersion: number
   nodes: number
+  /** The size of the properties of all nodes, as JSON text. */
+  propertyBytes: number
   /** Changes with every change of the nodes. */
   structure: number
   /** How often siblings got new ranks. */
@@ -28,7 +29,8 @@ export type HierarchyRow = {
 }
 
 const hierarchyColumns = `h.id, h.name, h.description, h.template, h.rules, h.rules_version as "rulesVersion", h.nodes,
-  h.structure, h.renumberings, h.version, h.created_at as "createdAt", h.modified_at as "modifiedAt"`
+  h.property_bytes as "propertyBytes", h.structure, h.renumberings, h.version, h.created_at as "createdAt",
+  h.modified_at as "modifiedAt"`
 
 const findHierarchyStatement = statement<HierarchyRow>(
   `select ${hierarchyColumns} from hierarchies h where h.tenant_id = $1 and h.id = $2`,
@@ -100,15 +102,6 @@ export async function updateHierarchy(
   now: string,
 ): Promise<void> {
   await tx.run(updateHierarchyStatement, id, name, description, now)
-}
-
-const changeNodesStatement = statement(
-  `update hierarchies set nodes = nodes + $3, structure = structure + 1 where tenant_id = $1 and id = $2`,
-)
-
-/** Notes a change of the structure, and changes the stored number of nodes. */
-async function noteStructure(tx: Transaction, hierarchyId: string, addedNodes: number): Promise<void> {
-  await tx.run(changeNodesStatement, hierarchyId, addedNodes)
 }
 
 const rulesStatement = statement(
@@ -334,6 +327,28 @@ export async function pathsTo(handle: Handle, ids: readonly string[]): Promise<M
   return paths
 }
 
+export type PlacedNode = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type'>
+
+const nodesOnPathsStatement = statement<PlacedNode>(
+  `with recursive up as (
+     select n.id, n.parent_id, n.name, n.type from hierarchy_nodes n
+     where n.tenant_id = $1 and n.id = any($2::uuid[])
+     union
+     select p.id, p.parent_id, p.name, p.type from up u
+     join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
+   ) select id, parent_id as "parentId", name, type from up limit $3`,
+)
+
+/** Returns nodes and the nodes above them by id, each once. Reads at most `limit` nodes. */
+export async function nodesOnPaths(
+  handle: Handle,
+  ids: readonly string[],
+  limit: number,
+): Promise<Map<string, PlacedNode>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(nodesOnPathsStatement, arrayOf('uuid', ids), limit)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
 const below = `with recursive below as (
      select n.id, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
@@ -445,118 +460,12 @@ export function listTreeRows(
   return handle.rows(treeRowsStatement, hierarchyId, after.name, after.id, limit)
 }
 
-type NewNodeRow = Omit<NodeRow, 'hierarchyId' | 'version' | 'properties' | 'createdAt' | 'modifiedAt'>
-
-const newNodes = rowset<NewNodeRow & { tokens: Lexemes; properties: string }>({
-  id: 'uuid',
-  parentId: 'uuid',
-  name: 'text',
-  tokens: 'tsvector',
-  type: 'text',
-  rank: 'bigint',
-  tail: 'text',
-  properties: 'json',
-})
-const insertStatement = statement<{ id: string }>(
-  `insert into hierarchy_nodes (tenant_id, id, hierarchy_id, parent_id, name, name_tokens, type, rank, rank_tail,
-                                properties, created_at, modified_at)
-   select $1, id, $10::uuid, "parentId", name, tokens, type, rank, tail, properties, $11::timestamptz, $11::timestamptz
-   from ${newNodes.rows} returning id`,
-)
-
-export type NewNode = Pick<NodeRow, 'id' | 'parentId' | 'name' | 'type' | 'rank' | 'tail' | 'properties'>
-
-/** Inserts nodes and adds them to the stored number of nodes. The hierarchy must be locked. */
-export async function insertNodes(
-  tx: Transaction,
-  hierarchyId: string,
-  nodes: readonly NewNode[],
-  now: string,
-): Promise<void> {
-  if (nodes.length === 0) return
-  const rows = nodes.map((node) => ({
-    ...node,
-    tokens: nameTokens(hierarchyId, node.name),
-    properties: jsonText(node.properties),
-  }))
-  await tx.rows(insertStatement, ...newNodes.values(rows), hierarchyId, now)
-  await noteStructure(tx, hierarchyId, nodes.length)
-}
-
-type ChangedNode = Pick<NodeRow, 'id' | 'name' | 'type' | 'properties'>
-
-const changedNodes = rowset<Omit<ChangedNode, 'properties'> & { tokens: Lexemes; properties: string }>({
-  id: 'uuid',
-  name: 'text',
-  tokens: 'tsvector',
-  type: 'text',
-  properties: 'json',
-})
-const updateStatement = statement(
-  `update hierarchy_nodes n set name = r.name, name_tokens = r.tokens, type = r.type, properties = r.properties,
-     version = n.version + 1, modified_at = $7
-   from ${changedNodes.rows} where n.tenant_id = $1 and n.id = r.id`,
-)
-
-/** Changes nodes with one statement. The hierarchy must be locked. */
-export async function updateNodes(
-  tx: Transaction,
-  hierarchyId: string,
-  nodes: readonly ChangedNode[],
-  now: string,
-): Promise<void> {
-  if (nodes.length === 0) return
-  const rows = nodes.map(({ id, name, type, properties }) => {
-    return { id, name, tokens: nameTokens(hierarchyId, name), type, properties: jsonText(properties) }
-  })
-  await tx.run(updateStatement, ...changedNodes.values(rows), now)
-  await noteStructure(tx, hierarchyId, 0)
-}
-
-const placeStatement = statement(
-  `update hierarchy_nodes set parent_id = $3, rank = $4, rank_tail = $5, version = version + 1, modified_at = $6
-   where tenant_id = $1 and id = $2`,
-)
-
-/** Moves a node. The hierarchy must be locked. */
-export async function placeNode(
-  tx: Transaction,
-  { id, hierarchyId, parentId, rank, tail }: Pick<NodeRow, 'id' | 'hierarchyId' | 'parentId' | 'rank' | 'tail'>,
-  now: string,
-): Promise<void> {
-  await tx.run(placeStatement, id, parentId, rank, tail, now)
-  await noteStructure(tx, hierarchyId, 0)
-}
-
 const childTypesStatement = statement<{ type: string | null }>(
   `select distinct n.type from hierarchy_nodes n where n.tenant_id = $1 and n.parent_id = $2`,
 )
 
 export async function childTypesOf(handle: Handle, id: string): Promise<(string | null)[]> {
   return (await handle.rows(childTypesStatement, id)).map(({ type }) => type)
-}
-
-const deleteStatement = statement(`delete from hierarchy_nodes where tenant_id = $1 and id = any($2::uuid[])`)
-const rememberStatement = statement<{ id: string }>(
-  `insert into hierarchy_deleted_nodes (tenant_id, id, hierarchy_id, deleted_with, deleted_at)
-   select $1, d.id, $3::uuid, $4::uuid, $5::timestamptz from unnest($2::uuid[]) as d (id)
-   on conflict (tenant_id, id) do nothing returning id`,
-)
-
-/** Deletes nodes and stores their ids, so that the remaining relations can be found. The hierarchy must be locked. */
-export async function deleteNodes(
-  tx: Transaction,
-  {
-    ids,
-    hierarchyId,
-    deletedWith,
-    now,
-  }: { ids: readonly string[]; hierarchyId: string; deletedWith: string; now: string },
-): Promise<void> {
-  const array = arrayOf('uuid', ids)
-  await tx.run(deleteStatement, array)
-  await tx.rows(rememberStatement, array, hierarchyId, deletedWith, now)
-  await noteStructure(tx, hierarchyId, -ids.length)
 }
 
 const deletedWithStatement = statement<{ id: string }>(

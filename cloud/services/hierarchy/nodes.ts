@@ -15,6 +15,7 @@ import { deleteCounted, lockedHierarchy, relationsOf } from './hierarchies.ts'
 import { listNodes } from './node-list.ts'
 import { countChildren } from './node-paging-store.ts'
 import * as store from './node-store.ts'
+import * as writes from './node-write-store.ts'
 import { lastRanksOf, rankAt, rankGap } from './rank-store.ts'
 import {
   countScope,
@@ -60,7 +61,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         })
         const { name, properties = {}, position } = data
         const rank = await rankAt(tx, { hierarchyId: tree.id, parentId: parent.id, position, nodeId: id })
-        await store.insertNodes(tx, tree.id, [{ id, parentId: parent.id, name, type, ...rank, properties }], now())
+        await writes.insertNodes(tx, tree, [{ id, parentId: parent.id, name, type, ...rank, properties }], now())
         const node = await shownNode(tx, caller, id)
         await reportNode(tx, caller, { action: 'createNode', event: 'created', node })
         return answer(201, { data: node.shown }, { location: `/hierarchy/v1/nodes/${id}`, etag: etagOf(1) })
@@ -72,7 +73,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const tree = await lockedHierarchy(tx, params.id)
         requireNodes(tree.nodes + data.nodes.length)
         const nodes = await batchNodes(tx, tree, data.nodes)
-        await store.insertNodes(tx, tree.id, nodes, now())
+        await writes.insertNodes(tx, tree, nodes, now())
         const detail = { name: tree.name, nodes: nodes.length }
         const target = `hierarchy/${tree.id}`
         await record(tx, caller, { action: 'hierarchy.createNodes', target, detail })
@@ -101,7 +102,8 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           return answer(200, { data: shown }, { etag: etagOf(before.version) })
         }
         const type = requested === before.type ? before.type : await changedType(tx, tree, before, requested)
-        await store.updateNodes(tx, tree.id, [{ id, name, type, properties }], now())
+        await writes.updateNodes(tx, tree, [{ id, type, properties }], now())
+        if (name !== before.name) await writes.renameNode(tx, tree.id, { id, name })
         const node = await shownNode(tx, caller, id)
         await reportNode(tx, caller, { action: 'updateNode', event: 'updated', node })
         return answer(200, { data: node.shown }, { etag: etagOf(node.row.version) })
@@ -132,7 +134,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
           await shiftCounts(tx, { nodeId: id, from: above, to: [] })
           await deleteProjected(tx, ids)
-          await store.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
+          await writes.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
           const deleted = new Set(ids)
           const rules = tree.rules.filter(({ nodeId }) => !deleted.has(nodeId))
           if (rules.length < tree.rules.length) await store.replaceRules(tx, tree.id, rules)
@@ -153,6 +155,9 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         return store.deletedNodesOf(handle, id)
       })
       if (nodeIds.length === 0) throw new Problem('not_found', `No deleted node or hierarchy has the id ${id}`)
+      // The inventory checks these permissions too, but only if relations exist.
+      requirePermission(caller, 'glb_inventory_write_relation_data')
+      requirePermission(caller, 'glb_inventory_read_relation_data')
       return { data: await deleteRelations(context, caller, nodeIds) }
     },
 
@@ -183,7 +188,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           typeBelow(tree.template, { type: node.type, parentType: parent.type, pointer: '/data/parentId' })
         const place = { hierarchyId: tree.id, parentId: parent.id }
         const rank = await rankAt(tx, { ...place, position: data.position, nodeId: id })
-        await store.placeNode(tx, { id, ...place, ...rank }, now())
+        await writes.placeNode(tx, { id, ...place, ...rank }, now())
         await shiftCounts(tx, { nodeId: id, from: former, to: above })
         const moved = await shownNode(tx, caller, id)
         await store.insertMove(tx, tree.id, {
@@ -231,7 +236,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           parentId: ids.get(original.parentId) ?? parent.id,
           ...(original.id === id ? { ...rank, name: data.name ?? node.name, parentId: parent.id } : {}),
         }))
-        await store.insertNodes(tx, tree.id, copies, now())
+        await writes.insertNodes(tx, tree, copies, now())
         const copy = await shownNode(tx, caller, top)
         const detail = { copyOf: id, copiedNodes: copies.length }
         await reportNode(tx, caller, { action: 'copyNode', event: 'created', node: copy, detail })
@@ -351,7 +356,7 @@ async function batchNodes(
   tx: Transaction,
   tree: store.HierarchyRow,
   inputs: readonly BatchNode[],
-): Promise<store.NewNode[]> {
+): Promise<writes.NewNode[]> {
   const byKey = new Map<string, { input: BatchNode; index: number; id: string }>()
   for (const [index, input] of inputs.entries())
     if (!byKey.has(input.key)) byKey.set(input.key, { input, index, id: newId() })
@@ -378,7 +383,7 @@ async function batchNodes(
   const named = new Map((await store.describeNodes(tx, parentIds)).map((node) => [node.id, node]))
   const ranks = await lastRanksOf(tx, [tree.id, ...parentIds])
   const placed = new Map<string, { level: number; type: string | null }>()
-  const nodes = new Map<string, store.NewNode>()
+  const nodes = new Map<string, writes.NewNode>()
   const place = (key: string): { id: string; level: number; type: string | null | undefined } => {
     const entry = byKey.get(key)
     if (entry === undefined) throw new TypeError(`The batch has no node ${key}`)

@@ -1,7 +1,7 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { CountScope } from './count-store.ts'
-import { lowerCase, nameQuery } from './name-tokens.ts'
+import { isAscii, lowerCase, nameQuery } from './name-tokens.ts'
 import { counted, countsOf, type ListedNode, nodeColumns } from './node-store.ts'
 
 /**
@@ -16,11 +16,6 @@ const usual = 2_000
 
 /** Lower case of all letters, and of the letters of ASCII only, which is several times faster. */
 export const lowerCases = { any: 'lower(m.name collate "default")', ascii: 'lower(m.name)' } as const
-
-/** Returns true if the comparison of ASCII letters finds the text. */
-export function isAscii(text: string): boolean {
-  return /^[ -~]*$/.test(text)
-}
 
 /** Up to this many nodes, the nodes above each found node are read. For more nodes, all nodes of the subtree are read. */
 const fewFound = 500

@@ -80,6 +80,16 @@ export function countNodeRelations(handle: Handle, nodeIds: readonly string[]) {
   return handle.rows(countStatement, arrayOf('uuid', nodeIds))
 }
 
+const nodesOfStatement = statement<{ subjectId: string; objectId: string }>(
+  `select r.subject_id as "subjectId", r.object_id as "objectId" from relations r
+   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and ${isAssignment}`,
+)
+
+/** Returns the nodes to which assets have relations. */
+export function listNodesOf(handle: Handle, assetIds: readonly string[]) {
+  return handle.rows(nodesOfStatement, arrayOf('uuid', assetIds))
+}
+
 const serializeStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text, 7247))`)
 
 /** Makes other assignments of the tenant wait until the end of the transaction. Call it before you lock assets. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Entity, inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
+import { type Entity, inventory, inventoryLimits, type Relation } from '@millwright/api/inventory/inventory.ts'
 import type { RelationBatchResult } from '@millwright/api/inventory/relations.ts'
 import type { Problem, ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
@@ -290,6 +291,22 @@ describe('RelationWriter', () => {
       assert.deepEqual(await codesOf(reader), ['forbidden', 'asset_not_found', 'asset_not_found'])
       const viewer = await hub.as('viewer')
       assert.equal((await writeMany(viewer, batch)).status, 403)
+    })
+
+    test('creates relations of an asset to nodes of hierarchies up to the limit', async () => {
+      const [id = ''] = await createAssets(hub, [{ name: 'with many nodes' }])
+      const { nodesPerAsset } = inventoryLimits
+      const batch = Array.from({ length: nodesPerAsset + 1 }, () => {
+        return { subject: asset(id), predicate: assignmentPredicate, object: node() }
+      })
+      const { data } = await writeMany(operator, batch)
+      assert.deepEqual([data.created, data.failed], [nodesPerAsset, 1])
+      assert.equal(data.results.at(-1)?.code, 'too_many_relations')
+      const [first = assert.fail()] = batch
+      assert.equal((await postRelation(operator, first)).status, 200)
+      assert.equal((await postRelation(operator, { ...first, object: node() })).status, 409)
+      const reverse = { subject: node(), predicate: assignmentPredicate, object: asset(id), isBidirectional: true }
+      assert.equal((await postRelation(operator, reverse)).status, 409)
     })
 
     test('records one audit entry for a batch of relations, and one event for each new relation', async () => {

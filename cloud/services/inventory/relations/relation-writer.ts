@@ -1,5 +1,7 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
+import { assignmentPredicate } from '@millwright/api/hierarchy.ts'
 import type { RelationBatchResult, RelationBody } from '@millwright/api/inventory/relations.ts'
+import { inventoryLimits } from '@millwright/api/inventory/shapes.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
@@ -11,6 +13,7 @@ import { isContention, isTransient } from '../../../platform/database/transient.
 import { type CoalescedWrite, WriteCoalescer } from '../../../platform/database/write-coalescer.ts'
 import { type EventRecord, emitAll, emitLast } from '../../../platform/events/events.ts'
 import { readableGroups } from '../visibility.ts'
+import { listNodesOf } from './node-assignment-store.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
 
@@ -127,8 +130,9 @@ async function writeAll(
 ): Promise<Outcome[]> {
   const groups = await lock([...new Set(requests.flatMap(({ relation }) => assetsOf(relation)))])
   const decided: (Problem | ReturnType<typeof authored>)[] = []
+  const nodes = await nodesOfSubjects(tx, requests)
   for (const request of requests) {
-    const refusal = refusalOf(request, groups)
+    const refusal = refusalOf(request, groups) ?? tooManyNodes(request, nodes)
     if (refusal === undefined) decided.push(authored(request))
     else if (refusal instanceof Problem) decided.push(refusal)
     else decided.push(await permissionDeniedIn(tx, request.caller, refusal))
@@ -143,6 +147,37 @@ async function writeAll(
     end += relations.length
     return put.slice(end - relations.length, end)
   })
+}
+
+/** The nodes to which assets have relations, by the id of the asset. */
+type Nodes = ReadonlyMap<string, Set<string>>
+
+/** Returns the nodes of the assets for which the requests create relations to nodes. */
+async function nodesOfSubjects(tx: Transaction, requests: readonly RelationRequest[]): Promise<Nodes> {
+  const triples = requests.flatMap(({ relation }) => triplesOf(relation).filter(isAssignment))
+  const subjectIds = new Set(triples.map(({ subject }) => subject.id))
+  const nodes = new Map([...subjectIds].map((id) => [id, new Set<string>()]))
+  if (nodes.size === 0) return nodes
+  for (const { subjectId, objectId } of await listNodesOf(tx, [...subjectIds])) nodes.get(subjectId)?.add(objectId)
+  return nodes
+}
+
+/** Refuses a relation to another node if the asset has too many. Assignments read all of them while others wait. */
+function tooManyNodes({ relation, pointer }: RelationRequest, nodes: Nodes): Problem | undefined {
+  for (const { subject, object } of triplesOf(relation).filter(isAssignment)) {
+    const own = nodes.get(subject.id)
+    if (own === undefined || own.has(object.id)) continue
+    if (own.size < inventoryLimits.nodesPerAsset) own.add(object.id)
+    else {
+      const detail = `The asset ${subject.id} already has relations to ${own.size} nodes. The limit is ${inventoryLimits.nodesPerAsset}. Delete relations to nodes that no longer exist`
+      return new Problem('too_many_relations', detail, { errors: [{ pointer, code: 'too_many_relations', detail }] })
+    }
+  }
+  return undefined
+}
+
+function isAssignment({ subject, predicate, object }: ReturnType<typeof triplesOf>[number]): boolean {
+  return subject.type === 'asset' && predicate === assignmentPredicate && object.type === 'node'
 }
 
 function authored({ caller, relation }: RelationRequest) {
