@@ -116,9 +116,12 @@ function nextWaiting(now: number): number {
   const next = waiting.findIndex(({ tenantId, since }) => now - since >= longestWaitMs || !givesWay(tenantId, now))
   const first = waiting[next]
   if (first === undefined || now - first.since >= longestWaitMs) return next
-  const own = waiting.filter(({ tenantId }) => tenantId === first.tenantId)
-  const highest = Math.max(...own.map(({ priority }) => priority))
-  return waiting.findIndex(({ tenantId, priority }) => tenantId === first.tenantId && priority === highest)
+  let highest = next
+  for (let index = next + 1; index < waiting.length; index++) {
+    const other = waiting[index]
+    if (other?.tenantId === first.tenantId && other.priority > (waiting[highest]?.priority ?? 0)) highest = index
+  }
+  return highest
 }
 
 /** Returns whether another tenant that used less time has a request in progress. */

@@ -46,7 +46,7 @@ const cases: { title: string; known: Parameters<typeof candidates>[0]; expected:
     expected: ['postgres 70', 'root 0 as 70'],
   },
   {
-    title: 'root starts the platform with a new home, and of the two accounts only `nobody` exists',
+    title: 'root starts the platform with a new home, and the account `postgres` does not exist, but `nobody` does',
     known: { self: root, home: root, data: undefined, users: [root, alice, nobodyUser] },
     expected: ['nobody 65534', 'root 0 as 65534'],
   },
@@ -135,7 +135,7 @@ test('reports the folder that the server user cannot enter', { skip }, () => {
   const accounts = [{ ...nobody, name: 'nobody' }]
   assert.throws(() => chooseAccount(accounts, { folders: [inner], isNew: true }), {
     name: 'StartError',
-    message: `PostgreSQL cannot run as the user nobody: it cannot enter ${closed}. Change the permissions of that folder, or start Millwright as an ordinary user with its own home.`,
+    message: `PostgreSQL cannot run as user "nobody": it cannot enter ${closed}. Change the permissions of that folder, or start Millwright as an ordinary user with its own home.`,
   })
   chownSync(closed, nobody.uid, nobody.gid)
   assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')

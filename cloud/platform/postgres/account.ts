@@ -71,7 +71,7 @@ export function chooseAccount(accounts: Account[], needs: { folders: string[]; i
     obstacles.push(obstacle)
   }
   throw new StartError(
-    `PostgreSQL cannot run as the user ${accounts[0]?.name}: ${obstacles[0]}, or start Millwright as an ordinary user with its own home.`,
+    `PostgreSQL cannot run as user "${accounts[0]?.name}": ${obstacles[0]}, or start Millwright as an ordinary user with its own home.`,
   )
 }
 

@@ -1,11 +1,10 @@
 import { type AssetPath, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
-import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { systemCaller } from '../../platform/access/system.ts'
 import { readableAssets } from '../../platform/asset-visibility.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import { type Context, type Handlers, JsonText } from '../../platform/service.ts'
+import { assignedAssets } from './assignment-run.ts'
 import { describeNodes, listHierarchies, nodesOnPaths, type PlacedNode } from './node-store.ts'
 
 /** The nodes of assets, with their paths. */
@@ -60,12 +59,11 @@ type AssignedNode = { hierarchyId: string; hierarchyName: string; nodeId: string
 /** Reads the nodes of the readable assets by the id of the asset, ordered by hierarchy. Other assets are left out. */
 async function readPaths(context: Context, caller: Caller, assetIds: readonly string[]) {
   const readable = await readableAssets(context, caller, assetIds)
-  const system = systemCaller({ tenantId: caller.tenantId, tenantName: caller.tenantName })
-  const body = { data: { assetIds: assetIds.filter((id) => readable.has(id)) } }
-  const { data: assets } =
-    body.data.assetIds.length === 0
-      ? { data: [] }
-      : await context.peers(inventory, system).describeAssignedAssets({ body })
+  const assets = await assignedAssets(
+    context,
+    caller,
+    assetIds.filter((id) => readable.has(id)),
+  )
   return context.database.read(caller, async (handle) => {
     const nodeIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))
     const hierarchyOf = new Map((await describeNodes(handle, nodeIds)).map((node) => [node.id, node.hierarchyId]))
