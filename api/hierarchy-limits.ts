@@ -15,7 +15,7 @@ export const hierarchyLimits = {
   assetsWithPaths: 100,
   /** The maximum number of nodes on all paths in one response. The paths of three assets never exceed it. */
   pathNodes: 10_000,
-  /** The maximum number of assets that one assignment by filter or by rules changes. */
+  /** The maximum number of assets that one assignment by filter changes. */
   assetsPerAssignment: 200_000,
   /** The maximum number of assignments of a tenant that wait or run in the background. Undos are not limited by it. */
   unfinishedAssignments: 20,
@@ -25,7 +25,10 @@ export const hierarchyLimits = {
   properties: 64,
   /** The maximum size of the properties of all nodes of a hierarchy, as JSON text. */
   propertyBytes: 64 * 1024 * 1024,
-  /** The maximum number of exports and dry runs of imports that run at the same time in a tenant. */
+  /**
+   * The maximum number of exports and dry runs of imports of a tenant that run at the same time in each process. Up to 16
+   * others wait, and further requests get 503.
+   */
   concurrentExports: 2,
   rules: 200,
   proposals: 1_000,
