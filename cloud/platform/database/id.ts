@@ -5,7 +5,8 @@ import { v7 } from 'uuid'
  * Ids are UUIDv7, so they sort by creation time. A time range is also a range of ids, so it needs no separate index.
  */
 
-const idBytes = 16
+/** The number of bytes of an id. */
+export const idBytes = 16
 /**
  * Random bytes for many ids. They are generated at once, because generating them for each id would take most of the
  * time of creating an id.
@@ -70,4 +71,14 @@ const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 /** Returns whether a text is a UUID in lower case. */
 export function isId(text: string): boolean {
   return uuid.test(text)
+}
+
+/** Returns the bytes of a UUID. */
+export function bytesOfId(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
+
+/** Returns the UUID with the given bytes, in lower case. */
+export function idOfBytes(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

@@ -3,13 +3,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import { LruMap } from 'toad-cache'
 import { v7 } from 'uuid'
 import type { Database, Handle, Scope, Transaction } from '../database/database.ts'
+import { bytesOfId, idBytes, idOfBytes } from '../database/id.ts'
 import { StartError } from '../start-error.ts'
 import { decrypt, encrypt, newKey, wipe } from './cipher.ts'
 import * as store from './key-store.ts'
 import type { MasterKeyRow, MasterKeys } from './master-keys.ts'
 
 const format = 3
-const idBytes = 16
 const cachedKeys = 10_000
 
 type Parts = { database: Database; masterKeys: MasterKeys }
@@ -114,13 +114,12 @@ export function wrappedFor(tenantId: string, keyId: string): string {
 /** Returns the id of the data key that sealed a value, or undefined if the value is not sealed with a data key. */
 export function keyIdOf(sealed: Uint8Array): string | undefined {
   if (sealed[0] !== format || sealed.length < 1 + idBytes) return undefined
-  const hex = Buffer.from(sealed.subarray(1, 1 + idBytes)).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  return idOfBytes(Buffer.from(sealed.subarray(1, 1 + idBytes)))
 }
 
 /** Returns the first bytes of every value that this key sealed. */
 export function headerOf(keyId: string): Buffer {
-  return Buffer.concat([Buffer.of(format), Buffer.from(keyId.replaceAll('-', ''), 'hex')])
+  return Buffer.concat([Buffer.of(format), bytesOfId(keyId)])
 }
 
 function associated(header: Uint8Array, { tenantId }: { tenantId: string }, belongsTo: string): Buffer {

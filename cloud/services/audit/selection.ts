@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@millwright/api/audit.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { canonical } from '../../platform/audit/chain.ts'
-import { highestId, lowestId, lowestIdAt } from '../../platform/database/id.ts'
+import { bytesOfId, highestId, idBytes, idOfBytes, lowestId, lowestIdAt } from '../../platform/database/id.ts'
 import type { Secrets } from '../../platform/secrets/secrets.ts'
 
 export type Filters = {
@@ -51,7 +51,6 @@ function millisecondsOf(time: string, parameter: string): number {
 
 const purpose = 'audit cursor'
 const macBytes = 16
-const idBytes = 16
 
 type Cursors = { next(lastId: string): string; read(cursor: string): string }
 
@@ -64,7 +63,7 @@ export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters:
   const message = (id: Buffer) => Buffer.concat([id, Buffer.from(context)])
   return {
     next(lastId) {
-      const id = Buffer.from(lastId.replaceAll('-', ''), 'hex')
+      const id = bytesOfId(lastId)
       return Buffer.concat([id, secrets.mac(purpose, message(id)).subarray(0, macBytes)]).toString('base64url')
     },
     read(cursor) {
@@ -74,7 +73,7 @@ export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters:
       if (mac.length !== macBytes || !secrets.isMac(purpose, message(id), mac)) {
         throw new Problem('invalid_cursor', 'Use the value of meta.nextCursor from a response to the same query')
       }
-      return id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+      return idOfBytes(id)
     },
   }
 }

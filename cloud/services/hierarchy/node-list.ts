@@ -2,7 +2,7 @@ import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
-import { isId, lowestId } from '../../platform/database/id.ts'
+import { bytesOfId, idBytes, idOfBytes, isId, lowestId } from '../../platform/database/id.ts'
 import { JsonText } from '../../platform/service.ts'
 import { getHierarchy } from './hierarchies.ts'
 import { countBelow, countChildren, countMatches, matchAt } from './node-paging-store.ts'
@@ -113,7 +113,6 @@ async function listMatches(
   }
 }
 
-const idBytes = 16
 const numberBytes = 8
 
 /**
@@ -128,10 +127,6 @@ function writePlace(place: TreePlace, { top, tree }: Pick<List, 'top' | 'tree'>)
     bytesOfId(id),
   ])
   return Buffer.concat([bytesOfId(top.id), bytesOfNumber(tree.renumberings), ...parts]).toString('base64url')
-}
-
-function bytesOfId(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
 function bytesOfNumber(number: number): Buffer {
@@ -155,13 +150,10 @@ function readPlace(cursor: string, { top, tree }: Pick<List, 'top' | 'tree'>): T
     const rank = nextNumber()
     const tail = next(next(1).readUInt8()).toString('latin1')
     if (!Number.isSafeInteger(rank) || !tailPattern.test(tail)) throw invalidCursor()
-    place.push({ rank, tail, id: next(idBytes).toString('hex').replace(uuidParts, uuidForm) })
+    place.push({ rank, tail, id: idOfBytes(next(idBytes)) })
   } while (at < bytes.length)
   return place
 }
-
-const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/
-const uuidForm = '$1-$2-$3-$4-$5'
 
 type Search = { text: string; topId: string }
 

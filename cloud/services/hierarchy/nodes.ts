@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { newId } from '../../platform/database/id.ts'
+import { bytesOfId, newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
@@ -283,7 +283,10 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         if (version === undefined) throw new Problem('node_not_found', `Node ${nodeId} does not exist`)
         if (version === knownVersion) return { data: { version } }
         return {
-          data: { version, nodes: includeBelow ? await store.packedSubtreeOf(handle, nodeId) : packedId(nodeId) },
+          data: {
+            version,
+            nodes: includeBelow ? await store.packedSubtreeOf(handle, nodeId) : bytesOfId(nodeId).toString('base64'),
+          },
         }
       })
     },
@@ -301,10 +304,6 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
   }
 }
 
-function packedId(id: string): string {
-  return Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64')
-}
-
 function now(): string {
   return new Date().toISOString()
 }
@@ -314,7 +313,7 @@ export function missingNode(id: string): Problem {
 }
 
 /** Locks the hierarchy of a node and reads the node again, because another request may have moved or deleted it. */
-export async function lockedNode(tx: Transaction, id: string) {
+async function lockedNode(tx: Transaction, id: string) {
   const found = await store.findNode(tx, id)
   if (found === undefined) throw missingNode(id)
   const tree = await lockedHierarchy(tx, found.hierarchyId)
