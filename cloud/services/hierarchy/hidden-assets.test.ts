@@ -21,7 +21,7 @@ describe('assets that the caller of a hierarchy cannot read', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  test('are not counted in the refused deletion of a node or a hierarchy', async () => {
+  test('counts only readable assets in the refused deletion of a node or a hierarchy', async () => {
     const id = await createHierarchy(operator, 'Deletion')
     const node = await createNode(operator, id, 'Site')
     const [hidden = '', shown = ''] = await createAssets(operator, [
@@ -47,7 +47,7 @@ describe('assets that the caller of a hierarchy cannot read', () => {
       }
   })
 
-  test('do not show through a cleanup whether a deleted node has relations', async () => {
+  test('returns 403 for a cleanup without permissions for relations, also if the deleted node has no relations', async () => {
     const id = await createHierarchy(operator, 'Cleanup')
     const [used, unused] = [await createNode(operator, id, 'used'), await createNode(operator, id, 'unused')]
     const assetIds = await createAssets(operator, [{ name: 'cleaned' }])
@@ -61,7 +61,7 @@ describe('assets that the caller of a hierarchy cannot read', () => {
     }
   })
 
-  test('do not show through a rule which assets a hidden gateway found', async () => {
+  test('proposes no assets to a caller that cannot read the gateway of the rule', async () => {
     const admin = await hub.as('administrator')
     const gateway = await enrolledGateway(hub, admin)
     const id = await createHierarchy(operator, 'Rules')
@@ -89,7 +89,7 @@ describe('assets that the caller of a hierarchy cannot read', () => {
     assert.deepEqual(await proposals(limited), [])
   })
 
-  test('are refused as gateways of rules, like unknown assets and assets that are not gateways', async () => {
+  test('returns 422 for a rule with an unreadable gateway, an unknown id or an asset that is not a gateway', async () => {
     const gateway = await enrolledGateway(hub, await hub.as('administrator'))
     const id = await createHierarchy(operator, 'Refused gateways')
     const node = await createNode(operator, id, 'Site')
@@ -114,7 +114,7 @@ describe('assets that the caller of a hierarchy cannot read', () => {
     assert.equal((await put(operator, gateway.id)).status, 200)
   })
 
-  test('are not named by rules, and rules with a hidden gateway can be written back', async () => {
+  test('shows a substitute id instead of an unreadable gateway, and keeps the gateway when the rule is written back', async () => {
     const gateway = await enrolledGateway(hub, await hub.as('administrator'))
     const id = await createHierarchy(operator, 'Hidden gateways')
     const node = await createNode(operator, id, 'Site')
@@ -138,6 +138,24 @@ describe('assets that the caller of a hierarchy cannot read', () => {
       body: { data: { rules: copied } },
     })
     assert.equal(refused.status, 422)
+  })
+
+  test('shows a deleted gateway of a rule to a caller that can read all assets, and keeps it when written back', async () => {
+    const gateway = await enrolledGateway(hub, await hub.as('administrator'))
+    const id = await createHierarchy(operator, 'Deleted gateways')
+    const node = await createNode(operator, id, 'Site')
+    const rules = [{ nodeId: node.id, gatewayId: gateway.id }]
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
+    await operator.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, headers: { prefer: 'wait=30' } })
+    const shown = (await operator.hierarchy.readRules({ params: { id } })).data
+    assert.deepEqual(shown.rules, rules)
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: shown } })
+    const limited = await ruleWriter()
+    const refused = await limited.exchange(hierarchy, 'replaceRules', { params: { id }, body: { data: shown } })
+    assert.equal(refused.status, 422)
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules: [] } } })
+    const repeated = await operator.exchange(hierarchy, 'replaceRules', { params: { id }, body: { data: shown } })
+    assert.equal(repeated.status, 422)
   })
 
   function ruleWriter(): Promise<TestCaller> {

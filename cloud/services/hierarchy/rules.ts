@@ -10,6 +10,8 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { readableGateways, readsAllAssets } from '../../platform/asset-visibility.ts'
+import { bytesOfId, idBytes, idOfBytes } from '../../platform/database/id.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { assignNow } from './assignment-run.ts'
@@ -32,7 +34,7 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
 
     async replaceRules({ params: { id }, headers, body: { data } }, caller) {
       requireValid(data.rules)
-      const gatewayIds = await readableGateways(context, caller, data.rules)
+      const existing = await existingGateways(context, caller, data.rules)
       return database.transaction(caller, async (tx) => {
         const before = await lockedHierarchy(tx, id)
         requireMatch(headers['if-match'], before.rulesVersion)
@@ -41,6 +43,9 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           data.rules.map(({ nodeId }) => nodeId),
         )
         requireNodesOf(id, data.rules, named)
+        // A caller that can read all assets also sees deleted gateways of stored rules, and can keep these rules.
+        const kept = readsAllAssets(caller) ? before.rules.flatMap(({ gatewayId }) => gatewayId ?? []) : []
+        const gatewayIds = new Set([...existing, ...kept])
         await store.replaceRules(tx, id, storedRules(context, data.rules, { before, gatewayIds }))
         const detail = { rules: data.rules.length }
         await reportHierarchy(tx, caller, { action: 'replaceRules', event: 'updated', row: before, detail })
@@ -115,10 +120,10 @@ function isSubnet(text: string): boolean {
   return more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most
 }
 
-/** Returns the gateways that the caller can read, if one of the rules has a gateway. */
-async function readableGateways({ peers }: Context, caller: Caller, rules: readonly Rule[]): Promise<Set<string>> {
-  if (rules.every(({ gatewayId }) => gatewayId === undefined)) return new Set()
-  return new Set((await peers(inventory, caller).listReadableGateways({})).data)
+/** Returns the existing gateways that the caller can read, if one of the rules has a gateway. */
+async function existingGateways({ peers }: Context, caller: Caller, rules: readonly Rule[]): Promise<string[]> {
+  if (rules.every(({ gatewayId }) => gatewayId === undefined)) return []
+  return (await peers(inventory, caller).listReadableGateways({})).data
 }
 
 /**
@@ -126,18 +131,19 @@ async function readableGateways({ peers }: Context, caller: Caller, rules: reado
  * caller can write the rules back without knowing the gateway.
  */
 async function shownRules(context: Context, caller: Caller, { id, rules }: store.HierarchyRow): Promise<Rule[]> {
-  const readable = await readableGateways(context, caller, rules)
+  if (rules.every(({ gatewayId }) => gatewayId === undefined)) return rules
+  const readable = await readableGateways(context, caller)
   return rules.map(({ gatewayId, ...rule }) => {
     if (gatewayId === undefined) return rule
-    return { ...rule, gatewayId: readable.has(gatewayId) ? gatewayId : substituteOf(context, id, gatewayId) }
+    const isReadable = readable === null || readable.includes(gatewayId)
+    return { ...rule, gatewayId: isReadable ? gatewayId : substituteOf(context, id, gatewayId) }
   })
 }
 
 const substitutes = 'substitute ids of gateways'
 
 function substituteOf({ secrets }: Context, hierarchyId: string, gatewayId: string): string {
-  const hex = secrets.mac(substitutes, `${hierarchyId}/${gatewayId}`).subarray(0, 16).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return idOfBytes(secrets.mac(substitutes, `${hierarchyId}/${gatewayId}`).subarray(0, idBytes))
 }
 
 type StoredGateways = { before: store.HierarchyRow; gatewayIds: ReadonlySet<string> }
@@ -148,7 +154,7 @@ function storedRules({ secrets }: Context, rules: readonly Rule[], { before, gat
   const stored = rules.map((rule, index): Rule => {
     const { gatewayId } = rule
     if (gatewayId === undefined || gatewayIds.has(gatewayId)) return rule
-    const code = Buffer.from(gatewayId.replaceAll('-', ''), 'hex')
+    const code = bytesOfId(gatewayId)
     const kept = before.rules.find(
       (one) => one.gatewayId !== undefined && secrets.isMac(substitutes, `${before.id}/${one.gatewayId}`, code),
     )
