@@ -34,8 +34,9 @@ export const assignmentPredicate = 'is_assigned_to_node'
 const description = Type.String({ maxLength: 1024, pattern: textPattern })
 /** The pattern of a node type: text without control characters. */
 export const nodeTypePattern = `^[^${unprintable}]*$`
-/** The pattern of the name of a property. */
+/** The pattern of the name of a property, and its description. */
 export const propertyNamePattern = `^[^${unprintable}]{1,64}$`
+const propertyNames = '1 to 64 characters without control characters'
 
 const nodeType = Type.String({
   minLength: 1,
@@ -51,8 +52,8 @@ const nodeProperties = Type.Record(
   {
     additionalProperties: false,
     maxProperties: hierarchyLimits.properties,
-    description:
-      'Own properties of the node: names of 1 to 64 characters without control characters, and texts of 1 to 512 characters',
+    propertyNames: { description: propertyNames },
+    description: `Own properties of the node: names of ${propertyNames}, and texts of 1 to 512 characters`,
   },
 )
 const position = Type.Integer({
@@ -488,7 +489,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}/assets',
       summary: 'Assign assets to a node, by their ids or by a filter',
       description:
-        'An asset has at most one node per hierarchy: an asset that has another node in the same hierarchy is moved. Requires the same permissions as `POST /inventory/v2/relations`. With `assetIds`, each asset has its own result. With `filter`, the assignment runs in the background: follow the `Location` header. The assignments of a tenant run one after the other, in the order of their creation.',
+        'An asset has at most one node per hierarchy: an asset that has another node in the same hierarchy is moved. Requires the same permissions as `POST /inventory/v2/relations`. With `assetIds`, each asset has its own result. With `filter`, the assignment runs in the background: follow the `Location` header. The assignments of a tenant run one after the other, in the order of their creation. An assignment whose attempts exceed a time limit of the database runs after the others.',
       access: 'glb_hierarchy_write',
       params: byId,
       body: data(

@@ -293,12 +293,11 @@ function constantText(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(text) : text
 }
 
-type UnknownIn = { properties?: object; patternProperties?: object; description?: string }
+type UnknownIn = { properties?: object; propertyNames?: { description?: string } }
 
 function unknownDetail(error: ErrorObject): string {
-  const { properties, patternProperties, description } = (error.parentSchema ?? {}) as UnknownIn
-  if (properties === undefined && patternProperties !== undefined && description !== undefined)
-    return `is an invalid name; the object must be: ${description}`
+  const { properties, propertyNames } = (error.parentSchema ?? {}) as UnknownIn
+  if (propertyNames?.description !== undefined) return `is not a valid property name: use ${propertyNames.description}`
   const allowed = Object.keys(properties ?? {})
   return `is unknown; allowed: ${listedValues(allowed)}`
 }
