@@ -368,8 +368,8 @@ export class TestHub {
   }
 }
 
-/** The statements without a fault. They are kept, because a test sends the same statement many times. */
-const sound = new Set<string>()
+/** The statements without a fault. They are stored, because a test sends the same statement many times. */
+const checkedStatements = new Set<string>()
 
 const defaults = {
   baseUrl,
@@ -394,9 +394,9 @@ async function openProcesses(database: TestDatabase, overrides: Overrides): Prom
       server: database.server,
       connections: 8,
       onStatement: ({ text }) => {
-        if (sound.has(text)) return
+        if (checkedStatements.has(text)) return
         const fault = faultOf(text, tables)
-        if (fault === undefined) sound.add(text)
+        if (fault === undefined) checkedStatements.add(text)
         else processes.faults.push(`${fault}: ${text}`)
       },
     })

@@ -62,7 +62,7 @@ const longestRunMs = 1_000
 const leaseMs = 5_000
 /** How often assets are read again if other requests change their nodes at the same time. */
 const staleAttempts = 5
-/** How often the platform looks for assignments whose request died. */
+/** The interval at which the platform searches for assignments whose process ended during the request. */
 const recoverMs = 30_000
 
 export function assignmentTasks(context: Context, { runMs = longestRunMs }: { runMs?: number } = {}): TaskKinds {

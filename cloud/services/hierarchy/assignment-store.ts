@@ -175,7 +175,7 @@ const countStatement = statement<{ total: number }>(
    where a.tenant_id = $1 and ($2::uuid is null or a.hierarchy_id = $2) and ($3::uuid is null or a.principal_id = $3)`,
 )
 
-export type AssignmentFilter = { hierarchyId: string | null; principalId: string | null }
+type AssignmentFilter = { hierarchyId: string | null; principalId: string | null }
 
 export async function listAssignments(
   handle: Handle,
@@ -205,7 +205,7 @@ const progressStatement = statement(
    where tenant_id = $1 and id = $2`,
 )
 
-export type AssignmentProgress = {
+type AssignmentProgress = {
   id: string
   state: AssignmentRow['state']
   results: readonly ItemResult[]

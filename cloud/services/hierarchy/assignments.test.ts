@@ -202,7 +202,7 @@ describe('assignment of assets to nodes', () => {
     assert.equal(await totalOf(viewer, { unassignedIn: id, hierarchyNode: node.id }), 0)
   })
 
-  test('names in the Location header where the progress of a background assignment is', async () => {
+  test('returns the path of a background assignment or undo in the Location header', async () => {
     const { one } = await twoNodes('Location header')
     await createAssets(operator, [{ name: 'located' }])
     const input = { params: { id: one }, body: { data: { filter: "name eq 'located'" } } }

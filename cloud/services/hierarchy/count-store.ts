@@ -99,7 +99,7 @@ const putStatement = statement<{ assetId: string }>(
 )
 
 /** One row of counts that changes. All numbers are differences. */
-export type CountChange = {
+type CountChange = {
   nodeId: string
   accessGroupId: string
   isGateway: boolean

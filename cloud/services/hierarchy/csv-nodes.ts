@@ -11,7 +11,7 @@ import { type ImportedNode, invalidImport } from './import-plan.ts'
 const propertyPrefix = 'Property: '
 /** Separates the numbers in a cell of the column `Occurrences`. Spreadsheets do not read such a cell as a date. */
 const occurrenceSeparator = '|'
-/** The maximum number of characters of a cell. A path with the maximum number of names has at most half of them. */
+/** The maximum number of characters of a cell. A path with the maximum number of names has little more than half of them. */
 const cellCharacters = 16_384
 
 type CsvColumn = 'Path' | 'Occurrences' | 'Type' | { property: string }

@@ -12,7 +12,6 @@ import { groupsWith, may } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { type Handle, type Transaction, violatedConstraint } from '../../platform/database/database.ts'
-
 import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
@@ -122,7 +121,7 @@ function levelsOf(name: keyof typeof hierarchyTemplates) {
   return { title, levels: [...levels] }
 }
 
-export function showHierarchy(row: store.HierarchyRow): Hierarchy {
+function showHierarchy(row: store.HierarchyRow): Hierarchy {
   const { id, name, description, template, nodes, createdAt, modifiedAt } = row
   return {
     id,

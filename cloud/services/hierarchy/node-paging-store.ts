@@ -22,7 +22,7 @@ const positionsStatement = statement<PlacePosition>(
    order by p.ordinal`,
 )
 
-/** Returns the positions of places among the siblings of today. */
+/** Returns the positions of places among the current siblings. */
 export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Promise<PlacePosition[]> {
   return handle.rows(
     positionsStatement,

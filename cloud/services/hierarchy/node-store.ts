@@ -485,7 +485,7 @@ export async function deletedNodesOf(handle: Handle, id: string): Promise<string
   return rows.map((row) => row.id)
 }
 
-export type MoveRow = {
+type MoveRow = {
   id: string
   nodeId: string
   fromParentId: string

@@ -44,7 +44,7 @@ const deletedNodesStatement = statement<{ id: string; deletedAt: string }>(
    order by d.deleted_at, d.id limit $5`,
 )
 
-export type DeletedNode = { id: string; deletedAt: string }
+type DeletedNode = { id: string; deletedAt: string }
 
 /** Returns the next nodes that were deleted before a time, in the order of their deletion. */
 export function listDeletedNodes(

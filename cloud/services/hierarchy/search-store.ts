@@ -69,7 +69,7 @@ const statementsOf = (lowered: string) => ({
 })
 const statements = { any: statementsOf(lowerCases.any), ascii: statementsOf(lowerCases.ascii) }
 
-export type SearchQuery = {
+type SearchQuery = {
   hierarchyId: string
   text: string
   after: { name: string; id: string }

@@ -17,7 +17,7 @@ export async function createHierarchy(
   return (await caller.hierarchy.createHierarchy({ body })).data.id
 }
 
-export type NodeOptions = { parentId?: string | null; type?: string; position?: number }
+type NodeOptions = { parentId?: string | null; type?: string; position?: number }
 
 export async function createNode(
   caller: TestCaller,

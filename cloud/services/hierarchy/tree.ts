@@ -145,9 +145,9 @@ type TreePage = {
 const noAssets: AssetCounts = { assetsHere: 0, assets: 0, online: 0, offline: 0, undecided: 0, changed: 0 }
 
 /**
- * Returns the JSON texts of the next nodes below a node in the order of a printed tree. `after` is the place of the last node of the previous
- * page, and `next` the place of the last node of this page if more nodes follow. A page reads the structure of at most
- * `limit` nodes of each level, and the contents of the nodes on the page.
+ * Returns the JSON texts of the next nodes below a node in the order of a printed tree. `after` is the place of the last
+ * node of the previous page, and `next` the place of the last node of this page if more nodes follow. A page reads the
+ * structure of at most `limit` nodes of each level, and the contents of the nodes on the page.
  */
 export async function listTree(
   handle: Handle,
