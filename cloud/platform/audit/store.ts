@@ -34,7 +34,7 @@ const insertAllStatement = statement(
   `insert into audit_entries (tenant_id, id, time, action, outcome, principal_id, principal_name, principal_kind,
                               target, request_id, address, detail)
    select $1, id, time, action, outcome, principal, "principalName", "principalKind", target, "requestId", address, detail
-   from ${newEntries.rows}`,
+   from ${newEntries.rows} returning outcome`,
 )
 
 export async function insertAll(tx: Transaction, entries: readonly Omit<Content, 'tenant'>[]): Promise<void> {

@@ -7,7 +7,8 @@ export type Statement<Row = unknown> = { readonly name: string; readonly text: s
 /**
  * Defines a statement. The transaction passes the tenant as `$1`. The text must contain `tenant_id = $1`, so that the
  * statement uses the index and is routed to one shard. If the condition is missing, row-level security still protects
- * other tenants.
+ * other tenants. An `insert … select` needs `returning` or `on conflict`. Otherwise a distributed database inserts the
+ * rows with `copy`, which row-level security does not allow.
  */
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: nameOf(text), text }
@@ -19,6 +20,14 @@ export function statement<Row = Record<string, never>>(text: string): Statement<
  */
 export function dynamicStatement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: frequent.nameOf(text), text }
+}
+
+/**
+ * Returns SQL for the current time plus an interval that depends on a column. A distributed database refuses stable
+ * operators on columns in an update, and `timestamptz + interval` is one. The operators on `timestamp` are immutable.
+ */
+export function nowPlus(interval: string): string {
+  return `((now() at time zone 'UTC') + ${interval}) at time zone 'UTC'`
 }
 
 const limits = { uses: 8, prepared: 64, watched: 500 } as const

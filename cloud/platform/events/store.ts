@@ -52,7 +52,8 @@ const newEvents = rowset<PrintedEvent>({
 })
 const insertAllStatement = statement(
   `insert into events (tenant_id, id, position, time, type, subject, data, ordinal)
-   select $1, id, position, time, type, subject, data, ordinal from ${newEvents.rows}`,
+   select $1, id, position, time, type, subject, data, ordinal from ${newEvents.rows}
+   returning ordinal`,
 )
 
 export async function insertAll(tx: Transaction, events: readonly PrintedEvent[]): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import { jsonText } from '../database/json.ts'
-import { statement } from '../database/statement.ts'
+import { nowPlus, statement } from '../database/statement.ts'
 
 /**
  * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
@@ -154,9 +154,12 @@ export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }:
   return tx.rows(claimDueStatement, kind, at, limit, leaseId, leaseMs)
 }
 
+/** The end of a new lease. `$2` contains the kinds and `$5` the durations of their leases. */
+const leaseOfKindEnd = nowPlus(`($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'`)
+
 const claimPeriodicStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $4,
-          lease_until = now() + ($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'
+          lease_until = ${leaseOfKindEnd}
    where tenant_id = $1 and id = any(array(
      select w.id from jobs w
      where w.tenant_id = $1 and w.kind = any($2) and w.key = $3 and w.state = 'waiting'
@@ -185,7 +188,7 @@ export function claimPeriodic(
 
 const claimExpiredStatement = statement<ClaimedTask>(
   `update jobs set attempts = attempts + 1, lease_id = $4,
-          lease_until = now() + ($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'
+          lease_until = ${leaseOfKindEnd}
    where tenant_id = $1 and id = any(array(
      select id from jobs where tenant_id = $1 and state = 'running' and kind = any($2) and lease_until < now()
      order by lease_until limit $3 for update skip locked))

@@ -24,7 +24,8 @@ async function readTenantTables(): Promise<Set<string>> {
 
 /**
  * Returns the fault of a statement, or undefined if it has none. A distributed database requires that the statement
- * itself restricts each table of a tenant to the tenant.
+ * itself restricts each table of a tenant to the tenant. It also refuses some forms of inserts and updates: see `statement`
+ * and `nowPlus`.
  */
 export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
   const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
@@ -39,9 +40,20 @@ export function faultOf(text: string, tables: ReadonlySet<string>): string | und
     if (!columns?.split(',').some((column) => column.trim() === 'tenant_id'))
       return `inserts into ${name} without tenant_id`
   }
+  if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
+  if (/\b(?:update|delete from) \w+/.test(flat) && addsColumnToNow.test(flat)) return 'adds a column to now()'
   const pinned = [...flat.matchAll(/tenant_id = (?:\$1\b|\w+\.tenant_id|excluded\.tenant_id)/g)].length
   const needed = touched.length - inserts.length
   if (pinned < needed) return `touches ${touched.join(', ')} but contains tenant_id only ${pinned} times`
   if (needed > 0 && !/tenant_id = \$1\b/.test(flat)) return 'does not contain tenant_id = $1'
   return undefined
 }
+
+/** Returns whether a distributed database would insert the rows of a statement with `copy`. */
+function isCopied(text: string): boolean {
+  return /\binsert into \w+(?: as \w+)? \([^)]*\) select\b/.test(text) && !/\b(?:returning|on conflict)\b/.test(text)
+}
+
+/** Matches a time whose distance from now is neither a constant nor a parameter. */
+const addsColumnToNow =
+  /\bnow\(\) [-+] (?!(?:\$\d+(?:::\w+)? \* )?interval '|make_interval\(\w+ => (?:\$\d+(?:::\w+)?|[\d.]+)\))/

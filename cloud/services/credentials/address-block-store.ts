@@ -15,7 +15,7 @@ const insertStatement = statement(
      i.asset_id is null and coalesce(i.purpose, 'discovery') = 'discovery', i.modified_at
    from unnest($3::text[]) as b (block), credential_instances i
    join credential_schemas s on s.tenant_id = i.tenant_id and s.id = i.schema_id
-   where i.tenant_id = $1 and i.id = $2`,
+   where i.tenant_id = $1 and i.id = $2 returning block`,
 )
 
 /** Replaces the address blocks of an instance. */

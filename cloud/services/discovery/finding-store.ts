@@ -102,7 +102,8 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 const insertErrorsStatement = statement(
   `insert into discovery_errors (tenant_id, run_id, id, code, description, reason, device, fields)
    select $1, $2, id, code, description, reason, device, fields
-   from json_to_recordset($3::json) as r (id uuid, code integer, description text, reason text, device json, fields json)`,
+   from json_to_recordset($3::json) as r (id uuid, code integer, description text, reason text, device json, fields json)
+   returning id`,
 )
 
 export async function insertErrors(tx: Transaction, runId: string, errors: readonly DeviceError[]): Promise<void> {

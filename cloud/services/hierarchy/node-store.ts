@@ -149,6 +149,11 @@ export const nodeColumns = (
   ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.rank_tail as tail, ${table}.version,
   ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 
+/** The columns that `nodeColumns` reads, for the recursion of a statement. The tokens of the name are left out. */
+const storedColumns = (table: string) => `${table}.id, ${table}.hierarchy_id, ${table}.parent_id, ${table}.name,
+  ${table}.type, ${table}.properties, ${table}.rank, ${table}.rank_tail, ${table}.version, ${table}.created_at,
+  ${table}.modified_at`
+
 /** Selects the number of children of node `n`, and its counts from `countsOf`. */
 export const counted = `
   (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
@@ -297,9 +302,9 @@ export async function listContents(
 
 const pathStatement = statement<NodeRow>(
   `with recursive up as (
-     select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     select ${storedColumns('n')}, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
-     select p.*, u.height + 1 from up u join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
+     select ${storedColumns('p')}, u.height + 1 from up u join hierarchy_nodes p on p.tenant_id = $1 and p.id = u.parent_id
    ) select ${nodeColumns('up')} from up order by up.height desc`,
 )
 
@@ -418,9 +423,9 @@ export function describeNodes(handle: Handle, ids: readonly string[]) {
 
 const rowsBelowStatement = statement<NodeRow>(
   `with recursive below as (
-     select n.*, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
+     select ${storedColumns('n')}, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
-     select c.*, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select ${storedColumns('c')}, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
    ) select ${nodeColumns('below')} from below order by below.height, below.rank, below.rank_tail, below.id limit $3`,
 )
 

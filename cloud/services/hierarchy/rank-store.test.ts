@@ -33,3 +33,12 @@ test('finds hundreds of places between the same two siblings with short tails', 
     assert.ok(siblings.every(({ tail }) => tail.length <= 64))
   }
 })
+
+test('returns a tail that is too long when siblings have no place between them, so that they get new ranks', () => {
+  for (const [low, high] of [
+    ['a', 'a'],
+    ['b', 'a'],
+    ['ab', 'a'],
+  ] as const)
+    assert.ok(rankBetween({ rank: 1, tail: low }, { rank: 1, tail: high }).tail.length > 64)
+})

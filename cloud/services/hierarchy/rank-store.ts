@@ -32,18 +32,20 @@ export const tailPattern = /^[-\w]*$/
 
 /**
  * Returns a text between two tails, without `high` a text after `low`. It never ends with the lowest digit, so that there
- * is always a text before it.
+ * is always a text before it. If there is no text between them, the result is longer than the longest tail, so that the
+ * siblings get new ranks.
  */
 function tailBetween(low: string, high: string | undefined): string {
   let tail = ''
   let end = high
-  for (let at = 0; ; at++) {
+  for (let at = 0; at <= longestTail; at++) {
     const from = at < low.length ? digits.indexOf(low.charAt(at)) : 0
     const to = end === undefined ? digits.length : digits.indexOf(end.charAt(at))
     if (to - from > 1) return tail + digits.charAt(Math.floor((from + to) / 2))
     tail += digits.charAt(from)
     if (to > from) end = undefined
   }
+  return tail
 }
 
 /** Returns the rank of a place between two neighbours. */

@@ -146,10 +146,10 @@ const changes = names
   .map((name) => `${name} = excluded.${name}`)
   .join(', ')
 
-const insertStatement = statement(
-  `insert into assets (tenant_id, ${names.join(', ')}) select $1, ${names.join(', ')} from ${assetRows.rows}`,
-)
-const putStatement = statement(`${insertStatement.text} on conflict (tenant_id, id) do update set ${changes}`)
+const insertion = `insert into assets (tenant_id, ${names.join(', ')})
+  select $1, ${names.join(', ')} from ${assetRows.rows}`
+const insertStatement = statement(`${insertion} returning version`)
+const putStatement = statement(`${insertion} on conflict (tenant_id, id) do update set ${changes}`)
 
 /** Inserts new assets and replaces existing ones. New assets are inserted without a conflict check, which is cheaper. */
 export async function putAssets(
@@ -200,7 +200,8 @@ const identifierRows = rowset<Omit<IdentifierRow, 'identifier'> & { identifier: 
 })
 const identifiersStatement = statement(
   `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
-   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt" from ${identifierRows.rows}`,
+   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt" from ${identifierRows.rows}
+   returning uncertainty`,
 )
 
 export async function insertIdentifiers(tx: Transaction, rows: readonly IdentifierRow[]): Promise<void> {
@@ -235,7 +236,7 @@ const deleteAddressesStatement = statement(
 )
 const addressesStatement = statement(
   `insert into asset_addresses (tenant_id, asset_id, kind, address)
-   select $1, "assetId", kind, address from ${addressRows.rows}`,
+   select $1, "assetId", kind, address from ${addressRows.rows} returning kind`,
 )
 
 export async function deleteAddresses(tx: Transaction, assetIds: readonly string[]): Promise<void> {
@@ -255,7 +256,7 @@ const deletePropertiesStatement = statement(
 )
 const propertiesStatement = statement(
   `insert into asset_property_values (tenant_id, asset_id, key, value)
-   select $1, "assetId", key, value from ${propertyRows.rows}`,
+   select $1, "assetId", key, value from ${propertyRows.rows} returning asset_id`,
 )
 
 export async function deletePropertyValues(tx: Transaction, assetIds: readonly string[]): Promise<void> {
@@ -302,7 +303,7 @@ const historyStatement = statement(
           case when document is null and change <> 'deleted'
             then (select a.document from assets a where a.tenant_id = $1 and a.id = r."assetId") else document end,
           "matchedBy"
-   from ${historyRows.rows}`,
+   from ${historyRows.rows} returning version`,
 )
 
 /**

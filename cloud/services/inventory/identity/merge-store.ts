@@ -33,7 +33,8 @@ const insertStatement = statement(
           "otherVersion", "otherCreatedAt", "otherDocument", keys, united, "documentBefore", "documentAfter"
    from json_to_recordset($2::json) as r (id uuid, "assetId" uuid, "otherId" uuid, "mergedAt" timestamptz,
      "principalId" uuid, "principalName" text, "otherName" text, "otherAccessGroupId" uuid, "otherVersion" bigint,
-     "otherCreatedAt" timestamptz, "otherDocument" json, keys json, united json, "documentBefore" json, "documentAfter" json)`,
+     "otherCreatedAt" timestamptz, "otherDocument" json, keys json, united json, "documentBefore" json, "documentAfter" json)
+   returning id`,
 )
 
 export async function insertMerges(tx: Transaction, merges: readonly MergeRow[]): Promise<void> {

@@ -292,7 +292,8 @@ const insertEndedStatement = statement(
           greatest($3::timestamptz, e."createdAt"), $4::uuid, $5, e."createdOrdinal", $6::bigint
    from json_to_recordset($2::json) as e (id uuid, "subjectType" text, "subjectId" uuid, predicate text,
      "objectType" text, "objectId" uuid, "sourceType" text, "sourceValue" text, "createdAt" timestamptz,
-     "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text, "createdOrdinal" bigint)`,
+     "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text, "createdOrdinal" bigint)
+   returning id`,
 )
 
 async function insertEnded(tx: Transaction, ended: readonly CreatedRow[], end: RelationEnd): Promise<void> {

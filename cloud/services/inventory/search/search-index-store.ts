@@ -23,11 +23,11 @@ export function tokenQuery(tenantId: string, tokens: readonly string[]): string 
 }
 
 const tokenRows = rowset<{ id: string; words: Lexemes }>({ id: 'uuid', words: 'tsvector' })
-const insertStatement = statement(
-  `insert into asset_words as w (tenant_id, asset_id, words) select $1, r.id, r.words from ${tokenRows.rows}`,
-)
+const insertion = `insert into asset_words as w (tenant_id, asset_id, words)
+   select $1, r.id, r.words from ${tokenRows.rows}`
+const insertStatement = statement(`${insertion} returning asset_id`)
 const putStatement = statement(
-  `${insertStatement.text}
+  `${insertion}
    on conflict (tenant_id, asset_id) do update set words = excluded.words where w.words <> excluded.words`,
 )
 

@@ -257,6 +257,26 @@ describe('the applier of inventory writes', () => {
     await apply()
   })
 
+  test('applies writes that were queued while another process applied all locked writes', async () => {
+    const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
+    const rename = (name: string) => accepted('setName', { params: { id }, body: { data: { name } } })
+    const first = await rename('first')
+    const second = await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      // The state after another process has applied the first write, before its commit.
+      const finish = `update operations set state = 'finished', result = '{}' where tenant_id = $1 and id = $2`
+      await owner.query(finish, [hub.tenant.tenantId, first])
+      const applying = apply()
+      const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+      while ((await owner.query(blocked)).rowCount === 0);
+      const queued = await rename('second')
+      await owner.query('commit')
+      await applying
+      return queued
+    })
+    assert.equal((await stateOf(second)).state, 'finished')
+  })
+
   test('stops the applier of a tenant at its time limit, and starts another run for the remaining writes', async () => {
     const administrator = await hub.as('administrator')
     const moves = () =>

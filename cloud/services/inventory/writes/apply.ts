@@ -257,7 +257,9 @@ async function applyBatch(
     const queue = await lockQueue(tx, limits, base?.ids)
     const entries = base === undefined ? compatible(queue.entries, mode) : overlapping(queue.entries)
     first = entries[0]
-    if (entries.length === 0) return base === undefined ? { type: 'applied', outcomes: [] } : { type: 'retry', mode }
+    // Another process may have applied the first writes while this transaction waited for their locks.
+    if (entries.length === 0)
+      return base === undefined && !queue.hasMore ? { type: 'applied', outcomes: [] } : { type: 'retry', mode }
     if (relationsLocked) await blockRelationWrites(tx)
     const writes = await withPayloads(tx, entries, (id) => options.payloads.take(id))
     const needs = writes.map((write) => ({ sender: write, needs: needsOf(write) }))

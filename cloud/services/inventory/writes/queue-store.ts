@@ -49,23 +49,29 @@ export async function insertWrites(tx: Transaction, writes: readonly NewWrite[])
 /** A queued write without its payload. */
 export type QueueEntry = Omit<QueuedWrite, 'payload'>
 
+type StoredEntry = Omit<QueueEntry, 'roles'> & { roles: string }
+
 /**
  * Locks only the writes of the batch. The next batch can then lock the writes that follow, while this batch is saved. The
- * first write is always part of the batch.
+ * first write is always part of the batch. If another transaction applies all these writes during the wait for the lock,
+ * the statement returns one row without a write, so that the number of waiting writes is known.
  */
-const queueStatement = statement<Omit<QueueEntry, 'roles'> & { roles: string; waiting: number }>(
+const queueStatement = statement<(StoredEntry | { [Name in keyof StoredEntry]: null }) & { waiting: number }>(
   `with head as materialized (
      select id, row_number() over next as place, sum(items) over next as items, sum(bytes) over next as bytes
      from (select id, accepted_at, items, octet_length(payload) as bytes from operations
            where tenant_id = $1 and state = 'queued' and id <> all($5::uuid[]) order by accepted_at, id limit $2) as queued
      window next as (order by accepted_at, id)
    )
-   select id, kind, principal_id as "principalId", principal_kind as "principalKind", principal_name as "principalName",
-          roles, grants, (select count(*) from head) as waiting
-   from operations
-   where tenant_id = $1 and state = 'queued'
-     and id = any(array(select h.id from head h where h.place = 1 or (h.items <= $3 and h.bytes <= $4)))
-   order by accepted_at, id for update`,
+   select q.id, q.kind, q.principal_id as "principalId", q.principal_kind as "principalKind",
+          q.principal_name as "principalName", q.roles, q.grants, w.waiting
+   from (select count(*) as waiting from head) as w
+   left join (
+     select id, kind, principal_id, principal_kind, principal_name, roles, grants, accepted_at from operations
+     where tenant_id = $1 and state = 'queued'
+       and id = any(array(select h.id from head h where h.place = 1 or (h.items <= $3 and h.bytes <= $4)))
+     order by accepted_at, id for update) as q on true
+   order by q.accepted_at, q.id`,
 )
 
 const payloadsStatement = statement<{ id: string; payload: string }>(
@@ -78,7 +84,7 @@ export type BatchLimits = { writes: number; items: number; bytes: number }
 /** The writes at the head of a queue. */
 export type QueueHead = {
   entries: QueueEntry[]
-  /** Whether the queue has more writes than fit into the limits. */
+  /** Whether more writes may be queued: they do not fit into the limits, or another transaction had locked the first ones. */
   hasMore: boolean
 }
 
@@ -95,8 +101,10 @@ export async function lockQueue(
   const { writes, items, bytes } = limits
   const rows = await tx.rows(queueStatement, writes, items, bytes, arrayOf('uuid', taken))
   const waiting = rows[0]?.waiting ?? 0
-  const entries = rows.map(({ waiting: _, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
-  return { entries, hasMore: waiting > rows.length || waiting === writes }
+  const entries = rows.flatMap(({ waiting: _, ...row }) =>
+    row.id === null ? [] : [{ ...row, roles: JSON.parse(row.roles) }],
+  )
+  return { entries, hasMore: waiting > entries.length || waiting === writes }
 }
 
 /** Adds the payloads to the writes. The payloads come from the cache of this process, or else from the database. */
