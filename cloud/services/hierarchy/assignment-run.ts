@@ -106,6 +106,8 @@ type Immediate = {
   hierarchyId: string
   nodeId?: string
   kind: 'ids' | 'rules'
+  /** The requested assets. The results are in their order. */
+  assetIds: readonly string[]
   targets: readonly Target[]
   /** The results of requested assets that are refused before the inventory is called. */
   refused?: readonly ItemResult[]
@@ -117,7 +119,7 @@ export async function assignNow(
   // The portion must be stored before the inventory gets it. So it is not part of the transaction of a request with an
   // Idempotency-Key, which ends after the response.
   { transaction: _, ...caller }: Caller,
-  { hierarchyId, nodeId, kind, targets, refused = [] }: Immediate,
+  { hierarchyId, nodeId, kind, assetIds, targets, refused = [] }: Immediate,
 ) {
   const { database } = context
   const id = newId()
@@ -139,6 +141,9 @@ export async function assignNow(
     results.push(...settled.results)
     open = settled.rest
   }
+  // The assets of a repeated part, and those that were returned to their previous nodes, have their results last.
+  const places = new Map(assetIds.map((assetId, index) => [assetId, index]))
+  results.sort((one, other) => (places.get(one.assetId) ?? 0) - (places.get(other.assetId) ?? 0))
   return { assignmentId: id, ...store.countOutcomes(results), results }
 }
 
@@ -153,7 +158,11 @@ async function settleNow(context: Context, caller: Caller, open: OpenPortion): P
       await fail(context, caller, { id: open.id, problem: { code: error.code, detail: error.message } })
     throw error
   }
-  throw new Problem('unavailable', 'Another process has continued this assignment. Read its results')
+  const { id } = open
+  throw new Problem(
+    'unavailable',
+    `Another process continues assignment ${id}. Read GET /hierarchy/v1/assignments/${id}`,
+  )
 }
 
 export async function assignedAssets({ peers }: Context, caller: Caller, assetIds: readonly string[]) {

@@ -362,12 +362,13 @@ describe('assignment of assets to nodes', () => {
     }
   })
 
-  test('returns assets to their previous node when their new node is deleted during the assignment', async () => {
+  test('returns assets to their previous node when their new node is deleted during the assignment, with results in the order of the request', async () => {
     const { id, one, two } = await twoNodes('Deletion during assignment')
     const [moved = '', fresh = ''] = await createAssets(operator, [{ name: 'racing 1' }, { name: 'racing 2' }])
+    const unknown = v7()
     await assign(one, [moved])
     const { data } = await whileRelationsWait(async () => {
-      const started = assign(two, [moved, fresh])
+      const started = assign(two, [moved, unknown, fresh])
       await assignmentStarted(id)
       const deletion = await operator.hierarchy.deleteNode({ params: { id: two } })
       assert.deepEqual(deletion.data, { deletedNodes: 1, remainingRelations: 0 })
@@ -375,16 +376,21 @@ describe('assignment of assets to nodes', () => {
     })
     assert.deepEqual(
       data.results.map(({ assetId, outcome, code }) => [assetId, outcome, code]),
-      [moved, fresh].map((assetId) => [assetId, 'failed', 'node_not_found']),
+      [
+        [moved, 'failed', 'node_not_found'],
+        [unknown, 'failed', 'asset_not_found'],
+        [fresh, 'failed', 'node_not_found'],
+      ],
     )
-    assert.deepEqual([data.failed, data.assigned, data.moved], [2, 0, 0])
+    assert.deepEqual([data.failed, data.assigned, data.moved], [3, 0, 0])
     assert.deepEqual(await assetsOf(one), [moved])
     assert.equal(await relationsTo(two), 0)
     const stored = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId } })
-    assert.deepEqual(
-      stored.data.map(({ code }) => code),
-      ['node_not_found', 'node_not_found'],
-    )
+    assert.deepEqual(stored.data.map(({ code }) => code).toSorted(), [
+      'asset_not_found',
+      'node_not_found',
+      'node_not_found',
+    ])
   })
 
   test('removes assets again when their hierarchy is deleted during the assignment', async () => {

@@ -49,7 +49,13 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       if (assetIds !== undefined) {
         const targets = assetIds.map((assetId) => ({ assetId, nodeId }))
         return {
-          data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }),
+          data: await assignNow(context, caller, {
+            hierarchyId: node.hierarchyId,
+            nodeId,
+            kind: 'ids',
+            assetIds,
+            targets,
+          }),
         }
       }
       if (filter?.includes('\0'))
@@ -85,7 +91,15 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       const { assetIds, includeBelow = false } = data
       const below = includeBelow ? await nodesBelow(context, caller, { nodeId, assetIds }) : new Map<string, string>()
       const targets = assetIds.map((assetId) => ({ assetId, nodeId: null, onlyFrom: below.get(assetId) ?? nodeId }))
-      return { data: await assignNow(context, caller, { hierarchyId: node.hierarchyId, nodeId, kind: 'ids', targets }) }
+      return {
+        data: await assignNow(context, caller, {
+          hierarchyId: node.hierarchyId,
+          nodeId,
+          kind: 'ids',
+          assetIds,
+          targets,
+        }),
+      }
     },
 
     async listAssignments({ query: { limit = 50, offset = 0, hierarchyId } }, caller) {

@@ -24,14 +24,15 @@ import * as nodes from './node-store.ts'
  *
  * Batches, rebuilds and the aging of changes are steps. A step reads the state of assets without a transaction, so that it
  * holds no connection while it waits for the inventory. It is stored only if no other step was stored since then; otherwise
- * it is repeated. So no step stores a state that is older than the stored one.
+ * it is repeated with half its size. So no step stores a state that is older than the stored one, and a task with long steps
+ * does not wait without end for a task with short ones.
  *
  * An asset has one node per hierarchy. If a client created a second relation directly, the newer one applies, and the
  * projection ends the older one.
  */
 
-/** The maximum number of events in one batch. */
-const batch = 500
+/** The maximum number of events or assets in one step, and the number that a repeated step may always have. */
+const stepSizes = { most: 500, least: 16 } as const
 const everyMs = 1_000
 const dayMs = 24 * 3_600_000
 /** How long an asset that changed may stay counted as recent after 24 hours. */
@@ -49,24 +50,25 @@ export function projectionTasks(context: Context): TaskKinds {
     'hierarchy.project': {
       periodic: { everyMs, wakeOn: placedTopic, pending: counts.anyUnprojected },
       async run({ tenantId, signal }) {
-        const caller = await tenantCaller(context, tenantId)
-        while (!signal.aborted && (await projectBatch(context, caller, signal)));
+        const steps = new Steps(context, await tenantCaller(context, tenantId), signal)
+        while (!signal.aborted && (await projectBatch(steps)));
       },
     },
     'hierarchy.age': {
       periodic: { everyMs: agingMs, pending: counts.anyProjection },
       async run({ tenantId, signal }) {
         const caller = await tenantCaller(context, tenantId)
+        const steps = new Steps(context, caller, signal)
         const before = new Date(Date.now() - dayMs).toISOString()
-        const next = () => database.read(caller, (handle) => counts.listAged(handle, before, batch))
+        const next = () => database.read(caller, (handle) => counts.listAged(handle, before, stepSizes.most))
         for (let ids = await next(); ids.length > 0 && !signal.aborted; ids = await next())
-          await runStep(context, caller, async () => ({ assetIds: ids }))
+          await steps.projectAssets(ids)
       },
     },
     'hierarchy.rebuild': {
       async run({ tenantId, payload, signal }) {
         const { hierarchyId } = payload as { hierarchyId: string }
-        await rebuild(context, await tenantCaller(context, tenantId), { hierarchyId, signal })
+        await rebuild(new Steps(context, await tenantCaller(context, tenantId), signal), hierarchyId)
       },
     },
   }
@@ -77,55 +79,87 @@ export async function tenantCaller({ tenants }: Context, tenantId: string): Prom
   return systemCaller({ tenantId, tenantName: (await tenants.byId(tenantId))?.name ?? '' })
 }
 
+/** The assets that a step projects, and the position of the last event that it contains. */
+type StepContent = { assetIds: readonly string[]; position?: number }
+
+/** Runs the steps of a task one after the other. */
+class Steps {
+  readonly context: Context
+  readonly caller: Caller
+  readonly #signal: AbortSignal
+  /** The maximum number of events or assets in the next step. */
+  #size: number = stepSizes.most
+
+  constructor(context: Context, caller: Caller, signal: AbortSignal) {
+    this.context = context
+    this.caller = caller
+    this.#signal = signal
+  }
+
+  /**
+   * Runs a step. If another step is stored meanwhile, a smaller step is selected and read again. Returns undefined if the
+   * tenant has no projection.
+   */
+  async run(
+    select: (handle: Handle, options: { position: number; size: number }) => Promise<StepContent>,
+  ): Promise<StepContent | undefined> {
+    const { database } = this.context
+    for (;;) {
+      this.#signal.throwIfAborted()
+      const selected = await database.read(this.caller, async (handle) => {
+        const progress = await counts.readProgress(handle)
+        return progress && { progress, ...(await select(handle, { position: progress.position, size: this.#size })) }
+      })
+      if (selected === undefined) return undefined
+      const { progress, assetIds, position = progress.position } = selected
+      const once = [...new Set(assetIds)]
+      const states = await statesOf(this.context, this.caller, once)
+      const isStored = await database.transaction(this.caller, async (tx) => {
+        if (!(await counts.advance(tx, { steps: progress.steps, position }))) return false
+        await replace(tx, once, states)
+        return true
+      })
+      this.#size = isStored ? Math.min(stepSizes.most, 2 * this.#size) : this.#sizeBelow(once.length)
+      if (isStored) return selected
+    }
+  }
+
+  #sizeBelow(overtaken: number): number {
+    return Math.max(stepSizes.least, Math.ceil(Math.min(this.#size, overtaken) / 2))
+  }
+
+  /** Projects the current state of assets. */
+  async projectAssets(assetIds: readonly string[]): Promise<void> {
+    for (let start = 0; start < assetIds.length; ) {
+      const stored = await this.run(async (_, { size }) => ({ assetIds: assetIds.slice(start, start + size) }))
+      if (stored === undefined) return
+      start += stored.assetIds.length
+    }
+  }
+}
+
 /** Projects the next events. Returns whether there may be more. */
-async function projectBatch(context: Context, caller: Caller, signal: AbortSignal): Promise<boolean> {
-  const { progress, oldest, newest } = await context.database.read(caller, async (handle) => ({
+async function projectBatch(steps: Steps): Promise<boolean> {
+  const { progress, oldest, newest } = await steps.context.database.read(steps.caller, async (handle) => ({
     progress: await counts.readProgress(handle),
     ...(await extent(handle)),
   }))
   if (progress === undefined || newest <= progress.position) return false
   // Events were deleted before they were projected. The state of every assigned asset is read again.
   if (oldest === null || oldest > progress.position + 1) {
-    await rebuildAll(context, caller, signal)
-    await runStep(context, caller, async () => ({ assetIds: [], position: (oldest ?? newest + 1) - 1 }))
+    await rebuildAll(steps)
+    await steps.run(async () => ({ assetIds: [], position: (oldest ?? newest + 1) - 1 }))
     return true
   }
   let isFull = false
-  await runStep(context, caller, async (handle, after) => {
-    const events = await listOutlines(handle, { after, limit: batch, withDataOf: relationTypes })
-    isFull = events.length === batch
+  await steps.run(async (handle, { position: after, size }) => {
+    const events = await listOutlines(handle, { after, limit: size, withDataOf: relationTypes })
+    isFull = events.length === size
     const assigned = await counts.listProjected(handle, [...new Set(events.flatMap(changedAsset))])
     const assetIds = [...events.flatMap(relatedAsset), ...assigned.map(({ assetId }) => assetId)]
     return { assetIds, position: events.at(-1)?.position ?? after }
   })
   return isFull
-}
-
-/** The assets that a step projects, and the position of the last event that it contains. */
-type StepContent = { assetIds: readonly string[]; position?: number }
-
-/** Runs a step of the projection. If another step is stored meanwhile, the step is selected and read again. */
-async function runStep(
-  context: Context,
-  caller: Caller,
-  select: (handle: Handle, position: number) => Promise<StepContent>,
-): Promise<void> {
-  const { database } = context
-  for (let isStored = false; !isStored; ) {
-    const selected = await database.read(caller, async (handle) => {
-      const progress = await counts.readProgress(handle)
-      return progress && { progress, ...(await select(handle, progress.position)) }
-    })
-    if (selected === undefined) return
-    const { progress, assetIds, position = progress.position } = selected
-    const once = [...new Set(assetIds)]
-    const states = await statesOf(context, caller, once)
-    isStored = await database.transaction(caller, async (tx) => {
-      if (!(await counts.advance(tx, { steps: progress.steps, position }))) return false
-      await replace(tx, once, states)
-      return true
-    })
-  }
 }
 
 /** Returns the asset of an event about a relation to a node. */
@@ -231,34 +265,24 @@ function isChange({ before, after }: { before?: ProjectedAsset | undefined; afte
   return (Object.keys(after) as (keyof ProjectedAsset)[]).some((name) => before[name] !== after[name])
 }
 
-async function rebuildAll(context: Context, caller: Caller, signal: AbortSignal): Promise<void> {
-  const { rows } = await context.database.read(caller, (handle) =>
+async function rebuildAll(steps: Steps): Promise<void> {
+  const { rows } = await steps.context.database.read(steps.caller, (handle) =>
     nodes.listHierarchies(handle, { limit: hierarchyLimits.hierarchies, offset: 0 }),
   )
-  for (const { id: hierarchyId } of rows) await rebuild(context, caller, { hierarchyId, signal })
+  for (const { id } of rows) await rebuild(steps, id)
 }
 
-/** The number of nodes whose assets one request of a rebuild lists, and the number of assets in one step. */
-const rebuilt = { nodes: 1_000, assets: 500 } as const
+/** The number of nodes whose assets one request of a rebuild lists. */
+const nodesPerRequest = 1_000
 
 /**
  * Reads the state of all assigned assets of a hierarchy again, and computes its counts from the projected rows. Changes
  * during the rebuild have their own events, so nothing is lost.
  */
-async function rebuild(
-  context: Context,
-  caller: Caller,
-  { hierarchyId, signal }: { hierarchyId: string; signal: AbortSignal },
-): Promise<void> {
-  const { database } = context
-  for await (const ids of assetsToRebuild(context, caller, hierarchyId)) {
-    for (let start = 0; start < ids.length; start += rebuilt.assets) {
-      signal.throwIfAborted()
-      const assetIds = ids.slice(start, start + rebuilt.assets)
-      await runStep(context, caller, async () => ({ assetIds }))
-    }
-  }
-  await database.transaction(caller, async (tx) => {
+async function rebuild(steps: Steps, hierarchyId: string): Promise<void> {
+  const { context, caller } = steps
+  for await (const ids of assetsToRebuild(context, caller, hierarchyId)) await steps.projectAssets(ids)
+  await context.database.transaction(caller, async (tx) => {
     if ((await nodes.lockHierarchy(tx, hierarchyId)) !== undefined) await counts.recount(tx, hierarchyId)
   })
 }
@@ -270,8 +294,8 @@ async function* assetsToRebuild(
   hierarchyId: string,
 ): AsyncGenerator<string[]> {
   const all = await database.read(caller, (handle) => nodes.nodesOf(handle, hierarchyId))
-  for (let start = 0; start < all.length; start += rebuilt.nodes) {
-    const nodeIds = all.slice(start, start + rebuilt.nodes)
+  for (let start = 0; start < all.length; start += nodesPerRequest) {
+    const nodeIds = all.slice(start, start + nodesPerRequest)
     yield* pages((after) => peers(inventory, caller).listAssetsOfNodes({ body: { data: { nodeIds, after } } }))
   }
   const limit = inventoryLimits.classified

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Assignment, hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { newId } from '../../platform/database/id.ts'
+import type { Context } from '../../platform/service.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { advance, readProgress } from './count-store.ts'
-import { tenantCaller } from './projection.ts'
+import { projectionTasks, tenantCaller } from './projection.ts'
 import { deleteExpired } from './retention.ts'
 import { createAssets, createHierarchy, createNode, projectAll } from './testing.ts'
 
@@ -96,6 +98,27 @@ describe('recovery and retention of hierarchies', () => {
     assert.equal((await createdRelations(two)).length, 2)
   })
 
+  test('returns 503 with the id of the assignment when another process has stored its results', async () => {
+    const { id: hierarchyId, two } = await twoNodes('Continued')
+    const assetIds = await devices('continued', 1)
+    const { id, answer } = await hub.asOwner(async (owner) => {
+      await owner.query('begin; lock table relations in exclusive mode')
+      const started = admin.exchange(hierarchy, 'assignAssets', { params: { id: two }, body: { data: { assetIds } } })
+      const find = async () => (await admin.hierarchy.listAssignments({ query: { hierarchyId } })).data[0]?.id
+      let id = await find()
+      for (; id === undefined; id = await find()) await setImmediate()
+      const settle = `update hierarchy_assignments set portion = null, state = 'finished' where tenant_id = $1 and id = $2`
+      await owner.query(settle, [hub.tenant.tenantId, id])
+      await owner.query('commit')
+      return { id, answer: await started }
+    })
+    const { status, detail } = answer.body as ProblemDocument
+    assert.deepEqual(
+      [status, detail],
+      [503, `Another process continues assignment ${id}. Read GET /hierarchy/v1/assignments/${id}`],
+    )
+  })
+
   test('fails an assignment by ids whose process died before the inventory applied it', async () => {
     const { two } = await twoNodes('Died before')
     const assetIds = await devices('not applied', 3)
@@ -159,6 +182,49 @@ describe('recovery and retention of hierarchies', () => {
     assert.ok(progress !== undefined)
     const store = () => database.transaction(hub.tenant, (tx) => advance(tx, progress))
     assert.deepEqual([await store(), await store()], [true, false])
+  })
+
+  test('rebuilds the counts in smaller steps when other steps overtake it, and ends when its signal is aborted', async () => {
+    const { id: hierarchyId, one } = await twoNodes('Overtaken')
+    const assetIds = await devices('overtaken', 40)
+    await admin.hierarchy.assignAssets({ params: { id: one }, body: { data: { assetIds } } })
+    await projectAll(hub)
+    const context = hub.contextOf('hierarchy')
+    const { database } = context
+    const { tenantId } = hub.tenant
+    const rebuilt = async (signal: AbortSignal, isOvertaken: (read: number[]) => boolean) => {
+      const read: number[] = []
+      const peers: Context['peers'] = (contract, caller) => {
+        const client = context.peers(contract, caller)
+        const { describeAssignedAssets } = client as Record<
+          string,
+          ((request: unknown) => Promise<unknown>) | undefined
+        >
+        const describeLate = async (request: { body: { data: { assetIds: string[] } } }) => {
+          read.push(request.body.data.assetIds.length)
+          assert.ok(read.length < 20, 'The rebuild does not end')
+          if (isOvertaken(read))
+            await database.transaction({ tenantId }, async (tx) => {
+              const progress = await readProgress(tx)
+              if (progress !== undefined) await advance(tx, progress)
+            })
+          return describeAssignedAssets?.(request)
+        }
+        return { ...client, describeAssignedAssets: describeLate }
+      }
+      const task = projectionTasks({ ...context, peers })['hierarchy.rebuild']
+      await task?.run({ tenantId, signal, attempt: 1, payload: { hierarchyId } } as Parameters<typeof task.run>[0])
+      return read
+    }
+    const sizes = await rebuilt(new AbortController().signal, (read) => (read.at(-1) ?? 0) > 16)
+    assert.deepEqual(sizes.slice(0, 4), [40, 20, 16, 24])
+    assert.equal((await admin.hierarchy.readNode({ params: { id: one } })).data.totalAssetCount, 40)
+    const stopped = new AbortController()
+    const overtakenTwice = (read: number[]) => {
+      if (read.length === 2) stopped.abort()
+      return true
+    }
+    await assert.rejects(rebuilt(stopped.signal, overtakenTwice), { name: 'AbortError' })
   })
 
   test('counts an asset as changed for 24 hours', async () => {

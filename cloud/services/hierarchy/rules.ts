@@ -76,18 +76,12 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         const pointer = `/data/assets/${twice}/assetId`
         throw new Problem('invalid_body', detail, { errors: [{ pointer, code: 'invalid_body', detail }] })
       }
-      const proposed = await proposedNodes(context, caller, {
-        rules,
-        assetIds: data.assets.map(({ assetId }) => assetId),
-      })
+      const assetIds = data.assets.map(({ assetId }) => assetId)
+      const proposed = await proposedNodes(context, caller, { rules, assetIds })
       const isProposed = ({ assetId, nodeId }: (typeof data.assets)[number]) => proposed.get(assetId) === nodeId
       const refused = data.assets.filter((pair) => !isProposed(pair)).map(refusedResult)
       const targets = data.assets.filter(isProposed)
-      const applied = await assignNow(context, caller, { hierarchyId: id, kind: 'rules', targets, refused })
-      const results = applied.results.toSorted(
-        (one, other) => (first.get(one.assetId) ?? 0) - (first.get(other.assetId) ?? 0),
-      )
-      return { data: { ...applied, results } }
+      return { data: await assignNow(context, caller, { hierarchyId: id, kind: 'rules', assetIds, targets, refused }) }
     },
   }
 }
