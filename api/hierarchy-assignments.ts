@@ -98,8 +98,10 @@ export const Proposal = closed({
   assetName: Type.Union([Type.String(), Type.Null()]),
   nodeId: Uuid,
   nodeName: Type.String(),
+  nodePath: Type.Array(Type.String(), { description: 'The names from the top level to the proposed node' }),
   currentNodeId: Type.Optional(Uuid),
   currentNodeName: Type.Optional(Type.String()),
+  currentNodePath: Type.Optional(Type.Array(Type.String())),
   rule: Type.Integer({ description: 'The index of the rule that matched first' }),
 })
 export type Proposal = Static<typeof Proposal>

@@ -168,6 +168,23 @@ const Move = closed({
 })
 export type Move = Static<typeof Move>
 
+const deletionQuery = closed({
+  recursive: Type.Optional(Type.Boolean({ default: false })),
+  dryRun: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'true deletes nothing and returns the numbers of a deletion with `recursive=true`',
+    }),
+  ),
+})
+
+const Deletion = closed({
+  deletedNodes: Type.Integer(),
+  deletedRules: Type.Integer({ description: 'Assignment rules of the deleted nodes' }),
+  assignedAssets: Type.Integer({ description: 'Readable assets that are assigned to the deleted nodes' }),
+  remainingRelations: Type.Integer({ description: 'Relations of assets to the deleted nodes' }),
+})
+
 const hierarchyInput = {
   name: Name,
   description: Type.Optional(description),
@@ -250,8 +267,8 @@ export const hierarchy = contract({
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
-      query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
-      answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
+      query: deletionQuery,
+      answers: { 200: data(Deletion) },
       errors: ['not_found', 'hierarchy_not_empty', 'conflict', 'precondition_failed'],
     },
     createNode: {
@@ -391,8 +408,8 @@ export const hierarchy = contract({
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
-      query: closed({ recursive: Type.Optional(Type.Boolean({ default: false })) }),
-      answers: { 200: data(closed({ deletedNodes: Type.Integer(), remainingRelations: Type.Integer() })) },
+      query: deletionQuery,
+      answers: { 200: data(Deletion) },
       errors: ['not_found', 'hierarchy_not_empty', 'conflict', 'precondition_failed'],
     },
     cleanupNode: {
@@ -641,6 +658,10 @@ export const hierarchy = contract({
             elements: Type.Integer(),
             isComplete: Type.Boolean({
               description: `false if there are more than ${hierarchyLimits.proposals}, or if the search took too long`,
+            }),
+            inOtherNode: Type.Integer({
+              description:
+                'The number of matching assets that have another node. `onlyUnassigned=true` leaves them out of the list',
             }),
           }),
         }),

@@ -109,6 +109,8 @@ type ProblemCounts = {
   childNodes?: number
   /** The number of assets that are assigned to these nodes and that the caller can read. */
   assignedAssets?: number
+  /** The number of assignment rules of these nodes. */
+  assignmentRules?: number
 }
 
 type Extras = {
@@ -157,10 +159,11 @@ export class Problem extends Error {
 }
 
 /** Returns the numbers in a problem document. */
-function problemCounts({ childNodes, assignedAssets }: ProblemCounts): ProblemCounts {
+function problemCounts({ childNodes, assignedAssets, assignmentRules }: ProblemCounts): ProblemCounts {
   return {
     ...(childNodes === undefined ? {} : { childNodes }),
     ...(assignedAssets === undefined ? {} : { assignedAssets }),
+    ...(assignmentRules === undefined ? {} : { assignmentRules }),
   }
 }
 

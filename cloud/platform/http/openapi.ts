@@ -103,6 +103,10 @@ const problemSchema = {
       type: 'integer',
       description: 'With `hierarchy_not_empty`: the number of readable assets that are assigned to these nodes',
     },
+    assignmentRules: {
+      type: 'integer',
+      description: 'With `hierarchy_not_empty`: the number of assignment rules of these nodes',
+    },
     traceId: { type: 'string' },
   },
 }

@@ -308,7 +308,7 @@ describe('assignment of assets to nodes', () => {
       const started = assign(two, [asset])
       await assignmentStarted(id)
       const deletion = await operator.hierarchy.deleteNode({ params: { id: parentId }, query: { recursive: true } })
-      assert.deepEqual(deletion.data, { deletedNodes: 3, remainingRelations: 1 })
+      assert.deepEqual([deletion.data.deletedNodes, deletion.data.remainingRelations], [3, 1])
       return () => started
     })
     assert.deepEqual([data.failed, data.moved, data.results[0]?.code], [1, 0, 'node_not_found'])
@@ -371,7 +371,7 @@ describe('assignment of assets to nodes', () => {
       const started = assign(two, [moved, unknown, fresh])
       await assignmentStarted(id)
       const deletion = await operator.hierarchy.deleteNode({ params: { id: two } })
-      assert.deepEqual(deletion.data, { deletedNodes: 1, remainingRelations: 0 })
+      assert.deepEqual([deletion.data.deletedNodes, deletion.data.remainingRelations], [1, 0])
       return () => started
     })
     assert.deepEqual(
@@ -400,7 +400,7 @@ describe('assignment of assets to nodes', () => {
       const started = assign(one, [asset])
       await assignmentStarted(id)
       const deletion = await operator.hierarchy.deleteHierarchy({ params: { id }, query: { recursive: true } })
-      assert.deepEqual(deletion.data, { deletedNodes: 2, remainingRelations: 0 })
+      assert.deepEqual(deletion.data, { deletedNodes: 2, deletedRules: 0, assignedAssets: 0, remainingRelations: 0 })
       return () => started
     })
     assert.equal(data.results[0]?.code, 'node_not_found')
@@ -416,7 +416,7 @@ describe('assignment of assets to nodes', () => {
       const { data } = await operator.hierarchy.assignAssets({ params: { id: two }, body })
       await assignmentStarted(id)
       const deletion = await operator.hierarchy.deleteNode({ params: { id: two } })
-      assert.deepEqual(deletion.data, { deletedNodes: 1, remainingRelations: 0 })
+      assert.deepEqual([deletion.data.deletedNodes, deletion.data.remainingRelations], [1, 0])
       return () => ended((data as Assignment).id)
     })
     assert.deepEqual([assignment.failed, assignment.moved, assignment.total], [1, 0, 1])
@@ -591,10 +591,18 @@ describe('assignment of assets to nodes', () => {
     const below = (await createNode(operator, id, 'below', { parentId: one })).id
     const rules = [one, two, below].map((nodeId) => ({ nodeId, namePattern: 'Pump*' }))
     await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
-    await operator.hierarchy.deleteNode({ params: { id: one }, query: { recursive: true } })
+    const counts = { deletedNodes: 2, deletedRules: 2, assignedAssets: 0, remainingRelations: 0 }
+    const counted = await operator.hierarchy.deleteNode({ params: { id: one }, query: { dryRun: true } })
+    assert.deepEqual(counted.data, counts)
+    const refused = problemIn(await operator.exchange(hierarchy, 'deleteNode', { params: { id: one } }))
+    assert.deepEqual([refused.childNodes, refused.assignmentRules], [1, 2])
+    const deletion = await operator.hierarchy.deleteNode({ params: { id: one }, query: { recursive: true } })
+    assert.deepEqual(deletion.data, counts)
     const { data } = await operator.hierarchy.readRules({ params: { id } })
     assert.deepEqual(data.rules, [{ nodeId: two, namePattern: 'Pump*' }])
     await operator.hierarchy.replaceRules({ params: { id }, body: { data } })
+    const all = await operator.hierarchy.deleteHierarchy({ params: { id }, query: { dryRun: true } })
+    assert.deepEqual([all.data.deletedNodes, all.data.deletedRules], [1, 1])
   })
 
   test('refuses an invalid filter, and an assignment with both or neither of ids and filter', async () => {
@@ -646,7 +654,7 @@ describe('assignment of assets to nodes', () => {
     const existing = await operator.exchange(hierarchy, 'cleanupNode', { params: { id: site.id } })
     assert.equal(existing.status, 409)
     const { data } = await operator.hierarchy.deleteNode({ params: { id: site.id }, query: { recursive: true } })
-    assert.deepEqual(data, { deletedNodes: 2, remainingRelations: 120 })
+    assert.deepEqual(data, { deletedNodes: 2, deletedRules: 0, assignedAssets: 120, remainingRelations: 120 })
     assert.equal(await relationsTo(line.id), 120)
     const cleaned = await operator.hierarchy.cleanupNode({ params: { id: site.id } })
     assert.deepEqual(cleaned.data, { deletedRelations: 120, remainingRelations: 0 })
@@ -689,10 +697,10 @@ describe('assignment of assets to nodes', () => {
     })
     const { data } = await viewer.hierarchy.listProposals({ params: { id } })
     assert.deepEqual(
-      data.map(({ assetId, nodeName, rule }) => [assetId, nodeName, rule]),
+      data.map(({ assetId, nodeName, nodePath, rule }) => [assetId, nodeName, nodePath, rule]),
       [
-        [press, 'one', 0],
-        [robot, 'two', 1],
+        [press, 'one', ['one'], 0],
+        [robot, 'two', ['two'], 1],
       ],
     )
     const applied = await operator.hierarchy.applyProposals({
@@ -706,6 +714,13 @@ describe('assignment of assets to nodes', () => {
       rest.data.map(({ assetId }) => assetId),
       [robot],
     )
+    const rules = [{ nodeId: two, namePattern: 'rule *' }]
+    await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
+    const unassigned = await viewer.hierarchy.listProposals({ params: { id } })
+    assert.deepEqual([unassigned.meta.elements, unassigned.meta.inOtherNode], [1, 1])
+    const all = await viewer.hierarchy.listProposals({ params: { id }, query: { onlyUnassigned: false } })
+    assert.deepEqual([all.meta.elements, all.meta.inOtherNode], [2, 1])
+    assert.deepEqual(all.data.find(({ assetId }) => assetId === press)?.currentNodePath, ['one'])
     await createAssets(operator, [
       { name: 'subnet below', address: '10.20.1.7' },
       { name: 'subnet inside', address: '10.20.2.9' },

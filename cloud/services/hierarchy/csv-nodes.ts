@@ -1,7 +1,7 @@
 import { namePattern, textPattern } from '@millwright/api/envelope.ts'
 import { hierarchyLimits, nodeTypePattern, propertyNamePattern } from '@millwright/api/hierarchy.ts'
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
-import type { Problem } from '@millwright/api/problem.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import { type CsvRow, parseCsv, printCsvRow } from './csv.ts'
 import { type ImportedNode, invalidImport } from './import-plan.ts'
@@ -49,7 +49,10 @@ function invalid(detail: string): Problem {
   return invalidImport('/data/csv', detail)
 }
 
-/** Reads the nodes of a CSV file. Throws with the line of the first invalid row. */
+/** The maximum number of invalid rows in a problem. */
+const maxErrors = 10
+
+/** Reads the nodes of a CSV file. Throws with the lines of the first invalid rows. */
 export async function nodesInCsv(text: string, tenantId: string): Promise<ImportedNode[]> {
   const yieldTurn = createYield(tenantId)
   const [header, ...lines] = await parseCsv(text, {
@@ -63,10 +66,19 @@ export async function nodesInCsv(text: string, tenantId: string): Promise<Import
   })
   const columns = columnsIn(header?.cells ?? [])
   const nodes: ImportedNode[] = []
+  const errors: FieldError[] = []
   for (const line of lines) {
-    nodes.push(nodeOf(line, columns))
+    try {
+      nodes.push(nodeOf(line, columns))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      errors.push(...(error.errors ?? []))
+      if (errors.length === maxErrors) break
+    }
     await yieldTurn()
   }
+  const [first] = errors
+  if (first !== undefined) throw new Problem('invalid_body', first.detail, { errors })
   return nodes
 }
 

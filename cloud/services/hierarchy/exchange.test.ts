@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
+import type { Problem } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { type ExportedNode, nodesInCsv } from './csv-nodes.ts'
@@ -97,5 +98,15 @@ test('refuses a file with too many nodes while it reads the paths', async () => 
   await assert.rejects(planImport(tenantId, full, { rows, pages: [] }), {
     code: 'conflict',
     message: `The hierarchy would have ${nodesPerHierarchy + 1} nodes. The limit is ${nodesPerHierarchy}`,
+  })
+})
+
+test('names the first ten invalid rows of a CSV file', async () => {
+  const csv = `Path\nSite\n${'/x\n'.repeat(12)}`
+  await assert.rejects(nodesInCsv(csv, tenantId), (error: Problem) => {
+    assert.equal(error.errors?.length, 10)
+    assert.deepEqual([error.errors?.[0]?.detail, error.message], [error.message, error.errors?.[0]?.detail])
+    assert.match(error.errors?.at(-1)?.detail ?? '', /^Line 12: a name in the path/)
+    return true
   })
 })

@@ -43,7 +43,9 @@ describe('assets that the caller of a hierarchy cannot read', () => {
         const problem = (await caller.exchange(hierarchy, operation, { params })).body as ProblemDocument
         assert.equal(problem.assignedAssets, assets)
         assert.equal(problem.childNodes, operation === 'deleteNode' ? 0 : 1)
-        assert.match(problem.detail, new RegExp(`assigned assets: ${assets}\\)`))
+        assert.match(problem.detail, new RegExp(`assigned assets: ${assets}, rules: 0\\)`))
+        const counted = await caller.hierarchy[operation]({ params, query: { dryRun: true } })
+        assert.equal(counted.data.assignedAssets, assets)
       }
   })
 

@@ -82,7 +82,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
       })
     },
 
-    async deleteHierarchy({ params: { id }, headers, query: { recursive = false } }, caller) {
+    async deleteHierarchy({ params: { id }, headers, query: { recursive = false, dryRun = false } }, caller) {
       const nodes = () =>
         database.read(caller, async (handle) => {
           await getHierarchy(handle, id)
@@ -96,20 +96,23 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
           const row = await lockedHierarchy(tx, id)
           requireMatch(headers['if-match'], row.version)
           await requireCounted(tx, await store.nodesOf(tx, id))
+          const counts = { deletedNodes: ids.length, deletedRules: row.rules.length }
+          const data = { ...counts, assignedAssets: readableAssets, remainingRelations: shownRelations }
+          if (dryRun) return { data }
           if (ids.length > 0 && !recursive)
             throw new Problem(
               'hierarchy_not_empty',
-              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${readableAssets}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
-              { counts: { childNodes: ids.length, assignedAssets: readableAssets } },
+              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${readableAssets}, rules: ${row.rules.length}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
+              { counts: { childNodes: ids.length, assignedAssets: readableAssets, assignmentRules: row.rules.length } },
             )
           if (ids.length > 0) {
             await deleteProjected(tx, ids)
             await writes.deleteNodes(tx, { ids, hierarchyId: id, deletedWith: id, now: new Date().toISOString() })
           }
           await store.deleteHierarchy(tx, id)
-          const detail = { deletedNodes: ids.length, remainingRelations }
+          const detail = { ...counts, remainingRelations }
           await reportHierarchy(tx, caller, { action: 'deleteHierarchy', event: 'deleted', row, detail })
-          return { data: { ...detail, remainingRelations: shownRelations } }
+          return { data }
         },
       )
     },

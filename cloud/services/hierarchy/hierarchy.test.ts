@@ -41,7 +41,7 @@ describe('hierarchies and nodes', () => {
       assert.equal(renamed.data.name, 'Plant south')
       assert.equal(renamed.data.description, undefined)
       const deleted = await operator.hierarchy.deleteHierarchy({ params: { id } })
-      assert.deepEqual(deleted.data, { deletedNodes: 0, remainingRelations: 0 })
+      assert.deepEqual(deleted.data, { deletedNodes: 0, deletedRules: 0, assignedAssets: 0, remainingRelations: 0 })
       const answer = await viewer.exchange(hierarchy, 'readHierarchy', { params: { id } })
       assert.equal(answer.status, 404)
     })

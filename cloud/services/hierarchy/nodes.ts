@@ -110,7 +110,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
       })
     },
 
-    async deleteNode({ params: { id }, headers, query: { recursive = false } }, caller) {
+    async deleteNode({ params: { id }, headers, query: { recursive = false, dryRun = false } }, caller) {
       const subtree = () =>
         database.read(caller, async (handle) => {
           const ids = await store.subtreeOf(handle, id)
@@ -125,25 +125,33 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           const { tree, node } = await lockedNode(tx, id)
           requireMatch(headers['if-match'], node.version)
           await requireCounted(tx, await store.subtreeOf(tx, id))
+          const deleted = new Set(ids)
+          const rules = tree.rules.filter(({ nodeId }) => !deleted.has(nodeId))
+          const counts = { deletedNodes: ids.length, deletedRules: tree.rules.length - rules.length }
+          if (dryRun) return { data: { ...counts, assignedAssets: readableAssets, remainingRelations: shownRelations } }
           if (!recursive && (ids.length > 1 || remainingRelations > 0))
             throw new Problem(
               'hierarchy_not_empty',
-              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${readableAssets}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
-              { counts: { childNodes: ids.length - 1, assignedAssets: readableAssets } },
+              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${readableAssets}, rules: ${counts.deletedRules}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
+              {
+                counts: {
+                  childNodes: ids.length - 1,
+                  assignedAssets: readableAssets,
+                  assignmentRules: counts.deletedRules,
+                },
+              },
             )
           const above = (await store.pathTo(tx, node.parentId)).map((parent) => parent.id)
           await shiftCounts(tx, { nodeId: id, from: above, to: [] })
           await deleteProjected(tx, ids)
           await writes.deleteNodes(tx, { ids, hierarchyId: tree.id, deletedWith: id, now: now() })
-          const deleted = new Set(ids)
-          const rules = tree.rules.filter(({ nodeId }) => !deleted.has(nodeId))
-          if (rules.length < tree.rules.length) await store.replaceRules(tx, tree.id, rules)
-          const detail = { deletedNodes: ids.length, remainingRelations }
+          if (counts.deletedRules > 0) await store.replaceRules(tx, tree.id, rules)
+          const detail = { ...counts, remainingRelations }
           const subject = `node/${id}`
           const data = { hierarchyId: tree.id, name: node.name, ...detail }
           await record(tx, caller, { action: 'hierarchy.deleteNode', target: subject, detail: data })
           await emit(tx, { type: 'hierarchy.node.deleted', subject, data })
-          return { data: { ...detail, remainingRelations: shownRelations } }
+          return { data: { ...counts, assignedAssets: readableAssets, remainingRelations: shownRelations } }
         },
       )
     },

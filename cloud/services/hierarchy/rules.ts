@@ -55,8 +55,8 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
 
     async listProposals({ params: { id }, query: { onlyUnassigned = true } }, caller) {
       const { rules } = await database.read(caller, (handle) => getHierarchy(handle, id))
-      const { proposals, isComplete } = await proposalsOf(context, caller, { hierarchyId: id, rules, onlyUnassigned })
-      return { data: proposals, meta: { elements: proposals.length, isComplete } }
+      const { proposals, ...meta } = await proposalsOf(context, caller, { hierarchyId: id, rules, onlyUnassigned })
+      return { data: proposals, meta: { elements: proposals.length, ...meta } }
     },
 
     async applyProposals({ params: { id }, body: { data } }, caller) {
@@ -219,22 +219,23 @@ async function proposalsOf(
   { database, peers }: Context,
   caller: Caller,
   { hierarchyId, rules, onlyUnassigned }: ProposalQuery,
-): Promise<{ proposals: Proposal[]; isComplete: boolean }> {
-  const named = await database.read(caller, (handle) =>
-    store.describeNodes(
+): Promise<{ proposals: Proposal[]; isComplete: boolean; inOtherNode: number }> {
+  const paths = await database.read(caller, (handle) =>
+    store.pathsTo(
       handle,
       rules.map(({ nodeId }) => nodeId),
     ),
   )
-  const names = new Map(named.map(({ id, name }) => [id, name]))
   const startedAt = performance.now()
   const matched = new Set<string>()
   const proposals: Proposal[] = []
+  let inOtherNode = 0
   for (const [index, { nodeId, ...conditions }] of rules.entries()) {
-    const nodeName = names.get(nodeId)
+    const nodePath = namesOf(paths.get(nodeId))
+    const nodeName = nodePath.at(-1)
     if (nodeName === undefined) continue
     for (let after: string | undefined, isMore = true; isMore; ) {
-      if (performance.now() - startedAt > proposalsMs) return { proposals, isComplete: false }
+      if (performance.now() - startedAt > proposalsMs) return { proposals, isComplete: false, inOtherNode }
       const query = { ...conditions, ...(after === undefined ? {} : { after }) }
       const { data } = await peers(inventory, caller).matchAssets({ body: { data: query } })
       const fresh = data.assets.filter(({ id }) => !matched.has(id))
@@ -245,23 +246,24 @@ async function proposalsOf(
           fresh.map(({ id }) => id),
         )
         const own = projected.filter((row) => row.hierarchyId === hierarchyId)
-        const described = await store.describeNodes(
-          handle,
-          own.map((row) => row.nodeId),
-        )
-        const nodeNames = new Map(described.map(({ id, name }) => [id, name]))
-        return new Map(own.map((row) => [row.assetId, { id: row.nodeId, name: nodeNames.get(row.nodeId) }]))
+        const currentPaths = await store.pathsTo(handle, onlyUnassigned ? [] : own.map((row) => row.nodeId))
+        return new Map(own.map((row) => [row.assetId, { id: row.nodeId, path: namesOf(currentPaths.get(row.nodeId)) }]))
       })
       for (const { id, name } of fresh) {
         const node = current.get(id)
-        if (node?.id === nodeId || (node !== undefined && onlyUnassigned)) continue
-        if (proposals.length === hierarchyLimits.proposals) return { proposals, isComplete: false }
+        if (node?.id === nodeId) continue
+        if (node !== undefined) inOtherNode++
+        if (node !== undefined && onlyUnassigned) continue
+        if (proposals.length === hierarchyLimits.proposals) return { proposals, isComplete: false, inOtherNode }
         proposals.push({
           assetId: id,
           assetName: name,
           nodeId,
           nodeName,
-          ...(node === undefined ? {} : { currentNodeId: node.id, currentNodeName: node.name ?? '' }),
+          nodePath,
+          ...(node === undefined
+            ? {}
+            : { currentNodeId: node.id, currentNodeName: node.path.at(-1) ?? '', currentNodePath: node.path }),
           rule: index,
         })
       }
@@ -269,5 +271,9 @@ async function proposalsOf(
       isMore = after !== undefined
     }
   }
-  return { proposals, isComplete: true }
+  return { proposals, isComplete: true, inOtherNode }
+}
+
+function namesOf(path: readonly { name: string }[] = []): string[] {
+  return path.map(({ name }) => name)
 }
