@@ -12,9 +12,6 @@ export class Failure extends Error {
   /** The HTTP status, or 0 if there was no response. */
   readonly status: number
   readonly errors: readonly FieldError[]
-  /** The numbers of nodes and assets that prevent a deletion. */
-  readonly childNodes: number | undefined
-  readonly assignedAssets: number | undefined
   /**
    * The trace id, with which an administrator finds the request in the server log. It is set only for server errors.
    */
@@ -28,8 +25,6 @@ export class Failure extends Error {
     this.code = code
     this.status = status ?? 0
     this.errors = errors ?? []
-    this.childNodes = problem.childNodes
-    this.assignedAssets = problem.assignedAssets
     this.traceId = this.status >= 500 ? traceId : undefined
     this.retryAfterSeconds = retryAfterSeconds
   }

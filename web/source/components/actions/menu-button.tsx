@@ -132,11 +132,11 @@ const menuMargin = { button: 4, viewport: 8 } as const
 
 /**
  * Places the menu inside the viewport: below the button, or above the button if the menu does not fit below it and
- * there is more space above.
+ * there is more space above. If the button is scrolled out of the viewport, the menu stays at the edge.
  */
 function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): void {
   const anchor = button.getBoundingClientRect()
-  const room = (edge: number) => Math.max(0, edge - menuMargin.button - menuMargin.viewport)
+  const room = (edge: number) => Math.max(0, Math.min(edge, innerHeight) - menuMargin.button - menuMargin.viewport)
   const [above, below] = [room(anchor.top), room(innerHeight - anchor.bottom)]
   const height = menu.scrollHeight + menu.offsetHeight - menu.clientHeight
   const isAbove = height > below && above > below
@@ -144,7 +144,8 @@ function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): vo
   const top = isAbove ? anchor.top - menuMargin.button - menu.offsetHeight : anchor.bottom + menuMargin.button
   const left = isAtEnd ? anchor.right - menu.offsetWidth : anchor.left
   const rightmost = document.documentElement.clientWidth - menuMargin.viewport - menu.offsetWidth
-  menu.style.top = `${top}px`
+  const lowest = innerHeight - menuMargin.viewport - menu.offsetHeight
+  menu.style.top = `${Math.max(menuMargin.viewport, Math.min(top, lowest))}px`
   menu.style.left = `${Math.max(menuMargin.viewport, Math.min(left, rightmost))}px`
 }
 

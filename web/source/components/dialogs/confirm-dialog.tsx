@@ -12,6 +12,8 @@ type ConfirmDialogProps = {
   /** The verb on the button that runs the action. Do not use "OK". */
   action: string
   isDangerous?: boolean
+  /** Whether the action is not possible, because input is missing or invalid. */
+  isDisabled?: boolean
   /**
    * Runs the action. The dialog closes when the action succeeds, and shows a thrown error. If the promise resolves to
    * `false`, input is missing and the dialog stays open.
@@ -28,6 +30,7 @@ export function ConfirmDialog({
   children,
   action,
   isDangerous,
+  isDisabled = false,
   onConfirm,
   isDone,
   onClose,
@@ -56,7 +59,12 @@ export function ConfirmDialog({
             {isDone ? text.close : text.cancel}
           </IxButton>
           {!isDone && (
-            <IxButton variant={isDangerous ? 'danger-primary' : 'primary'} loading={isBusy} onClick={confirm}>
+            <IxButton
+              variant={isDangerous ? 'danger-primary' : 'primary'}
+              loading={isBusy}
+              disabled={isDisabled}
+              onClick={confirm}
+            >
               {action}
             </IxButton>
           )}

@@ -7,22 +7,30 @@ import { componentMessages } from '../messages.ts'
 import { Icon } from '../values/icon.tsx'
 import { problemTitle } from './problem-titles.ts'
 
-type ProblemMessageProps = { failure: unknown; onRetry?: (() => void) | undefined }
+type ProblemMessageProps = {
+  failure: unknown
+  /** The title in this place, if it is clearer for the user than the general title of the failure. */
+  title?: string | undefined
+  onRetry?: (() => void) | undefined
+}
 
 /** `ProblemMessage` shows the title, detail and code of a failure, and a retry button if `onRetry` is given. */
-export function ProblemMessage({ failure, onRetry }: ProblemMessageProps) {
+export function ProblemMessage({ failure, onRetry, ...props }: ProblemMessageProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   const language = useLanguage()
   const problem = failureOf(failure)
-  const { code, errors, traceId, retryAfterSeconds } = problem
+  const { code, traceId, retryAfterSeconds } = problem
+  const errors = listedErrors(problem)
   const { title, detail, detailLanguage } = translate(problem, text, language)
   return (
     <div className="problem" role="alert">
       <Icon name={iconError} />
       <div className="problem-body">
-        <p className="problem-title">{title}</p>
-        {detail !== undefined && <p lang={detailLanguage}>{sentence(detail)}</p>}
+        <p className="problem-title">{props.title ?? title}</p>
+        {detail !== undefined && !errors.some((error) => error.detail === problem.message) && (
+          <p lang={detailLanguage}>{sentence(detail)}</p>
+        )}
         {errors.length > 0 && (
           <ul>
             {errors.map((error) => (
@@ -49,6 +57,11 @@ export function ProblemMessage({ failure, onRetry }: ProblemMessageProps) {
       </div>
     </div>
   )
+}
+
+/** Returns the errors to list below the detail. A single error with the same text as the detail is left out. */
+function listedErrors({ errors, message }: Failure): Failure['errors'] {
+  return errors.length === 1 && errors[0]?.detail === message ? [] : errors
 }
 
 function ProblemCode({ code }: { code: string }) {

@@ -7,6 +7,12 @@ export function showSuccess(message: string): void {
   showToast({ message, type: 'success', hideIcon: true, autoCloseDelay: 4_000 })
 }
 
+/** Shows for a longer time that an action was completed only in part. */
+export function showWarning(message: string): void {
+  announce(message)
+  showToast({ message, type: 'warning', autoCloseDelay: 10_000 })
+}
+
 /** Shows the error message of an action for which the page has no place to show errors. */
 export function showError(message: string): void {
   announce(message)

@@ -154,21 +154,31 @@ export function SelectField<Value extends string>({ value, onChange, choices, ..
 
 type CheckFieldProps = {
   label: ReactNode
+  hint?: string
   isChecked: boolean
   onChange: (isChecked: boolean) => void
   isDisabled?: boolean
 }
 
-export function CheckField({ label, isChecked, onChange, isDisabled }: CheckFieldProps) {
+export function CheckField({ label, hint, isChecked, onChange, isDisabled }: CheckFieldProps) {
+  const hintId = useId()
   return (
     <label className="check">
       <input
         type="checkbox"
+        aria-describedby={hint && hintId}
         checked={isChecked}
         disabled={isDisabled}
         onChange={({ target }) => onChange(target.checked)}
       />
-      <span>{label}</span>
+      <span>
+        {label}
+        {hint !== undefined && (
+          <span className="field-hint" id={hintId}>
+            {hint}
+          </span>
+        )}
+      </span>
     </label>
   )
 }

@@ -151,7 +151,7 @@ export const assetsMessages = messages({
     selectMatching: (count: string) => `Alle ${count} auswählen`,
     unselect: 'Auswahl aufheben',
     edit: 'Bearbeiten…',
-    assignToNode: 'Knoten zuordnen…',
+    assignToNode: 'Einem Knoten zuordnen…',
     delete: 'Löschen…',
     editTitle: (count: number, shown: string) => (count === 1 ? '1 Asset bearbeiten' : `${shown} Assets bearbeiten`),
     field: 'Feld',

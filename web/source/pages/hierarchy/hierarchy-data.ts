@@ -2,9 +2,10 @@ import type { HierarchyNode } from '@millwright/api/hierarchy.ts'
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { Output } from '../../app/api/client.ts'
-import type { Failure } from '../../app/api/failure.ts'
+import { type Failure, isFailure } from '../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useLiveEvents } from '../../app/live/live-queries.ts'
+import { usePreference } from '../../app/preferences/preference.ts'
 import { useApi } from '../../app/session/app-context.tsx'
 import { hierarchyLimits } from './limits.ts'
 
@@ -30,23 +31,40 @@ export function useHierarchies({ isEnabled = true }: { isEnabled?: boolean } = {
   })
 }
 
+/** Returns the id of the hierarchy that the user opened last, and a function that stores it. */
+export function useLastHierarchy() {
+  return usePreference<string | undefined>('hierarchy.last', undefined)
+}
+
+/**
+ * Returns a condition for queries of a node. A deleted node is not requested again, because its id is never used for
+ * another node.
+ */
+function unlessDeleted(id: string | undefined) {
+  return ({ state }: { state: { error: unknown } }) => id !== undefined && !isFailure(state.error, 'not_found')
+}
+
 export function useNode(id: string | undefined) {
   const query = useOperationQuery()
   return useQuery({
     ...query(['hierarchy', 'readNode'], { params: { id: id ?? '' } }, { live: hierarchyEvents }),
     select: ({ data }) => data,
-    enabled: id !== undefined,
+    enabled: unlessDeleted(id),
+  })
+}
+
+/** Returns a function that creates the query options for the path of a node. */
+export function usePathQuery() {
+  const query = useOperationQuery()
+  return (id: string | undefined) => ({
+    ...query(['hierarchy', 'readPath'], { params: { id: id ?? '' } }, { live: hierarchyEvents }),
+    enabled: unlessDeleted(id),
   })
 }
 
 /** Loads the path of a node: all nodes from the top level down to this node. */
 export function usePath(id: string | undefined) {
-  const query = useOperationQuery()
-  return useQuery({
-    ...query(['hierarchy', 'readPath'], { params: { id: id ?? '' } }, { live: hierarchyEvents }),
-    select: ({ data }) => data,
-    enabled: id !== undefined,
-  })
+  return useQuery({ ...usePathQuery()(id), select: ({ data }) => data })
 }
 
 type NodePage = Output<'hierarchy', 'listNodes'>

@@ -57,7 +57,7 @@ export function HierarchyFormDialog({ hierarchy, suggestedTemplate, onClose, onC
   }
   return (
     <Dialog title={hierarchy === undefined ? text.createHierarchy : text.editHierarchy} onClose={onClose}>
-      <Form action={hierarchy === undefined ? text.create : text.save} onSubmit={submit}>
+      <Form action={hierarchy === undefined ? text.create : text.save} onCancel={onClose} onSubmit={submit}>
         <TextField
           label={text.name}
           error={isSubmitted && name.trim() === '' ? text.required : undefined}

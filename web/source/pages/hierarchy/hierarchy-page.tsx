@@ -1,14 +1,13 @@
 import type { Hierarchy, HierarchyNode, TemplateName } from '@millwright/api/hierarchy.ts'
 import { iconHierarchy, iconPlus } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useApi, usePermission } from '../../app/session/app-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
-import { announce } from '../../components/feedback/announcement.ts'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
@@ -23,9 +22,10 @@ import { useCanAssign } from './assignment/can-assign.ts'
 import { FailureList } from './assignment/failure-list.tsx'
 import type { AssignmentOutcome } from './assignment/outcome.ts'
 import { HierarchyActions } from './hierarchy-actions.tsx'
-import { useCountRefresh, useHierarchies, useHierarchyRefresh, useNode } from './hierarchy-data.ts'
+import { useCountRefresh, useHierarchies, useLastHierarchy, useNode, usePath } from './hierarchy-data.ts'
 import { HierarchyFormDialog, templateTitles, useTemplates } from './hierarchy-form-dialog.tsx'
 import { hierarchyMessages } from './messages.ts'
+import { useMoveNode } from './node/move-node.ts'
 import { NodeDetails } from './node/node-details.tsx'
 import { NodeFormDialog } from './node/node-form-dialog.tsx'
 import { NodeHeader } from './node/node-header.tsx'
@@ -48,7 +48,12 @@ export function HierarchyPage() {
   const place = placeOf(search.node)
   // Links from events and audit entries contain only the node, so the hierarchy is read from the node.
   const linked = useNode(search.hierarchy === undefined && place.kind === 'node' ? place.id : undefined)
-  const wanted = search.hierarchy ?? linked.data?.hierarchyId
+  const chosen = search.hierarchy ?? linked.data?.hierarchyId
+  const [last, setLast] = useLastHierarchy()
+  const wanted = chosen ?? last
+  useEffect(() => {
+    if (chosen !== undefined && chosen !== last) setLast(chosen)
+  }, [chosen, last, setLast])
   const create = (suggested?: TemplateName) => {
     setTemplate(suggested)
     setCreating(true)
@@ -114,9 +119,17 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
   const canAssign = useCanAssign()
   const dragged = useRef<Dragged>(undefined)
   const [isAdding, setAdding] = useState(false)
+  const [renamed, setRenamed] = useState<HierarchyNode>()
+  const pathOfRenamed = usePath(renamed?.id)
+  const main = useRef<HTMLDivElement>(null)
   const place = placeOf(search.node)
-  const show = (next: Place) =>
+  const show = (next: Place) => {
     change({ hierarchy: hierarchy.id, node: searchOfPlace(next), q: undefined, filter: undefined })
+    // On a narrow page, the assets are below the tree.
+    if (!matchMedia('(max-width: 60rem)').matches) return
+    main.current?.focus({ preventScroll: true })
+    main.current?.scrollIntoView()
+  }
   const select = (id: string | null) => show(id === null ? { kind: 'all' } : { kind: 'node', id })
   const actions = useTreeActions()
   return (
@@ -154,6 +167,8 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             selected={place.kind === 'node' ? place.id : undefined}
             onSelect={({ id }) => select(id)}
             onReorder={canWrite ? actions.reorder : undefined}
+            onRename={canWrite ? setRenamed : undefined}
+            isStored
             drag={canWrite || canAssign ? { dragged, canMoveNodes: canWrite, onDrop: actions.drop } : undefined}
             empty={<p className="tree-note">{canWrite ? text.noNodesYet : text.noNodes}</p>}
           />
@@ -165,7 +180,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
             </div>
           )}
         </section>
-        <div className="hierarchy-main">
+        <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView key={searchOfPlace(place) ?? 'all'} {...{ hierarchy, place, dragged, onSelect: select }} />
         </div>
       </div>
@@ -176,6 +191,14 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
           parentId={null}
           onCreated={({ id }) => select(id)}
           onClose={() => setAdding(false)}
+        />
+      )}
+      {renamed !== undefined && pathOfRenamed.data !== undefined && (
+        <NodeFormDialog
+          hierarchy={hierarchy}
+          parent={pathOfRenamed.data.at(-2)}
+          node={renamed}
+          onClose={() => setRenamed(undefined)}
         />
       )}
       {actions.problem !== undefined && (
@@ -210,24 +233,16 @@ type TreeProblem = { failure: unknown } | { failures: AssignmentOutcome['failure
  * dialog.
  */
 function useTreeActions() {
-  const text = useText(hierarchyMessages)
-  const api = useApi()
   const canWrite = usePermission('glb_hierarchy_write')
   const canAssign = useCanAssign()
-  const refresh = useHierarchyRefresh()
+  const move = useMoveNode()
   const { assign } = useAssign()
   const [problem, setProblem] = useState<TreeProblem>()
   const run = (act: () => Promise<unknown>) => act().catch((failure) => setProblem({ failure }))
-  const move = async (node: HierarchyNode, data: { parentId?: string | null; position?: number }) => {
-    const answer = await api.hierarchy.moveNode({ params: { id: node.id }, body: { data } })
-    await refresh()
-    return answer.data
-  }
   const drop = (moved: Dragged, target: DropTarget) =>
     run(async () => {
       if (moved.kind === 'node' && canWrite) {
         await move(moved.node, destinationOf(moved.node, target))
-        announce(text.nodeMoved(moved.node.name))
       } else if (moved.kind === 'assets' && canAssign) {
         const { failures } = await assign(target.node, moved.ids)
         moved.onAssigned()
@@ -236,10 +251,7 @@ function useTreeActions() {
     })
   const reorder = (node: HierarchyNode, step: 1 | -1) => {
     if (node.position + step < 0) return
-    run(async () => {
-      const { position } = await move(node, { position: node.position + step })
-      announce(text.nodeAt(node.name, position + 1))
-    })
+    run(() => move(node, { position: node.position + step }))
   }
   return { drop, reorder, problem, dismiss: () => setProblem(undefined) }
 }

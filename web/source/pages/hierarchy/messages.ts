@@ -49,7 +49,7 @@ export const hierarchyMessages = messages({
     noNodesYet: 'No nodes yet. Add a node, or import nodes from a file.',
     assetCount: (count: number, shown: string) => (count === 1 ? '1 asset' : `${shown} assets`),
     healthLine: (online: string, offline: string, unknown: string) =>
-      `${online} online, ${offline} offline, ${unknown} unknown`,
+      `${online} reachable, ${offline} unreachable, ${unknown} unknown`,
     pathIn: (name: string) => `Path in ${name}`,
     addNode: 'Add node',
     addTopNode: 'Add top-level node',
@@ -69,7 +69,9 @@ export const hierarchyMessages = messages({
     removeProperty: (name: string) => `Remove property ${name}`,
     move: 'Move',
     moveTitle: (name: string) => `Move ${name}`,
-    nodeMoved: (name: string) => `${name} moved`,
+    nodeMoved: (name: string, parent: string) => `${name} moved to ${parent}`,
+    nodeMovedToTop: (name: string) => `${name} moved to the top level`,
+    nodeNotMoved: (name: string) => `${name} is already at this position`,
     nodeAt: (name: string, place: number) => `${name} is now at position ${place}`,
     copy: 'Copy',
     copyTitle: (name: string) => `Copy ${name}`,
@@ -83,17 +85,20 @@ export const hierarchyMessages = messages({
     positionHint: 'The place among the nodes with the same parent. Empty: the last place below a new parent.',
     chooseNode: 'Choose a node',
     delete: 'Delete',
-    deleteAll: 'Delete all',
     deleteNodeTitle: (name: string) => `Delete ${name}?`,
     deleteHierarchyTitle: (name: string) => `Delete the hierarchy ${name}?`,
-    deleteNodeText: 'Deletes the node. No asset is deleted.',
-    deleteHierarchyText: 'Deletes the hierarchy. No asset is deleted.',
-    notEmpty: (nodes: string, assets: string) => `It contains ${nodes} and ${assets}.`,
+    contents: (parts: string) => `Contents: ${parts}.`,
+    notUndoable: 'The deletion cannot be undone. No asset is deleted.',
     nodeCount: (count: number, shown: string) => (count === 1 ? '1 node' : `${shown} nodes`),
+    nodesBelowCount: (count: number, shown: string) => (count === 1 ? '1 node below' : `${shown} nodes below`),
+    ruleCount: (count: number, shown: string) => (count === 1 ? '1 rule' : `${shown} rules`),
     assignedCount: (count: number, shown: string) => (count === 1 ? '1 assigned asset' : `${shown} assigned assets`),
     cleanUp: 'Also delete the assignments of these assets',
-    assignmentsStay: 'The assignments of these assets remain as relations in the inventory.',
-    assignmentsRemain: (count: string) => `${count} assignments remain as relations in the inventory.`,
+    cleanUpHint:
+      'Otherwise, each of these assets keeps a relation to a deleted node in the inventory. The assets count as unassigned in both cases.',
+    assignmentsStay: 'Each of these assets keeps a relation to a deleted node in the inventory.',
+    assignmentsRemain: (count: number, shown: string) =>
+      count === 1 ? '1 relation to a deleted node remains.' : `${shown} relations to deleted nodes remain.`,
     nodeDeleted: (name: string) => `${name} deleted.`,
     nodeNotFound: 'Node not found',
     nodeNotFoundHint: 'The node may have been deleted.',
@@ -101,8 +106,8 @@ export const hierarchyMessages = messages({
     health: 'Health',
     assetsBelow: 'All assets',
     assetsHere: 'Assigned here',
-    online: 'Online',
-    offline: 'Offline',
+    online: 'Reachable',
+    offline: 'Unreachable',
     unknown: 'Unknown',
     undecided: 'To review',
     changed: 'Changed (24 h)',
@@ -127,17 +132,26 @@ export const hierarchyMessages = messages({
     assignText: 'An asset has at most one node per hierarchy. An asset that has another node is moved.',
     assigned: (count: number, shown: string, node: string) =>
       count === 1 ? `1 asset assigned to ${node}` : `${shown} assets assigned to ${node}`,
+    moved: (count: number, shown: string, node: string) =>
+      count === 1 ? `1 asset moved to ${node}` : `${shown} assets moved to ${node}`,
+    movedOfThem: (shown: string) => `${shown} of them moved from another node`,
     removeFromNode: 'Remove from node',
     removedFrom: (count: number, shown: string, node: string) =>
       count === 1 ? `1 asset removed from ${node}` : `${shown} assets removed from ${node}`,
     proposalsApplied: (count: number, shown: string) => (count === 1 ? '1 asset assigned' : `${shown} assets assigned`),
+    proposalsMoved: (count: number, shown: string) => (count === 1 ? '1 asset moved' : `${shown} assets moved`),
     nothingChanged: 'No changes',
     someFailed: (count: number, shown: string) =>
       count === 1 ? '1 asset could not be changed:' : `${shown} assets could not be changed:`,
     notDone: 'Not completed',
     undo: 'Undo',
-    undone: 'Assignment undone',
+    undone: (count: number, shown: string) =>
+      count === 1 ? 'Assignment undone: 1 asset returned' : `Assignment undone: ${shown} assets returned`,
+    undoneInPart: (returned: string, left: string) => `Assignment undone in part: ${returned} returned, ${left}`,
+    leftUnchanged: (count: string) => `${count} unchanged because of a later change`,
     undoFailed: (detail: string) => `The assignment was not undone: ${detail}`,
+    moveUndone: (name: string) => `Move of ${name} undone`,
+    moveUndoFailed: (detail: string) => `The move was not undone: ${detail}`,
     assignmentStarted: 'Assignment started',
     assignments: 'Assignments',
     noAssignments: 'No assignments yet',
@@ -148,6 +162,7 @@ export const hierarchyMessages = messages({
     kindFilter: 'Assignment by filter',
     kindRules: 'Assignment by rules',
     kindUndo: 'Undo',
+    undoOf: (kind: string) => `Undo: ${kind}`,
     stateQueued: 'queued',
     stateRunning: 'running',
     stateCanceling: 'being canceled',
@@ -178,12 +193,16 @@ export const hierarchyMessages = messages({
     import: 'Import',
     file: 'File',
     fileHint: 'CSV or JSON, in the format of the export',
-    chooseFile: 'Choose a file',
+    invalidFileTitle: 'Invalid file',
     invalidFile: 'The JSON file has no list of nodes.',
     preview: 'Preview',
     toCreate: 'To create',
     toUpdate: 'To update',
     unchangedNodes: 'Unchanged',
+    defaultTypes: (count: number, shown: string) =>
+      count === 1
+        ? '1 node without a type in the file has the default type of its level.'
+        : `${shown} nodes without a type in the file have the default type of their level.`,
     imported: (created: string, updated: string) => `Nodes imported: ${created} created, ${updated} updated`,
   },
   de: {
@@ -234,7 +253,7 @@ export const hierarchyMessages = messages({
     noNodesYet: 'Noch keine Knoten. Fügen Sie einen Knoten hinzu oder importieren Sie Knoten aus einer Datei.',
     assetCount: (count: number, shown: string) => (count === 1 ? '1 Asset' : `${shown} Assets`),
     healthLine: (online: string, offline: string, unknown: string) =>
-      `${online} online, ${offline} offline, ${unknown} unbekannt`,
+      `${online} erreichbar, ${offline} nicht erreichbar, ${unknown} unbekannt`,
     pathIn: (name: string) => `Pfad in ${name}`,
     addNode: 'Knoten hinzufügen',
     addTopNode: 'Obersten Knoten hinzufügen',
@@ -254,7 +273,9 @@ export const hierarchyMessages = messages({
     removeProperty: (name: string) => `Eigenschaft ${name} entfernen`,
     move: 'Verschieben',
     moveTitle: (name: string) => `${name} verschieben`,
-    nodeMoved: (name: string) => `${name} verschoben`,
+    nodeMoved: (name: string, parent: string) => `${name} nach ${parent} verschoben`,
+    nodeMovedToTop: (name: string) => `${name} auf die oberste Ebene verschoben`,
+    nodeNotMoved: (name: string) => `${name} ist bereits an dieser Position`,
     nodeAt: (name: string, place: number) => `${name} ist jetzt an Position ${place}`,
     copy: 'Kopieren',
     copyTitle: (name: string) => `${name} kopieren`,
@@ -269,18 +290,23 @@ export const hierarchyMessages = messages({
       'Der Platz unter den Knoten mit demselben übergeordneten Knoten. Leer: letzter Platz unter einem neuen übergeordneten Knoten.',
     chooseNode: 'Wählen Sie einen Knoten aus',
     delete: 'Löschen',
-    deleteAll: 'Alles löschen',
     deleteNodeTitle: (name: string) => `${name} löschen?`,
     deleteHierarchyTitle: (name: string) => `Hierarchie ${name} löschen?`,
-    deleteNodeText: 'Löscht den Knoten. Es wird kein Asset gelöscht.',
-    deleteHierarchyText: 'Löscht die Hierarchie. Es wird kein Asset gelöscht.',
-    notEmpty: (nodes: string, assets: string) => `Enthalten sind ${nodes} und ${assets}.`,
+    contents: (parts: string) => `Inhalt: ${parts}.`,
+    notUndoable: 'Das Löschen kann nicht rückgängig gemacht werden. Es wird kein Asset gelöscht.',
     nodeCount: (_count: number, shown: string) => `${shown} Knoten`,
+    nodesBelowCount: (_count: number, shown: string) => `${shown} Knoten darunter`,
+    ruleCount: (count: number, shown: string) => (count === 1 ? '1 Regel' : `${shown} Regeln`),
     assignedCount: (count: number, shown: string) =>
       count === 1 ? '1 zugeordnetes Asset' : `${shown} zugeordnete Assets`,
     cleanUp: 'Auch die Zuordnungen dieser Assets löschen',
-    assignmentsStay: 'Die Zuordnungen dieser Assets bleiben als Beziehungen im Inventar.',
-    assignmentsRemain: (count: string) => `${count} Zuordnungen bleiben als Beziehungen im Inventar.`,
+    cleanUpHint:
+      'Andernfalls behält jedes dieser Assets im Inventar eine Beziehung zu einem gelöschten Knoten. In beiden Fällen gelten die Assets als nicht zugeordnet.',
+    assignmentsStay: 'Jedes dieser Assets behält im Inventar eine Beziehung zu einem gelöschten Knoten.',
+    assignmentsRemain: (count: number, shown: string) =>
+      count === 1
+        ? '1 Beziehung zu einem gelöschten Knoten bleibt.'
+        : `${shown} Beziehungen zu gelöschten Knoten bleiben.`,
     nodeDeleted: (name: string) => `${name} gelöscht.`,
     nodeNotFound: 'Knoten nicht gefunden',
     nodeNotFoundHint: 'Der Knoten wurde möglicherweise gelöscht.',
@@ -288,8 +314,8 @@ export const hierarchyMessages = messages({
     health: 'Zustand',
     assetsBelow: 'Alle Assets',
     assetsHere: 'Hier zugeordnet',
-    online: 'Online',
-    offline: 'Offline',
+    online: 'Erreichbar',
+    offline: 'Nicht erreichbar',
     unknown: 'Unbekannt',
     undecided: 'Zu prüfen',
     changed: 'Geändert (24 h)',
@@ -306,27 +332,40 @@ export const hierarchyMessages = messages({
     selectMatching: (count: string) => `Alle ${count} auswählen`,
     unselect: 'Auswahl aufheben',
     assign: 'Zuordnen',
-    assignToNode: 'Knoten zuordnen…',
+    assignToNode: 'Einem Knoten zuordnen…',
     assignMatching: (count: string) => `Alle ${count} einem Knoten zuordnen…`,
-    assignTitleShort: 'Knoten zuordnen',
+    assignTitleShort: 'Einem Knoten zuordnen',
     assignTitle: (count: number, shown: string) =>
       count === 1 ? '1 Asset einem Knoten zuordnen' : `${shown} Assets einem Knoten zuordnen`,
     assignText:
       'Ein Asset hat höchstens einen Knoten je Hierarchie. Ein Asset mit einem anderen Knoten wird verschoben.',
     assigned: (count: number, shown: string, node: string) =>
       count === 1 ? `1 Asset ${node} zugeordnet` : `${shown} Assets ${node} zugeordnet`,
+    moved: (count: number, shown: string, node: string) =>
+      count === 1 ? `1 Asset nach ${node} verschoben` : `${shown} Assets nach ${node} verschoben`,
+    movedOfThem: (shown: string) => `davon ${shown} aus einem anderen Knoten verschoben`,
     removeFromNode: 'Aus Knoten entfernen',
     removedFrom: (count: number, shown: string, node: string) =>
       count === 1 ? `1 Asset aus ${node} entfernt` : `${shown} Assets aus ${node} entfernt`,
     proposalsApplied: (count: number, shown: string) =>
       count === 1 ? '1 Asset zugeordnet' : `${shown} Assets zugeordnet`,
+    proposalsMoved: (count: number, shown: string) =>
+      count === 1 ? '1 Asset verschoben' : `${shown} Assets verschoben`,
     nothingChanged: 'Keine Änderungen',
     someFailed: (count: number, shown: string) =>
       count === 1 ? '1 Asset konnte nicht geändert werden:' : `${shown} Assets konnten nicht geändert werden:`,
     notDone: 'Nicht abgeschlossen',
     undo: 'Rückgängig',
-    undone: 'Zuordnung rückgängig gemacht',
+    undone: (count: number, shown: string) =>
+      count === 1
+        ? 'Zuordnung rückgängig gemacht: 1 Asset zurückgesetzt'
+        : `Zuordnung rückgängig gemacht: ${shown} Assets zurückgesetzt`,
+    undoneInPart: (returned: string, left: string) =>
+      `Zuordnung teilweise rückgängig gemacht: ${returned} zurückgesetzt, ${left}`,
+    leftUnchanged: (count: string) => `${count} wegen einer späteren Änderung unverändert`,
     undoFailed: (detail: string) => `Die Zuordnung wurde nicht rückgängig gemacht: ${detail}`,
+    moveUndone: (name: string) => `Verschieben von ${name} rückgängig gemacht`,
+    moveUndoFailed: (detail: string) => `Das Verschieben wurde nicht rückgängig gemacht: ${detail}`,
     assignmentStarted: 'Zuordnung gestartet',
     assignments: 'Zuordnungen',
     noAssignments: 'Noch keine Zuordnungen',
@@ -338,6 +377,7 @@ export const hierarchyMessages = messages({
     kindFilter: 'Zuordnung nach Filter',
     kindRules: 'Zuordnung nach Regeln',
     kindUndo: 'Rückgängig',
+    undoOf: (kind: string) => `Rückgängig: ${kind}`,
     stateQueued: 'wartet',
     stateRunning: 'läuft',
     stateCanceling: 'wird abgebrochen',
@@ -358,7 +398,7 @@ export const hierarchyMessages = messages({
     noUnassignedHint: 'Jedes Asset hat einen Knoten in dieser Hierarchie.',
     noNodeAssets: 'Keine Assets in diesem Knoten',
     noNodeAssetsHint:
-      'Öffnen Sie „Nicht zugeordnet“ oder „Alle Assets“, und ziehen Sie Assets auf einen Knoten oder nutzen Sie „Knoten zuordnen…“.',
+      'Öffnen Sie „Nicht zugeordnet“ oder „Alle Assets“, und ziehen Sie Assets auf einen Knoten oder nutzen Sie „Einem Knoten zuordnen…“.',
     rules: 'Zuordnungsregeln',
     importNodes: 'Knoten importieren…',
     exportCsv: 'Als CSV exportieren',
@@ -369,12 +409,16 @@ export const hierarchyMessages = messages({
     import: 'Importieren',
     file: 'Datei',
     fileHint: 'CSV oder JSON im Format des Exports',
-    chooseFile: 'Wählen Sie eine Datei aus',
+    invalidFileTitle: 'Ungültige Datei',
     invalidFile: 'Die JSON-Datei enthält keine Liste von Knoten.',
     preview: 'Vorschau',
     toCreate: 'Neu',
     toUpdate: 'Zu ändern',
     unchangedNodes: 'Unverändert',
+    defaultTypes: (count: number, shown: string) =>
+      count === 1
+        ? '1 Knoten ohne Typ in der Datei hat den Standardtyp seiner Ebene.'
+        : `${shown} Knoten ohne Typ in der Datei haben den Standardtyp ihrer Ebene.`,
     imported: (created: string, updated: string) => `Knoten importiert: ${created} angelegt, ${updated} geändert`,
   },
 })

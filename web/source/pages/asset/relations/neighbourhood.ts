@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react'
 import type { Failure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
+import { useNamedNodes } from '../../hierarchy/named-nodes.ts'
 import { relationEvents } from '../asset-data.ts'
 
 /**
@@ -44,7 +45,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
     .map((graph) => (graph === undefined ? '' : `${graph.nodes.length}/${graph.edges.map((edge) => edge.id).join()}`))
     .join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with the drawn data, not with each response
-  const data = useMemo(
+  const unnamed = useMemo(
     () =>
       graphs
         .filter((graph) => graph !== undefined)
@@ -52,6 +53,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
         .reduce(mergeGraphs, emptyGraph),
     [stamp],
   )
+  const data = useNamedNodes(unnamed)
   const root = first?.data?.data
   return {
     data,

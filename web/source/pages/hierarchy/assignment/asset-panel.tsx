@@ -16,6 +16,7 @@ import type { Asset } from '../../assets/model/asset.ts'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
+import { pageSize } from '../../assets/table/asset-pages.ts'
 import { useAssetSelection } from '../../assets/table/selection.ts'
 import { tableColumnsOf } from '../../assets/table/table-columns.ts'
 import { hierarchyMessages } from '../messages.ts'
@@ -23,6 +24,7 @@ import type { HierarchySearch, Place } from '../place.ts'
 import type { Dragged } from '../tree/tree-drop.ts'
 import { AssignDialog, type AssignmentSubject } from './assign-dialog.tsx'
 import { useCanAssign } from './can-assign.ts'
+import { type PageRange, useNodeColumn } from './node-column.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 
 type AssetPanelProps = {
@@ -59,12 +61,31 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const properties = useAssetProperties()
   const [stored] = usePreference<unknown>('assets.columns', undefined)
   const columns = useMemo(() => tableColumnsOf(stored, properties), [stored, properties])
-  const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
+  const assetColumns = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
   const scope = scopeOf(hierarchy, place, isBelow)
   const pages = useAssetList({ filter, q, sort, fields: fieldsFor(fields), scope })
   const selection = useAssetSelection(pages, { filter, q, scope })
-  const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
+  const [range, setRange] = useState<PageRange>({ first: 0, last: 0 })
+  const nodeColumn = useNodeColumn({
+    hierarchyId: hierarchy.id,
+    nodeId: node?.id,
+    pages,
+    range,
+    isShown: place.kind === 'all' || (place.kind === 'node' && isBelow),
+  })
+  const shown = useMemo(() => {
+    const pinned = assetColumns.findLastIndex(({ isPinned }) => isPinned) + 1
+    return nodeColumn === undefined ? assetColumns : assetColumns.toSpliced(Math.max(1, pinned), 0, nodeColumn)
+  }, [assetColumns, nodeColumn])
+  const onRange = useCallback(
+    (first: number, last: number) => {
+      pages.setVisibleRange(first, last)
+      const next = { first: Math.floor(first / pageSize), last: Math.floor(last / pageSize) }
+      setRange((before) => (before.first === next.first && before.last === next.last ? before : next))
+    },
+    [pages],
+  )
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
   const done = () => {
     selection.clear()

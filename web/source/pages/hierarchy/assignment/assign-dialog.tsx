@@ -6,7 +6,7 @@ import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
-import { useHierarchies } from '../hierarchy-data.ts'
+import { useHierarchies, useLastHierarchy } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { NodeBrowser } from '../tree/node-browser.tsx'
 import { useAssign } from './assign.ts'
@@ -30,6 +30,7 @@ export function AssignDialog({ hierarchyId, ...props }: AssignDialogProps) {
   const text = useText(hierarchyMessages)
   const hierarchies = useHierarchies()
   const [chosen, setChosen] = useState(hierarchyId)
+  const [last] = useLastHierarchy()
   if (hierarchyId !== undefined) return <NodeStep {...props} hierarchyId={hierarchyId} />
   if (hierarchies.data === undefined || hierarchies.data.length === 0) {
     return (
@@ -44,7 +45,7 @@ export function AssignDialog({ hierarchyId, ...props }: AssignDialogProps) {
       </Dialog>
     )
   }
-  const current = chosen ?? hierarchies.data[0]?.id ?? ''
+  const current = chosen ?? (hierarchies.data.find(({ id }) => id === last) ?? hierarchies.data[0])?.id ?? ''
   return (
     <NodeStep {...props} hierarchyId={current}>
       <SelectField

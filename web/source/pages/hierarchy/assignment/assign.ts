@@ -3,12 +3,12 @@ import type { Assignment, ItemResult } from '@millwright/api/hierarchy.ts'
 import type { Api } from '../../../app/api/client.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
-import { showError, showSuccess } from '../../../components/feedback/toast.ts'
+import { showError, showSuccess, showWarning } from '../../../components/feedback/toast.ts'
 import { showUndo } from '../../../components/feedback/undo-toast.tsx'
 import { useHierarchyRefresh } from '../hierarchy-data.ts'
 import { hierarchyLimits } from '../limits.ts'
 import { hierarchyMessages } from '../messages.ts'
-import { type AssignmentOutcome, outcomeOf } from './outcome.ts'
+import { type AssignmentOutcome, outcomeOf, undoOutcome } from './outcome.ts'
 
 const pollMs = 400
 const activeStates: readonly Assignment['state'][] = ['queued', 'running', 'canceling']
@@ -28,11 +28,18 @@ export function useAssign() {
   const refresh = useHierarchyRefresh()
 
   const undo = async (assignmentIds: readonly string[]) => {
+    const undos: Assignment[] = []
     for (const id of assignmentIds) {
       const { data } = await api.hierarchy.undoAssignment({ params: { id } })
-      await ended(api, data.id)
+      undos.push(await ended(api, data.id))
     }
-    showSuccess(text.undone)
+    const { returned, unchanged, failed } = undoOutcome(undos)
+    const left = [
+      ...(unchanged > 0 ? [text.leftUnchanged(formats.number(unchanged))] : []),
+      ...(failed > 0 ? [text.countFailed(formats.number(failed))] : []),
+    ]
+    if (left.length === 0) showSuccess(text.undone(returned, formats.number(returned)))
+    else showWarning(text.undoneInPart(formats.number(returned), left.join(', ')))
     await refresh()
   }
   const report = (message: string, assignmentIds: readonly string[]) =>
@@ -50,8 +57,20 @@ export function useAssign() {
     await refresh()
     return outcome
   }
-  const assigned = (node: Target) => (outcome: AssignmentOutcome) =>
-    text.assigned(outcome.changed, formats.number(outcome.changed), node.name)
+  const assigned =
+    (node: Target) =>
+    ({ changed, moved }: Pick<AssignmentOutcome, 'changed' | 'moved'>) => {
+      if (moved === changed) return text.moved(moved, formats.number(moved), node.name)
+      const message = text.assigned(changed, formats.number(changed), node.name)
+      return moved === 0 ? message : `${message}, ${text.movedOfThem(formats.number(moved))}`
+    }
+  const applied = ({ changed, moved }: AssignmentOutcome) => {
+    const added = changed - moved
+    return [
+      ...(added > 0 ? [text.proposalsApplied(added, formats.number(added))] : []),
+      ...(moved > 0 ? [text.proposalsMoved(moved, formats.number(moved))] : []),
+    ].join(', ')
+  }
 
   return {
     undo,
@@ -77,7 +96,7 @@ export function useAssign() {
     /** Assigns assets to the nodes that the rules propose. */
     async applyProposals(hierarchyId: string, assets: { assetId: string; nodeId: string }[]) {
       const { data } = await api.hierarchy.applyProposals({ params: { id: hierarchyId }, body: { data: { assets } } })
-      return finish([data], ({ changed }) => text.proposalsApplied(changed, formats.number(changed)))
+      return finish([data], applied)
     },
     /** Starts the assignment of all assets that match a filter. The assignment runs in the background. */
     async assignMatching(node: Target, filter: string) {
@@ -88,7 +107,7 @@ export function useAssign() {
       const reportEnd = async () => {
         const { state, assigned: added, moved } = await ended(api, id)
         if (state === 'finished' && added + moved > 0) {
-          report(text.assigned(added + moved, formats.number(added + moved), node.name), [id])
+          report(assigned(node)({ changed: added + moved, moved }), [id])
         }
         await refresh()
       }

@@ -2,6 +2,7 @@ import type { Assignment } from '@millwright/api/hierarchy.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { isFailure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
@@ -24,6 +25,13 @@ function useAssignments(hierarchyId: string) {
     ...query(['hierarchy', 'listAssignments'], input, { live: ['hierarchy.assignment'] }),
     refetchInterval: ({ state }) => (state.data?.data.some(isActive) ? progressMs : false),
   })
+}
+
+/** Loads the assignment that an undo returns. */
+function useAssignment(id: string | undefined) {
+  const query = useOperationQuery()
+  const input = { params: { id: id ?? '' } }
+  return useQuery({ ...query(['hierarchy', 'readAssignment'], input), enabled: id !== undefined }).data?.data
 }
 
 /** `AssignmentProgress` shows the assignments that are running in the background. */
@@ -71,7 +79,9 @@ export function AssignmentsDialog({ hierarchyId, onClose }: { hierarchyId: strin
 function AssignmentRow({ assignment }: { assignment: Assignment }) {
   const text = useText(hierarchyMessages)
   const formats = useFormats()
-  const node = useNode(assignment.nodeId)
+  const undone = useAssignment(assignment.undoes ?? undefined)
+  const node = useNode(assignment.nodeId ?? undone?.nodeId)
+  const nodeName = isFailure(node.error, 'not_found') ? text.deletedNode : node.data?.name
   const { assigned, moved, removed, unchanged, failed } = assignment
   const counts = [
     [assigned, text.countAssigned],
@@ -85,8 +95,8 @@ function AssignmentRow({ assignment }: { assignment: Assignment }) {
     <li>
       <div>
         <p>
-          <strong>{text[kindOf(assignment)]}</strong>
-          {node.data !== undefined && ` · ${node.data.name}`}
+          <strong>{undone === undefined ? text[kindOf(assignment)] : text.undoOf(text[kindOf(undone)])}</strong>
+          {nodeName !== undefined && ` · ${nodeName}`}
         </p>
         <p>{shown.length === 0 ? text.nothingChanged : shown.join(', ')}</p>
         {assignment.problem !== undefined && (

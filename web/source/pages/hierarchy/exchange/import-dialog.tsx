@@ -1,6 +1,7 @@
 import type { Hierarchy, PathRow } from '@millwright/api/hierarchy.ts'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
+import { isFailure } from '../../../app/api/failure.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
@@ -45,16 +46,19 @@ export function ImportDialog({ hierarchy, onClose }: { hierarchy: Hierarchy; onC
     }
   }
   const confirm = async () => {
-    if (preview === undefined) {
-      setError(text.chooseFile)
-      return false
-    }
+    if (preview === undefined) return false
     const { created, updated } = await send(preview.body, false)
     showSuccess(text.imported(formats.number(created), formats.number(updated)))
     return refresh()
   }
   return (
-    <ConfirmDialog title={text.importTitle(hierarchy.name)} action={text.import} onConfirm={confirm} onClose={onClose}>
+    <ConfirmDialog
+      title={text.importTitle(hierarchy.name)}
+      action={text.import}
+      isDisabled={preview === undefined}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
       <div className="form">
         <p>{text.importText}</p>
         <Field label={text.file} hint={text.fileHint} error={error}>
@@ -74,7 +78,12 @@ export function ImportDialog({ hierarchy, onClose }: { hierarchy: Hierarchy; onC
           )}
         </Field>
         {isReading && <Loading />}
-        {failure !== undefined && <ProblemMessage failure={failure} />}
+        {failure !== undefined && (
+          <ProblemMessage
+            failure={failure}
+            title={isFailure(failure, 'invalid_body') ? text.invalidFileTitle : undefined}
+          />
+        )}
         {preview !== undefined && (
           <div role="status">
             <h3>{text.preview}</h3>
@@ -85,6 +94,9 @@ export function ImportDialog({ hierarchy, onClose }: { hierarchy: Hierarchy; onC
                 { name: text.unchangedNodes, value: formats.number(preview.result.unchanged) },
               ]}
             />
+            {preview.result.defaultTypes > 0 && (
+              <p>{text.defaultTypes(preview.result.defaultTypes, formats.number(preview.result.defaultTypes))}</p>
+            )}
           </div>
         )}
       </div>

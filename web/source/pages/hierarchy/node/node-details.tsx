@@ -19,20 +19,27 @@ export function NodeDetails({ node }: { node: HierarchyNode }) {
   const language = useLanguage()
   const formats = useFormats()
   const { health } = node
+  const line = text.healthLine(
+    formats.number(health.online),
+    formats.number(health.offline),
+    formats.number(health.unknown),
+  )
   const figures = [
     [text.assetsBelow, node.totalAssetCount],
     [text.assetsHere, node.assetCount],
+    [text.undecided, health.undecided],
+    [text.changed, health.changed],
     [text.online, health.online],
     [text.offline, health.offline],
     [text.unknown, health.unknown],
-    [text.undecided, health.undecided],
-    [text.changed, health.changed],
   ] as const
   return (
     <div className="cards">
       <Card title={text.health} size="wide">
-        <HealthBar health={health} />
-        <KeyFigures figures={figures.map(([name, count]) => ({ name, value: formats.number(count) }))} />
+        <HealthBar health={health} title={line} />
+        <div className="node-health">
+          <KeyFigures figures={figures.map(([name, count]) => ({ name, value: formats.number(count) }))} />
+        </div>
       </Card>
       <Card title={text.node}>
         <KeyValueList

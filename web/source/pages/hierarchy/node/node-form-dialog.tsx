@@ -56,7 +56,7 @@ export function NodeFormDialog({ hierarchy, parent, onClose, ...props }: NodeFor
       {levels?.length === 0 ? (
         <p>{text.lastLevel}</p>
       ) : (
-        <Form action={node === undefined ? text.create : text.save} onSubmit={submit}>
+        <Form action={node === undefined ? text.create : text.save} onCancel={onClose} onSubmit={submit}>
           <TextField
             label={text.name}
             error={isSubmitted && name.trim() === '' ? text.required : undefined}

@@ -8,6 +8,7 @@ import { TextField } from '../../../components/forms/fields.tsx'
 import { useHierarchyRefresh } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { bodyOf, type Destination, DestinationFields } from './destination-fields.tsx'
+import { useMoveNode } from './move-node.ts'
 
 type NodeMoveDialogProps = { node: HierarchyNode; onClose: () => void }
 
@@ -20,17 +21,13 @@ function destinationAt({ parentId }: HierarchyNode): Destination {
  */
 export function MoveDialog({ node, onClose }: NodeMoveDialogProps) {
   const text = useText(hierarchyMessages)
-  const api = useApi()
-  const refresh = useHierarchyRefresh()
+  const moveNode = useMoveNode()
   const [destination, setDestination] = useState(() => destinationAt(node))
   const [isSubmitted, setSubmitted] = useState(false)
   const body = bodyOf(destination)
   const move = async () => {
     setSubmitted(true)
-    if (body === undefined) return false
-    await api.hierarchy.moveNode({ params: { id: node.id }, body: { data: body } })
-    showSuccess(text.nodeMoved(node.name))
-    return refresh()
+    return body === undefined ? false : moveNode(node, body)
   }
   return (
     <ConfirmDialog title={text.moveTitle(node.name)} action={text.move} onConfirm={move} onClose={onClose}>

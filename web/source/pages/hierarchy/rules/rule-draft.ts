@@ -1,4 +1,5 @@
 import type { Rule } from '@millwright/api/hierarchy.ts'
+import type { FieldError } from '@millwright/api/problem.ts'
 
 /** `DraftRule` is a rule while the user edits it. An empty text means that the value is not set. */
 export type DraftRule = { key: string; nodeId: string; namePattern: string; subnet: string; gatewayId: string }
@@ -25,4 +26,23 @@ export function rulesOf(drafts: readonly DraftRule[]): Rule[] {
     ...(subnet.trim() !== '' && { subnet: subnet.trim() }),
     ...(gatewayId !== '' && { gatewayId }),
   }))
+}
+
+/** Returns true when the edited rules differ from the saved ones. */
+export function hasChanges(drafts: readonly DraftRule[], saved: readonly Rule[]): boolean {
+  return JSON.stringify(rulesOf(drafts)) !== JSON.stringify(rulesOf(draftsOf(saved)))
+}
+
+/** `RuleError` is a field of a rule that the server rejected. */
+export type RuleError = { key: string; field: keyof Rule; detail: string }
+
+const fields: readonly string[] = ['nodeId', 'namePattern', 'subnet', 'gatewayId'] satisfies (keyof Rule)[]
+
+/** Returns the rejected fields of rules. An error without a field belongs to the first condition. */
+export function ruleErrors(errors: readonly FieldError[], drafts: readonly DraftRule[]): RuleError[] {
+  return errors.flatMap(({ pointer, detail }) => {
+    const [, index, name = 'namePattern'] = /^\/data\/rules\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? []
+    const draft = drafts[Number(index)]
+    return draft === undefined || !fields.includes(name) ? [] : [{ key: draft.key, field: name as keyof Rule, detail }]
+  })
 }

@@ -22,6 +22,12 @@ export const ruleMessages = messages({
     noNodes: 'No nodes in this hierarchy',
     needNode: 'Choose a node',
     needCondition: 'Enter at least one condition',
+    invalidSubnet: 'Not a valid subnet. Enter an address and a prefix length, for example 10.0.3.0/24',
+    rejected: (number: number, field: string) => `Rule ${number}: correct the field “${field}”`,
+    unsaved: 'Unsaved changes',
+    leaveTitle: 'Discard unsaved rules?',
+    leaveText: 'You have changed rules and not saved them.',
+    discard: 'Discard changes',
     add: 'Add rule',
     save: 'Save rules',
     saved: 'Rules saved',
@@ -29,11 +35,24 @@ export const ruleMessages = messages({
     down: (number: number) => `Move rule ${number} down`,
     remove: (number: number) => `Remove rule ${number}`,
     proposals: 'Proposals',
-    includeAssigned: 'Include assets that already have another node',
-    moreProposals: 'Showing the first 1,000 proposals. Apply them to see more.',
-    apply: (count: number, shown: string) => (count === 1 ? 'Assign 1 asset' : `Assign ${shown} assets`),
+    includeAssigned: (count: number, shown: string) =>
+      `Include assets that already have another node${count === 0 ? '' : ` (${shown})`}`,
+    scrollHint: 'Scroll the table sideways to see all columns.',
+    moreProposals: (count: number, shown: string) =>
+      count === 1
+        ? 'Showing the first proposal. Apply it to see more.'
+        : `Showing the first ${shown} proposals. Apply them to see more.`,
+    searchTooLong: 'The search took too long and is not complete. Add conditions to the rules.',
+    assign: (count: number, shown: string) => (count === 1 ? 'Assign 1 asset' : `Assign ${shown} assets`),
+    move: (count: number, shown: string) => (count === 1 ? 'Move 1 asset' : `Move ${shown} assets`),
+    assignAndMove: (assigned: string, moved: string) => `Assign ${assigned} and move ${moved} assets`,
     noProposals: 'No proposals',
-    noProposalsHint: 'No asset matches a rule, or all matching assets already have their node.',
+    noProposalsHint: 'No asset matches a rule, or all matching assets already have the node of their rule.',
+    onlyOtherNodes: (count: number, shown: string) =>
+      count === 1
+        ? 'No unassigned asset matches a rule. 1 matching asset has another node.'
+        : `No unassigned asset matches a rule. ${shown} matching assets have another node.`,
+    showOtherNodes: 'Show these assets',
     asset: 'Asset',
     proposedNode: 'Proposed node',
     currentNode: 'Current node',
@@ -61,6 +80,12 @@ export const ruleMessages = messages({
     noNodes: 'Keine Knoten in dieser Hierarchie',
     needNode: 'Wählen Sie einen Knoten aus',
     needCondition: 'Geben Sie mindestens eine Bedingung ein',
+    invalidSubnet: 'Kein gültiges Subnetz. Geben Sie Adresse und Präfixlänge ein, zum Beispiel 10.0.3.0/24',
+    rejected: (number: number, field: string) => `Regel ${number}: Korrigieren Sie das Feld „${field}“`,
+    unsaved: 'Nicht gespeicherte Änderungen',
+    leaveTitle: 'Nicht gespeicherte Regeln verwerfen?',
+    leaveText: 'Sie haben Regeln geändert und nicht gespeichert.',
+    discard: 'Änderungen verwerfen',
     add: 'Regel hinzufügen',
     save: 'Regeln speichern',
     saved: 'Regeln gespeichert',
@@ -68,11 +93,25 @@ export const ruleMessages = messages({
     down: (number: number) => `Regel ${number} nach unten`,
     remove: (number: number) => `Regel ${number} entfernen`,
     proposals: 'Vorschläge',
-    includeAssigned: 'Auch Assets mit einem anderen Knoten',
-    moreProposals: 'Die ersten 1.000 Vorschläge werden angezeigt. Wenden Sie sie an, um weitere zu sehen.',
-    apply: (count: number, shown: string) => (count === 1 ? '1 Asset zuordnen' : `${shown} Assets zuordnen`),
+    includeAssigned: (count: number, shown: string) =>
+      `Auch Assets mit einem anderen Knoten${count === 0 ? '' : ` (${shown})`}`,
+    scrollHint: 'Scrollen Sie die Tabelle seitlich, um alle Spalten zu sehen.',
+    moreProposals: (count: number, shown: string) =>
+      count === 1
+        ? 'Der erste Vorschlag wird angezeigt. Wenden Sie ihn an, um weitere zu sehen.'
+        : `Die ersten ${shown} Vorschläge werden angezeigt. Wenden Sie sie an, um weitere zu sehen.`,
+    searchTooLong: 'Die Suche dauerte zu lange und ist unvollständig. Ergänzen Sie die Regeln um Bedingungen.',
+    assign: (count: number, shown: string) => (count === 1 ? '1 Asset zuordnen' : `${shown} Assets zuordnen`),
+    move: (count: number, shown: string) => (count === 1 ? '1 Asset verschieben' : `${shown} Assets verschieben`),
+    assignAndMove: (assigned: string, moved: string) => `${assigned} zuordnen, ${moved} verschieben`,
     noProposals: 'Keine Vorschläge',
-    noProposalsHint: 'Kein Asset passt zu einer Regel, oder alle passenden Assets haben bereits ihren Knoten.',
+    noProposalsHint:
+      'Kein Asset passt zu einer Regel, oder alle passenden Assets haben bereits den Knoten ihrer Regel.',
+    onlyOtherNodes: (count: number, shown: string) =>
+      count === 1
+        ? 'Kein nicht zugeordnetes Asset passt zu einer Regel. 1 passendes Asset hat einen anderen Knoten.'
+        : `Kein nicht zugeordnetes Asset passt zu einer Regel. ${shown} passende Assets haben einen anderen Knoten.`,
+    showOtherNodes: 'Diese Assets anzeigen',
     asset: 'Asset',
     proposedNode: 'Vorgeschlagener Knoten',
     currentNode: 'Aktueller Knoten',

@@ -7,6 +7,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { usePath } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
+import { loadExpanded, saveExpanded } from './expanded-nodes.ts'
 import { Tree, type TreeDrag } from './tree.tsx'
 
 type NodeBrowserProps = {
@@ -14,15 +15,23 @@ type NodeBrowserProps = {
   selected: string | undefined
   onSelect: (node: HierarchyNode) => void
   onReorder?: ((node: HierarchyNode, step: 1 | -1) => void) | undefined
+  onRename?: ((node: HierarchyNode) => void) | undefined
   drag?: TreeDrag | undefined
   empty: ReactNode
+  /** Whether the expanded nodes are stored for the browser tab. */
+  isStored?: boolean
 }
 
 /** `NodeBrowser` lets the user select a node in the tree, or search for it by a part of its name. */
-export function NodeBrowser({ hierarchyId, selected, onSelect, ...props }: NodeBrowserProps) {
+export function NodeBrowser({ hierarchyId, selected, onSelect, isStored = false, ...props }: NodeBrowserProps) {
   const text = useText(hierarchyMessages)
   const [q, setQ] = useState('')
-  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set())
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(() =>
+    isStored ? loadExpanded(sessionStorage, hierarchyId) : new Set(),
+  )
+  useEffect(() => {
+    if (isStored) saveExpanded(sessionStorage, hierarchyId, expanded)
+  }, [isStored, hierarchyId, expanded])
   const path = usePath(selected)
   const pathIds = path.data?.map(({ id }) => id).join(',')
   useEffect(() => {

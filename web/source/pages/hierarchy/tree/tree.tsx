@@ -41,6 +41,8 @@ type TreeProps = {
    * an arrow key.
    */
   onReorder?: ((node: HierarchyNode, step: 1 | -1) => void) | undefined
+  /** Renames a node. The tree calls this function when the user presses F2. */
+  onRename?: ((node: HierarchyNode) => void) | undefined
   drag?: TreeDrag | undefined
   /** The content that is shown for a hierarchy without nodes. */
   empty: ReactNode
@@ -60,7 +62,7 @@ type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
  * tree view pattern of WAI-ARIA: arrow keys, Home and End move the focus, and Enter selects a node.
  */
 export function Tree({ label, empty, ...props }: TreeProps) {
-  const { hierarchyId, selected, onExpand, onReorder } = props
+  const { hierarchyId, selected, onExpand, onReorder, onRename } = props
   const tree = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState(selected)
   const [drop, setDrop] = useState<DropTarget>()
@@ -83,6 +85,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
     const isReorder = event.altKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')
     reordered.current = isReorder ? node?.id : undefined
     if (isReorder && node !== undefined) onReorder?.(node, event.key === 'ArrowUp' ? -1 : 1)
+    else if (event.key === 'F2' && node !== undefined && onRename !== undefined) onRename(node)
     else if (event.key === 'Enter' || event.key === ' ') event.currentTarget.click()
     else if (step !== undefined && 'focus' in step) items[step.focus]?.focus()
     else if (step !== undefined && node !== undefined) onExpand(node.id, step.expand)
@@ -171,13 +174,13 @@ function TreeItem({ state, node, place, count }: TreeItemProps) {
       aria-setsize={count}
       aria-selected={node.id === selected}
       aria-expanded={isExpandable ? isExpanded : undefined}
-      aria-keyshortcuts={state.onReorder === undefined ? undefined : 'Alt+ArrowUp Alt+ArrowDown'}
+      aria-keyshortcuts={state.onReorder === undefined ? undefined : 'Alt+ArrowUp Alt+ArrowDown F2'}
       data-node={node.id}
       data-name={node.name}
       data-drop={drop?.node.id === node.id ? drop.side : undefined}
       tabIndex={node.id === current ? 0 : -1}
       style={indent(node.level)}
-      title={node.totalAssetCount > 0 ? health : undefined}
+      title={[node.name, type, ...(node.totalAssetCount > 0 ? [health] : [])].filter((part) => part !== '').join('\n')}
       onFocus={() => setCurrent(node.id)}
       onKeyDown={(event) => onKey(event, node)}
       onClick={({ target }) => {
