@@ -26,10 +26,14 @@ export const hierarchyLimits = {
   /** The maximum size of the properties of all nodes of a hierarchy, as JSON text. */
   propertyBytes: 64 * 1024 * 1024,
   /**
-   * The maximum number of exports and dry runs of imports of a tenant that run at the same time in each process. Up to 16
-   * others wait, and further requests get 503.
+   * The maximum number of exports of a tenant that run at the same time in each process. Up to 16 others wait, and further
+   * requests get 503.
    */
   concurrentExports: 2,
+  /** The maximum number of imports and dry runs of a tenant that run at the same time in each process, as for exports. */
+  concurrentImports: 2,
+  /** After this time without a read by the client, an export ends. */
+  exportStallSeconds: 60,
   rules: 200,
   proposals: 1_000,
   /** The maximum time until a change appears in the stored counts. */

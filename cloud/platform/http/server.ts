@@ -304,9 +304,11 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, streams }:
 }
 
 /**
- * Creates a stream whose buffer is limited in bytes, because chunks can have any size. A slow reader pauses the source.
+ * Creates a stream whose buffer is limited in bytes, because chunks can have any size. A slow reader pauses the source. A
+ * body that is a stream is sent as it is, so that the handler can end it.
  */
 function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
+  if (chunks instanceof Readable) return chunks
   return Readable.from(chunks, { objectMode: false, highWaterMark: limits.streamBytes })
 }
 

@@ -38,7 +38,7 @@ function rowsOf(
 }
 
 async function treeOf(rows: TreeRow[]) {
-  return { tenantId, hierarchyId: hierarchy.id, name: 'Plant', children: await childrenOf(tenantId, [rows]) }
+  return { tenantId, hierarchyId: hierarchy.id, children: await childrenOf(tenantId, [rows]) }
 }
 
 async function exported(rows: TreeRow[]): Promise<ExportedNode[]> {

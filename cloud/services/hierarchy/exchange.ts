@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
@@ -5,6 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
+import { limits } from '../../platform/limits.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { type ExportedNode, nodesInCsv, printHeader, printNode } from './csv-nodes.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
@@ -26,28 +28,40 @@ const partCharacters = 64 * 1024
 /** How often a tree is read again if it changes during the read, before it is locked. */
 const readAttempts = 3
 
-/** At most this many exports and dry runs of a tenant may wait. */
-const waitingReads = 16
-/** Each export and each dry run has a whole tree in memory, so a tenant runs only a few of them at once. */
-const treeReads = new Semaphore({
-  capacity: Number.POSITIVE_INFINITY,
-  perKey: hierarchyLimits.concurrentExports,
-  waitingPerKey: waitingReads,
-  refusal: `${waitingReads} exports and dry runs of this tenant are already waiting. Send fewer requests at the same time`,
-})
+/** The number of exports of a tenant that may wait, and the number of its imports. */
+const waiting = 16
 
-export function exchangeHandlers({
-  database,
-}: Context): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
+/**
+ * Each export and each import has a whole tree in memory, so a tenant runs only a few of them at once. Imports do not wait
+ * for exports, because the duration of an export depends on its reader.
+ */
+function treeSemaphore(what: string, perKey: number): Semaphore {
+  return new Semaphore({
+    capacity: Number.POSITIVE_INFINITY,
+    perKey,
+    waitingPerKey: waiting,
+    refusal: `${waiting} ${what} of this tenant are already waiting. Send fewer requests at the same time`,
+  })
+}
+
+const runningExports = treeSemaphore('exports', hierarchyLimits.concurrentExports)
+const runningImports = treeSemaphore('imports and dry runs', hierarchyLimits.concurrentImports)
+
+export function exchangeHandlers(
+  { database }: Context,
+  { stallMs = hierarchyLimits.exportStallSeconds * 1_000 }: { stallMs?: number } = {},
+): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
   return {
     async exportNodes({ params: { id }, headers: { accept }, query: { format = acceptedFormat(accept) } }, caller) {
-      const leave = await treeReads.enter(caller.tenantId)
+      const leave = await runningExports.enter(caller.tenantId)
       try {
-        const tree = await readTree(database, caller, id)
+        const { row, pages } = await readNodes(database, caller, id)
+        const children = await childrenOf(caller.tenantId, pages)
+        const tree = { tenantId: caller.tenantId, hierarchyId: id, children }
         const parts = inParts(format === 'csv' ? csvLines(tree, await propertyNames(tree)) : jsonLines(tree))
-        return answer(200, thenLeave(parts, leave), {
+        return answer(200, exportStream(parts, { stallMs, leave }), {
           'content-type': `${format === 'csv' ? 'text/csv' : 'application/json'}; charset=utf-8`,
-          'content-disposition': attachment(`${tree.name}.${format}`),
+          'content-disposition': attachment(`${row.name}.${format}`),
           vary: 'accept',
         })
       } catch (error) {
@@ -58,26 +72,25 @@ export function exchangeHandlers({
 
     async importNodes({ params: { id }, body: { data } }, caller) {
       const { csv, nodes, dryRun = false } = data
+      const { tenantId } = caller
       if ((csv === undefined) === (nodes === undefined)) throw invalidImport('/data', 'Send either csv or nodes')
-      const rows = csv === undefined ? nodesInJson(nodes ?? []) : await nodesInCsv(csv, caller.tenantId)
-      const planOf = async (handle: Handle, tree: store.HierarchyRow) =>
-        planImport(caller.tenantId, tree, { rows, pages: await allPages(handle, id) })
-      // A dry run takes no lock, so that changes and counts of the hierarchy do not wait for it.
-      if (dryRun) {
-        const plan = await treeReads.run(caller.tenantId, () =>
-          database.read(caller, async (handle) => planOf(handle, await getHierarchy(handle, id))),
-        )
-        return { data: { ...countsOf(plan), dryRun } }
-      }
-      return database.transaction(caller, async (tx) => {
-        const tree = await lockedHierarchy(tx, id)
-        const plan = await planOf(tx, tree)
-        const now = new Date().toISOString()
-        const added = await writes.insertNodes(tx, tree, plan.created, now)
-        await writes.updateNodes(tx, { id, propertyBytes: tree.propertyBytes + added }, plan.updated, now)
-        const detail = countsOf(plan)
-        await reportHierarchy(tx, caller, { action: 'importNodes', event: 'imported', row: tree, detail })
-        return { data: { ...detail, dryRun } }
+      return runningImports.run(tenantId, async () => {
+        const rows = csv === undefined ? nodesInJson(nodes ?? []) : await nodesInCsv(csv, tenantId)
+        // A dry run holds no lock and no connection while it plans, so that other requests do not wait for it.
+        if (dryRun) {
+          const { row, pages } = await readNodes(database, caller, id)
+          return { data: { ...countsOf(await planImport(tenantId, row, { rows, pages })), dryRun } }
+        }
+        return database.transaction(caller, async (tx) => {
+          const row = await lockedHierarchy(tx, id)
+          const plan = await planImport(tenantId, row, { rows, pages: await allPages(tx, id) })
+          const now = new Date().toISOString()
+          const added = await writes.insertNodes(tx, row, plan.created, now)
+          await writes.updateNodes(tx, { id, propertyBytes: row.propertyBytes + added }, plan.updated, now)
+          const detail = countsOf(plan)
+          await reportHierarchy(tx, caller, { action: 'importNodes', event: 'imported', row, detail })
+          return { data: { ...detail, dryRun } }
+        })
       })
     },
   }
@@ -112,25 +125,25 @@ function attachment(fileName: string): string {
 }
 
 /** The nodes of a hierarchy by their parent. Siblings are in order. */
-type Tree = { tenantId: string; hierarchyId: string; name: string; children: ReadonlyMap<string, readonly TreeRow[]> }
+type Tree = { tenantId: string; hierarchyId: string; children: ReadonlyMap<string, readonly TreeRow[]> }
+
+type NodePages = { row: store.HierarchyRow; pages: TreeRow[][] }
 
 /** Reads all nodes of a hierarchy in pages. If the tree changes meanwhile, it is read again, and at last with a lock. */
-async function readTree(database: Database, caller: Caller, hierarchyId: string): Promise<Tree> {
-  const { tenantId } = caller
+async function readNodes(database: Database, caller: Caller, hierarchyId: string): Promise<NodePages> {
   for (let attempt = 1; attempt < readAttempts; attempt++) {
-    const { structure, name } = await database.read(caller, (handle) => getHierarchy(handle, hierarchyId))
-    // Each page has its own read, so that no connection is held during the whole export.
+    const row = await database.read(caller, (handle) => getHierarchy(handle, hierarchyId))
+    // Each page has its own read, so that no connection is held while a large tree is read.
     const pages = await readPages((after) =>
       database.read(caller, (handle) => store.listTreeRows(handle, hierarchyId, { after, limit: pageNodes })),
     )
     const after = await database.read(caller, (handle) => getHierarchy(handle, hierarchyId))
-    if (after.structure === structure)
-      return { tenantId, hierarchyId, name, children: await childrenOf(tenantId, pages) }
+    if (after.structure === row.structure) return { row, pages }
   }
-  return database.transaction(caller, async (tx) => {
-    const { name } = await lockedHierarchy(tx, hierarchyId)
-    return { tenantId, hierarchyId, name, children: await childrenOf(tenantId, await allPages(tx, hierarchyId)) }
-  })
+  return database.transaction(caller, async (tx) => ({
+    row: await lockedHierarchy(tx, hierarchyId),
+    pages: await allPages(tx, hierarchyId),
+  }))
 }
 
 async function readPages(read: (after: { name: string; id: string }) => Promise<TreeRow[]>): Promise<TreeRow[][]> {
@@ -140,7 +153,7 @@ async function readPages(read: (after: { name: string; id: string }) => Promise<
   return pages
 }
 
-/** Returns all nodes of a hierarchy. Without a lock, changes during the read may be visible in part. */
+/** Returns all nodes of a locked hierarchy. */
 function allPages(handle: Handle, hierarchyId: string): Promise<TreeRow[][]> {
   return readPages((after) => store.listTreeRows(handle, hierarchyId, { after, limit: pageNodes }))
 }
@@ -246,34 +259,38 @@ async function hasEqualNames({ tenantId, children }: Tree): Promise<boolean> {
 }
 
 /**
- * Calls `leave` at the end of the parts, or when the reader stops. A generator with `finally` would not call it if the
- * reader stops before the first part.
+ * Returns the stream of an export. If its reader requests no part for `stallMs`, the stream ends with an error. Calls `leave`
+ * when the stream has ended, also if it was never read.
  */
-function thenLeave(parts: AsyncGenerator<string>, leave: () => void): AsyncIterableIterator<string> {
-  let hasLeft = false
-  const leaveOnce = () => {
-    if (!hasLeft) leave()
-    hasLeft = true
+function exportStream(
+  parts: AsyncGenerator<string>,
+  { stallMs, leave }: { stallMs: number; leave: () => void },
+): Readable {
+  let timer: NodeJS.Timeout
+  const awaitReader = () => {
+    timer = setTimeout(
+      () => stream.destroy(new Error(`The client has read nothing from an export for ${stallMs} ms`)),
+      stallMs,
+    ).unref()
   }
-  return {
-    async next() {
-      try {
-        const result = await parts.next()
-        if (result.done === true) leaveOnce()
-        return result
-      } catch (error) {
-        leaveOnce()
-        throw error
-      }
-    },
-    async return() {
-      leaveOnce()
-      return parts.return(undefined)
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+  async function* requested(): AsyncGenerator<string> {
+    clearTimeout(timer)
+    for await (const part of parts) {
+      awaitReader()
+      yield part
+      clearTimeout(timer)
+    }
+    // The last parts may still be in the buffer of the stream.
+    awaitReader()
   }
+  const stream = Readable.from(requested(), { objectMode: false, highWaterMark: limits.streamBytes })
+  awaitReader()
+  stream.once('close', () => {
+    clearTimeout(timer)
+    leave()
+  })
+  // The server also listens for errors. Without a listener, an error before the response starts would end the process.
+  return stream.on('error', () => undefined)
 }
 
 /** Joins short texts, so that each part of a response is worth its write. */

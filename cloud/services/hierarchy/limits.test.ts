@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
@@ -213,21 +215,56 @@ describe('limits and large hierarchies', () => {
 
   test('runs two exports of a tenant at the same time, and the next one when a reader stops', async () => {
     const id = await createHierarchy(admin, 'Exports')
-    const { exportNodes } = exchangeHandlers(hub.contextOf('hierarchy'))
-    const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })
-    const start = async () => {
-      const { body } = (await exportNodes({ params: { id }, headers: {}, query: {} }, caller)) as Answer
-      return body as AsyncIterableIterator<string>
-    }
-    const [first] = await Promise.all([start(), start()])
+    const [first, second] = await Promise.all([startExport(id), startExport(id)])
     let isStarted = false
-    const third = start().finally(() => {
+    const third = startExport(id).finally(() => {
       isStarted = true
     })
     for (let read = 0; read < 5; read++)
       await hub.context.database.read(hub.tenant, (handle) => findHierarchy(handle, id))
     assert.equal(isStarted, false)
-    await first?.return?.()
+    first.destroy()
     assert.match((await Array.fromAsync(await third)).join(''), /"nodes": \[\]/)
+    second.destroy()
+  })
+
+  test('ends exports whose clients stop reading, at the start or later, so that the next export runs', async () => {
+    const id = await createHierarchy(admin, 'Stalled exports')
+    await createNode(admin, id, 'a')
+    const unread = await startExport(id, 1)
+    const readInPart = await startExport(id, 20)
+    readInPart.once('readable', () => readInPart.read(1))
+    assert.match((await Array.fromAsync(await startExport(id))).join(''), /"nodes": \[/)
+    for (const stream of [unread, readInPart]) await assert.rejects(finished(stream), /has read nothing/)
+  })
+
+  test('runs two imports of a tenant at the same time', async () => {
+    const ids = await Promise.all(['Import 1', 'Import 2', 'Import 3'].map((name) => createHierarchy(admin, name)))
+    const imported = await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('select from hierarchies where tenant_id = $1 for update', [hub.tenant.tenantId])
+      const body = { data: { nodes: [{ path: ['a'] }] } }
+      const started = Promise.all(ids.map((id) => admin.hierarchy.importNodes({ params: { id }, body })))
+      const waiting = async () => {
+        const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+        return (await owner.query(blocked)).rowCount ?? 0
+      }
+      while ((await waiting()) < 2);
+      for (let read = 0; read < 20; read++) assert.equal(await waiting(), 2)
+      await owner.query('commit')
+      return started
+    })
+    assert.deepEqual(
+      imported.map(({ data }) => data.created),
+      [1, 1, 1],
+    )
   })
 })
+
+/** Starts an export without reading it. */
+async function startExport(id: string, stallMs?: number): Promise<Readable> {
+  const { exportNodes } = exchangeHandlers(hub.contextOf('hierarchy'), stallMs === undefined ? {} : { stallMs })
+  const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })
+  const { body } = (await exportNodes({ params: { id }, headers: {}, query: {} }, caller)) as Answer
+  return body as Readable
+}
