@@ -74,7 +74,7 @@ function useContinually(): { failures: string[]; keys: Set<string>; calls: () =>
         if (status !== 200) failures.push(`${status} with a token of ${keyOf(token)}`)
         calls++
       }
-      await delay(200)
+      await delay(1_000)
     }
   }
   const over = use()

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
@@ -19,6 +20,9 @@ const password = `${plantedWord} of a person`
 const credential = `${plantedWord} of a device`
 /** A name that is not secret. The search must find this name, because otherwise the search itself does not work. */
 const knownName = 'user-whose-name-is-not-secret'
+
+/** The time between two requests during a rotation. Without it, the requests would use all of the processor time. */
+const pauseMs = 100
 
 describe('the keys of an installation', () => {
   const folder = temporaryFolder('keys')
@@ -214,6 +218,7 @@ describe('the keys of an installation', () => {
       while (goesOn && failures.length < 3) {
         await useOnce(platform).catch((error: unknown) => failures.push(error))
         calls++
+        await delay(pauseMs)
       }
     }
     const over = use()

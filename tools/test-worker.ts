@@ -15,10 +15,7 @@ const endMs = 30_000
 
 process.on('message', ({ file, arrangement }: Assignment) => {
   process.env.MILLWRIGHT_TEST_ARRANGEMENT = arrangement
-  const url = new URL(file, pathToFileURL(root))
-  // The second run of a file uses another URL, because Node evaluates a module only once per URL.
-  if (arrangement === 'split') url.searchParams.set('arrangement', arrangement)
-  test(file, () => import(url.href))
+  test(file, () => import(new URL(file, pathToFileURL(root)).href))
 })
 
 process.on('disconnect', () => {

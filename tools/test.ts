@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
@@ -10,8 +10,8 @@ import { type Lane, runFiles } from './test-workers.ts'
 
 /**
  * `npm test` runs the checks, then all tests on one temporary database server. Tests of calls between processes run
- * again with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the
- * output contains a secret.
+ * with each service in a separate process. `npm test -- <files>` runs only these files. The run fails if the output
+ * contains a secret.
  */
 
 const patterns = process.argv.slice(2)
@@ -47,24 +47,19 @@ if (selected.filter((file) => file.startsWith('e2e/')).length > 1) {
 }
 
 /**
- * The tests whose behaviour depends on the number of processes: operations behind the front, calls between services,
- * bodies and headers, streams, callers and permissions. These tests run twice: with all services in one process, and
- * with each service in a separate process.
+ * The tests of what passes between processes: operations behind the front, bodies and headers, streams, callers and
+ * tokens. They run with each service in a separate process. All other tests run with all services in one process, which
+ * is the default of the product.
  */
 const crossing = [
   'cloud/operations.test.ts',
-  'cloud/visibility.test.ts',
   'cloud/front/token.test.ts',
   'cloud/platform/requests/idempotency.test.ts',
   'cloud/services/audit/service.test.ts',
-  'cloud/services/authorization/access-groups.test.ts',
   'cloud/services/credentials/deliveries.test.ts',
-  'cloud/services/credentials/deleted-assets.test.ts',
   'cloud/services/events/stream.test.ts',
   'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in/sign-in.test.ts',
-  'cloud/services/inventory/assets/assets.test.ts',
-  'cloud/services/inventory-v1/service.test.ts',
 ]
 
 let shown: string | undefined
@@ -75,27 +70,31 @@ conclude()
 
 /**
  * Returns the lanes. End-to-end tests mostly wait, for example for the start of a program or the end of a lease, so
- * they have a separate lane. The workers of the second lane keep two processors busy. They run end-to-end tests when
- * their own queue is empty.
+ * they have a separate lane. The workers of the other lanes keep two processors busy. They run end-to-end tests when
+ * the other queues are empty. One worker runs all tests with separate processes one after the other, because it closes
+ * the processes of its tests when the arrangement changes.
  */
 function lanes(): Lane[] {
-  const waiting = assignments().filter(({ file }) => file.startsWith('e2e/'))
-  const working = assignments().filter(({ file }) => !file.startsWith('e2e/'))
+  const all = assignments()
+  const waiting = all.filter(({ file }) => file.startsWith('e2e/'))
+  const split = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement === 'split')
+  const working = all.filter(({ file, arrangement }) => !file.startsWith('e2e/') && arrangement !== 'split')
   return [
     { queues: [waiting], workers: 2 },
-    { queues: [working, waiting], workers: 2 },
+    { queues: [split, working, waiting], workers: 1 },
+    { queues: [working, waiting, split], workers: 1 },
   ]
 }
 
+/** Returns the files with their arrangements, the longest first. A file without a known duration counts by its size. */
 function assignments(): Assignment[] {
   const requested = process.env.MILLWRIGHT_TEST_ARRANGEMENT
-  const all = selected.flatMap((file): Assignment[] => {
-    if (requested === 'split') return [{ file, arrangement: 'split' }]
-    const alsoSplit = crossing.some((path) => file === path)
-    return [{ file, arrangement: 'one process' }, ...(alsoSplit ? [{ file, arrangement: 'split' } as const] : [])]
+  const all = selected.map((file): Assignment => {
+    const isSplit = requested === 'split' || (requested === undefined && crossing.includes(file))
+    return { file, arrangement: isSplit ? 'split' : 'one process' }
   })
-  const expected = (assignment: Assignment) => durations[titleOf(assignment)]?.ms ?? Number.POSITIVE_INFINITY
-  return all.toSorted((one, other) => expected(other) - expected(one) || 0)
+  const expected = new Map(all.map((one) => [one, durations[titleOf(one)]?.ms ?? statSync(join(root, one.file)).size]))
+  return all.toSorted((one, other) => (expected.get(other) ?? 0) - (expected.get(one) ?? 0))
 }
 
 function take(report: FileReport & Assignment): void {

@@ -84,8 +84,8 @@ export type TestCaller = {
 const baseUrl = 'http://millwright.test'
 
 /**
- * Returns whether this run of a test file uses one process or splits the services over several. The value is read for
- * each run, because a file can run twice in one process.
+ * Returns whether this test file uses one process or splits the services over several. The value is read for each file,
+ * because several files run in one process.
  */
 function arrangementOfRun(): Arrangement {
   return process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
