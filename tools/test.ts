@@ -30,20 +30,30 @@ if (selected.length === 0) fail(`No test file matches ${patterns.join(' ')}.`)
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
 
-if (patterns.length === 0 && !(await check())) fail('The checks failed.')
-if (!(await run(process.execPath, ['web/build.ts']))) fail('The console could not be built.')
-
-const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await startTestServer() : undefined
-if (server !== undefined) {
-  await ensureTemplate(server.address)
-  process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
+// The checks use the processors only in part, so the database and the console are prepared at the same time.
+const [isChecked, prepared] = await Promise.all([patterns.length > 0 || check(), prepare()])
+if (!isChecked || prepared === undefined) {
+  await prepared?.server?.stop()
+  fail(isChecked ? 'The console could not be built.' : 'The checks failed.')
 }
 
-// The platforms of the end-to-end tests start with a copy of this home.
-const prepared = temporaryFolder('prepared')
-if (selected.filter((file) => file.startsWith('e2e/')).length > 1) {
-  await (await startPlatformIn({ home: prepared.path })).stop()
-  process.env.MILLWRIGHT_TEST_HOME = prepared.path
+/**
+ * Builds the console, starts the database server, and prepares a home with which the platforms of the end-to-end tests
+ * start. Returns undefined if the console could not be built.
+ */
+async function prepare() {
+  if (!(await run(process.execPath, ['web/build.ts']))) return undefined
+  const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await startTestServer() : undefined
+  if (server !== undefined) {
+    await ensureTemplate(server.address)
+    process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
+  }
+  if (selected.filter((file) => file.startsWith('e2e/')).length > 1) {
+    const home = temporaryFolder('prepared').path
+    await (await startPlatformIn({ home })).stop()
+    process.env.MILLWRIGHT_TEST_HOME = home
+  }
+  return { server }
 }
 
 /**
@@ -65,7 +75,7 @@ const crossing = [
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []
 const isPassed = await runFiles(lanes(), { onReport: take, onPrinted: print })
-await server?.stop()
+await prepared.server?.stop()
 conclude()
 
 /**
