@@ -8,7 +8,8 @@ export type Statement<Row = unknown> = { readonly name: string; readonly text: s
  * Defines a statement. The transaction passes the tenant as `$1`. The text must contain `tenant_id = $1`, so that the
  * statement uses the index and is routed to one shard. If the condition is missing, row-level security still protects
  * other tenants. An `insert … select` needs `returning` or `on conflict`. Otherwise a distributed database inserts the
- * rows with `copy`, which row-level security does not allow.
+ * rows with `copy`, which row-level security does not allow. For the current time, `do update` uses the column of
+ * `excluded`, because a distributed database refuses `now()` there.
  */
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: nameOf(text), text }
@@ -23,11 +24,20 @@ export function dynamicStatement<Row = Record<string, never>>(text: string): Sta
 }
 
 /**
- * Returns SQL for the current time plus an interval that depends on a column. A distributed database refuses stable
- * operators on columns in an update, and `timestamptz + interval` is one. The operators on `timestamp` are immutable.
+ * Returns SQL for a time, such as `now()`, plus an interval that depends on a column. A distributed database refuses
+ * stable operators on columns in an update, and `timestamptz + interval` is one. The operators on `timestamp` are
+ * immutable.
  */
-export function nowPlus(interval: string): string {
-  return `((now() at time zone 'UTC') + ${interval}) at time zone 'UTC'`
+export function timePlus(time: string, interval: string): string {
+  return `((${time} at time zone 'UTC') + ${interval}) at time zone 'UTC'`
+}
+
+/**
+ * Returns SQL for the time in a column, or for the current time if the column is null. The column contains only times in
+ * the past. A distributed database refuses `coalesce` with `now()` in an update. `least` ignores null.
+ */
+export function firstTime(column: string): string {
+  return `least(${column}, now())`
 }
 
 const limits = { uses: 8, prepared: 64, watched: 500 } as const

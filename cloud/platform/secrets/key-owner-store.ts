@@ -44,7 +44,7 @@ const masterKeys = statement<KnownMasterKey>(
 )
 const putMasterKey = statement(
   `insert into master_keys (id, transit_text, current_since) values ($1, $2, clock_timestamp())
-   on conflict (id) do update set current_since = clock_timestamp()`,
+   on conflict (id) do update set current_since = excluded.current_since`,
 )
 const newTransitText = statement('update master_keys set transit_text = $2 where id = $1')
 const lessMasterKey = statement('delete from master_keys where id = $1')

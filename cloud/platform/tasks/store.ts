@@ -1,6 +1,6 @@
 import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import { jsonText } from '../database/json.ts'
-import { nowPlus, statement } from '../database/statement.ts'
+import { statement, timePlus } from '../database/statement.ts'
 
 /**
  * `NewTask` is a task to insert. `runAt: null` means the current time of the database. This time is truncated to
@@ -155,7 +155,7 @@ export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }:
 }
 
 /** The end of a new lease. `$2` contains the kinds and `$5` the durations of their leases. */
-const leaseOfKindEnd = nowPlus(`($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'`)
+const leaseOfKindEnd = timePlus('now()', `($5::float8[])[array_position($2::text[], kind)] * interval '1 millisecond'`)
 
 const claimPeriodicStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $4,

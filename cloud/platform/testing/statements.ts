@@ -24,11 +24,16 @@ async function readTenantTables(): Promise<Set<string>> {
 
 /**
  * Returns the fault of a statement, or undefined if it has none. A distributed database requires that the statement
- * itself restricts each table of a tenant to the tenant. It also refuses some forms of inserts and updates: see `statement`
- * and `nowPlus`.
+ * itself restricts each table of a tenant to the tenant. It also refuses some forms of inserts and updates: see
+ * `statement`, `timePlus` and `firstTime`.
  */
 export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
   const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
+  const unquoted = flat.replace(/'[^']*'|"[^"]*"/g, "''")
+  if (conflictClausesOf(unquoted).some((clause) => mutable.test(clause)))
+    return 'contains a time or a random value in on conflict'
+  if (conditionalsOf(unquoted).some((expression) => mutable.test(expression)))
+    return 'contains a time or a random value in coalesce or case of an update'
   const touched = [...flat.matchAll(/\b(?:from|join|update|into) (?:only )?(\w+)/g)]
     .map((match) => match[1] ?? '')
     .filter((name) => tables.has(name))
@@ -41,7 +46,7 @@ export function faultOf(text: string, tables: ReadonlySet<string>): string | und
       return `inserts into ${name} without tenant_id`
   }
   if (inserts.length > 0 && isCopied(flat)) return 'inserts selected rows without returning or on conflict'
-  if (/\b(?:update|delete from) \w+/.test(flat) && addsColumnToNow.test(flat)) return 'adds a column to now()'
+  if (/\b(?:update|delete from) \w+/.test(flat) && addsColumnToTime.test(flat)) return 'adds a column to a time'
   const pinned = [...flat.matchAll(/tenant_id = (?:\$1\b|\w+\.tenant_id|excluded\.tenant_id)/g)].length
   const needed = touched.length - inserts.length
   if (pinned < needed) return `touches ${touched.join(', ')} but contains tenant_id only ${pinned} times`
@@ -54,6 +59,44 @@ function isCopied(text: string): boolean {
   return /\binsert into \w+(?: as \w+)? \([^)]*\) select\b/.test(text) && !/\b(?:returning|on conflict)\b/.test(text)
 }
 
-/** Matches a time whose distance from now is neither a constant nor a parameter. */
-const addsColumnToNow =
-  /\bnow\(\) [-+] (?!(?:\$\d+(?:::\w+)? \* )?interval '|make_interval\(\w+ => (?:\$\d+(?:::\w+)?|[\d.]+)\))/
+/** Matches functions that return the current time or a random value. They are not immutable. */
+const mutable =
+  /\b(?:(?:now|(?:clock|statement|transaction)_timestamp|random|gen_random_uuid)\(|current_(?:date|time|timestamp)\b|localtime)/
+
+/** Returns each clause `on conflict` up to `returning`, the end of a sub-statement or the end of the text. */
+function conflictClausesOf(text: string): string[] {
+  return [...text.matchAll(/\bon conflict\b/g)].map(({ index }) => {
+    let depth = 0
+    for (const token of text.slice(index).matchAll(/[()]|\breturning\b/g)) {
+      if (token[0] === '(') depth++
+      else if (depth === 0) return text.slice(index, index + token.index)
+      else if (token[0] === ')') depth--
+    }
+    return text.slice(index)
+  })
+}
+
+/** Matches parentheses, the limits of `case`, and the first words of commands. `for update` and `do update` are none. */
+const structure = /\bcoalesce ?\(|[()]|\b(?:case|end|select|insert|delete)\b|(?<!\b(?:do|for|key) )\bupdate\b/g
+
+/** Returns the expressions `coalesce` and `case` of updates and deletions, except those in a `select` inside them. */
+function conditionalsOf(text: string): string[] {
+  const expressions: string[] = []
+  let command = ''
+  const open: { token: string; start: number; command: string }[] = []
+  for (const { 0: token, index } of text.matchAll(structure)) {
+    if (token === ')' || token === 'end') {
+      const opened = open.pop()
+      if (opened === undefined) break
+      command = opened.command
+      const isConditional = opened.token !== '(' && (command === 'update' || command === 'delete')
+      if (isConditional) expressions.push(text.slice(opened.start, index))
+    } else if (token === 'case' || token.endsWith('(')) open.push({ token, start: index, command })
+    else command = token
+  }
+  return expressions
+}
+
+/** Matches the sum of a time and an interval that is neither a constant nor a parameter. */
+const addsColumnToTime =
+  /(?:\bnow\(\)|::timestamptz) [-+] (?!(?:\$\d+(?:::\w+)? \* )?interval '|make_interval\(\w+ => (?:\$\d+(?:::\w+)?|[\d.]+)\))/

@@ -153,6 +153,14 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await names(address), ['a'])
   })
 
+  test('prefers a credential that worked and failed for the same address in one report', async () => {
+    const made = await given('a', 'b')
+    const address = '10.0.0.8'
+    await select(address)
+    await report({ address, instanceId: made.a, worked: false }, { address, instanceId: made.a, worked: true })
+    assert.deepEqual(await names(address), ['a'])
+  })
+
   test('selects credentials for many devices with the same number of statements as for one device', async () => {
     const made = await given('a', ['b', { ipRanges: ['10.0.0.0/25', '10.0.0.0/24'] }], 'c')
     await given(['d', { ipRanges: ['10.0.0.128/25', '2001:db8::/64'] }])
@@ -204,6 +212,8 @@ describe('delivery of credentials to a gateway', () => {
   test('records each delivery of a credential in the audit trail, as an event and as a use, without secrets', async () => {
     const made = await given('a')
     await select('10.0.0.7')
+    const hourAgo = `update credential_uses set delivered_at = now() - interval '1 hour' where tenant_id = $1`
+    await hub.asOwner((owner) => owner.query(`${hourAgo} and instance_id = $2`, [hub.tenant.tenantId, made.a]))
     await select('10.0.0.7')
     const [entry] = await deliveries()
     assert.deepEqual([entry?.outcome, entry?.target], ['done', `gateway/${gatewayId}`])
@@ -225,6 +235,7 @@ describe('delivery of credentials to a gateway', () => {
       usage.deliveries.map(({ lastTimestamp: _, ...delivery }) => delivery),
       [{ gatewayId, jobId, address: '10.0.0.7', count: 2 }],
     )
+    assert.ok(Date.now() - Date.parse(usage.deliveries[0]?.lastTimestamp ?? '') < 1_800_000)
     assert.deepEqual(usage.associations, [])
   })
 

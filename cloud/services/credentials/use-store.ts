@@ -100,7 +100,7 @@ const deliveredStatement = statement(
   `insert into credential_uses (tenant_id, gateway_id, job_id, instance_id, address)
    select $1, $2, $3, d.instance_id, d.address from unnest($4::uuid[], $5::text[]) as d (instance_id, address)
    on conflict (tenant_id, instance_id, gateway_id, address) do update
-   set deliveries = credential_uses.deliveries + 1, job_id = excluded.job_id, delivered_at = now()`,
+   set deliveries = credential_uses.deliveries + 1, job_id = excluded.job_id, delivered_at = excluded.delivered_at`,
 )
 
 export type DeliveredInstance = { instanceId: string; address: string }
@@ -139,24 +139,33 @@ export type Outcome = {
   failures: number
 }
 
-const outcomes = rowset<Outcome>({
+const outcomes = rowset<Pick<Outcome, 'gatewayId' | 'instanceId' | 'address' | 'assetId'>>({
   gatewayId: 'uuid',
   instanceId: 'uuid',
   address: 'text',
   assetId: 'uuid',
-  successes: 'integer',
-  failures: 'integer',
 })
-const outcomeStatement = statement(
-  `update credential_uses u set asset_id = coalesce(r."assetId", u.asset_id),
-     worked_at = case when r.successes > 0 then now() else u.worked_at end,
-     failed_at = case when r.failures > 0 then now() else u.failed_at end
-   from ${outcomes.rows}
-   where u.tenant_id = $1 and u.gateway_id = r."gatewayId" and u.instance_id = r."instanceId" and u.address = r.address`,
-)
 
+/** A distributed database refuses `now()` in `case`, so successes and failures are stored with two statements. */
+function outcomeStatement(column: 'worked_at' | 'failed_at') {
+  return statement(
+    `update credential_uses u set asset_id = coalesce(r."assetId", u.asset_id), ${column} = now()
+     from ${outcomes.rows}
+     where u.tenant_id = $1 and u.gateway_id = r."gatewayId" and u.instance_id = r."instanceId" and u.address = r.address`,
+  )
+}
+const successStatement = outcomeStatement('worked_at')
+const failureStatement = outcomeStatement('failed_at')
+
+/**
+ * Records successes and failures with the clock of the database, because the selection of credentials compares these
+ * times with the time of the last change of an instance.
+ */
 export async function recordOutcomes(tx: Transaction, rows: readonly Outcome[]): Promise<void> {
-  if (rows.length > 0) await tx.run(outcomeStatement, ...outcomes.values(rows))
+  const successes = rows.filter((row) => row.successes > 0)
+  const failures = rows.filter((row) => row.failures > 0)
+  if (successes.length > 0) await tx.run(successStatement, ...outcomes.values(successes))
+  if (failures.length > 0) await tx.run(failureStatement, ...outcomes.values(failures))
 }
 
 const lastStatement = statement<UseRow>(

@@ -75,11 +75,14 @@ describe('discovery', () => {
     assert.deepEqual(held.job.definition.options, [
       { key: 'size', comparisonOperator: 'EQUAL', value: 3, dataType: 'unsigned' },
     ])
-    assert.equal((await read(jobId)).state, 'running')
+    const started = await read(jobId)
+    assert.equal(started.state, 'running')
+    assert.ok(started.startedTimestamp)
     await upload(held, 0, { assets: [foundDevice(1), foundDevice(2)] })
     await hub.settle()
     const during = await read(jobId)
     assert.deepEqual([during.state, during.found, during.created], ['running', 2, 2])
+    assert.equal(during.startedTimestamp, started.startedTimestamp)
 
     await upload(held, 1, {
       assets: [foundDevice(3)],

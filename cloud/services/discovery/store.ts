@@ -1,6 +1,6 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { dynamicStatement, statement } from '../../platform/database/statement.ts'
+import { dynamicStatement, firstTime, statement } from '../../platform/database/statement.ts'
 import type { Parameter } from './parameter.ts'
 
 export type RunState = 'created' | 'running' | 'finished' | 'failed' | 'canceled'
@@ -275,7 +275,7 @@ export async function wasLeased(
 }
 
 const noteStatement = statement<RunRow>(
-  `update discovery_runs r set state = 'running', started_at = coalesce(r.started_at, now()),
+  `update discovery_runs r set state = 'running', started_at = ${firstTime('r.started_at')},
      workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
      message = coalesce($5, r.message),
      leases = case when r.leases is null or $6::uuid is null or $6::uuid = any(r.leases) then r.leases
@@ -308,7 +308,7 @@ export async function setEnding(
 
 const addStatement = statement<RunRow>(
   `update discovery_runs r set state = case when r.state = 'created' then 'running' else r.state end,
-     started_at = coalesce(r.started_at, now()), found = r.found + $3, created = r.created + $4,
+     started_at = ${firstTime('r.started_at')}, found = r.found + $3, created = r.created + $4,
      updated = r.updated + $5, unchanged = r.unchanged + $6, errors = r.errors + $7
    where r.tenant_id = $1 and r.id = $2 returning ${runColumns}`,
 )

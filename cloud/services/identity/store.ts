@@ -64,7 +64,7 @@ const passwordByName = statement<StoredPassword>(`select ${passwordColumns} ${pa
 const passwordById = statement<StoredPassword>(`select ${passwordColumns} ${passwords} and p.id = $2`)
 const upsertPassword = statement(
   `insert into user_passwords (tenant_id, principal_id, hash) values ($1, $2, $3)
-   on conflict (tenant_id, principal_id) do update set hash = excluded.hash, changed_at = now()`,
+   on conflict (tenant_id, principal_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`,
 )
 const signedIn = statement(
   'update user_passwords set last_sign_in_at = now() where tenant_id = $1 and principal_id = $2',

@@ -1,6 +1,6 @@
 import { onboardingLimits } from '@millwright/api/onboarding.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { statement } from '../../platform/database/statement.ts'
+import { firstTime, statement } from '../../platform/database/statement.ts'
 
 export type GatewayRow = {
   id: string
@@ -101,7 +101,7 @@ export function setEnrolled(
 }
 
 const revokeStatement = statement<GatewayRow>(
-  `update gateways set revoked_at = coalesce(revoked_at, now()), enrolment_hash = null, config_expires_at = null
+  `update gateways set revoked_at = ${firstTime('revoked_at')}, enrolment_hash = null, config_expires_at = null
    where tenant_id = $1 and id = $2 returning ${columns}`,
 )
 

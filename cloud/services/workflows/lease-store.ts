@@ -1,5 +1,5 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { nowPlus, statement } from '../../platform/database/statement.ts'
+import { statement, timePlus } from '../../platform/database/statement.ts'
 
 /**
  * Statements for leases. An expired lease stays valid until another agent takes the job, so that a slow agent can continue.
@@ -32,7 +32,7 @@ export async function holdJob(tx: Transaction, id: string, lease: { id: string; 
 }
 
 const renewStatement = statement<{ leaseUntil: string }>(
-  `update workflow_jobs set lease_until = ${nowPlus('make_interval(secs => lease_seconds)')}
+  `update workflow_jobs set lease_until = ${timePlus('now()', 'make_interval(secs => lease_seconds)')}
    where tenant_id = $1 and id = $2 and client_id = $3 and lease_id = $4 and awaits_client
    returning lease_until as "leaseUntil"`,
 )

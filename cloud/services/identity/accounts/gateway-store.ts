@@ -8,7 +8,7 @@ export type GatewayKeyRow = { principalId: string; publicJwk: JWK; thumbprint: s
 const putStatement = statement(
   `insert into gateway_keys (tenant_id, principal_id, client_id, public_jwk, thumbprint) values ($1, $2, $3, $4, $5)
    on conflict (tenant_id, principal_id) do update
-   set public_jwk = excluded.public_jwk, thumbprint = excluded.thumbprint, created_at = now()`,
+   set public_jwk = excluded.public_jwk, thumbprint = excluded.thumbprint, created_at = excluded.created_at`,
 )
 
 export const findGatewayKeyStatement = statement<GatewayKeyRow>(

@@ -11,7 +11,8 @@ const others = statement<{ total: number }>(
 )
 const upsert = statement(
   `insert into preferences (tenant_id, principal_id, name, value) values ($1, $2, $3, $4::text::jsonb)
-   on conflict (tenant_id, principal_id, name) do update set value = excluded.value, modified_at = now()`,
+   on conflict (tenant_id, principal_id, name) do update
+   set value = excluded.value, modified_at = excluded.modified_at`,
 )
 const remove = statement('delete from preferences where tenant_id = $1 and principal_id = $2 and name = $3')
 

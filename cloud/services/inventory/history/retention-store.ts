@@ -1,6 +1,6 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
-import { statement } from '../../../platform/database/statement.ts'
+import { statement, timePlus } from '../../../platform/database/statement.ts'
 
 /** The statement that returns a row if the tenant has a retention period. Tenants without one need no run. */
 export const retentionPending = statement(
@@ -9,7 +9,7 @@ export const retentionPending = statement(
 
 const moveStatement = statement<{ historyFrom: string }>(
   `update inventory_settings
-   set history_from = greatest(history_from, $2::timestamptz - make_interval(days => history_days))
+   set history_from = greatest(history_from, ${timePlus('$2::timestamptz', 'make_interval(days => -history_days)')})
    where tenant_id = $1 and history_days is not null
    returning history_from as "historyFrom"`,
 )

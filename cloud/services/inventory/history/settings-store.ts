@@ -29,7 +29,8 @@ export async function lockSettings(tx: Transaction): Promise<SettingsRow> {
 
 const putStatement = statement<SettingsRow>(
   `insert into inventory_settings as s (tenant_id, history_days, modified_at) values ($1, $2, now())
-   on conflict (tenant_id) do update set history_days = excluded.history_days, version = s.version + 1, modified_at = now()
+   on conflict (tenant_id) do update
+   set history_days = excluded.history_days, version = s.version + 1, modified_at = excluded.modified_at
    returning ${columns}`,
 )
 

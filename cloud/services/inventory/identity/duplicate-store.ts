@@ -1,6 +1,6 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { jsonText } from '../../../platform/database/json.ts'
-import { statement } from '../../../platform/database/statement.ts'
+import { firstTime, statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableRow } from '../visibility.ts'
 
 /** The identifiers of one write, each with the asset that owns it, and the source of the write. */
@@ -83,8 +83,11 @@ export async function listDuplicates(handle: Handle, { groups, asset, dismissed,
 }
 
 const dismissStatement = statement(
-  `update asset_conflicts set dismissed_at = case when $4 then coalesce(dismissed_at, now()) end
+  `update asset_conflicts set dismissed_at = ${firstTime('dismissed_at')}
    where tenant_id = $1 and asset_id = $2 and other_id = $3`,
+)
+const reopenStatement = statement(
+  'update asset_conflicts set dismissed_at = null where tenant_id = $1 and asset_id = $2 and other_id = $3',
 )
 const oneStatement = statement<DuplicateRow>(
   `select ${columns} from ${from} where c.tenant_id = $1 and c.asset_id = $2 and c.other_id = $3`,
@@ -97,6 +100,6 @@ export async function dismissDuplicate(
   tx: Transaction,
   { assetId, otherId, dismissed }: Pair & { dismissed: boolean },
 ): Promise<DuplicateRow | undefined> {
-  await tx.run(dismissStatement, assetId, otherId, dismissed)
+  await tx.run(dismissed ? dismissStatement : reopenStatement, assetId, otherId)
   return tx.row(oneStatement, assetId, otherId)
 }

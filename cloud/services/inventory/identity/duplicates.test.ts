@@ -88,6 +88,8 @@ describe('duplicates', () => {
     const { data } = await operator.inventory.dismissDuplicate({ body: { data: { asset: one, other } } })
     assert.notEqual(data.dismissedTimestamp, null)
     await put([a, b])
+    const again = await operator.inventory.dismissDuplicate({ body: { data: { asset: one, other } } })
+    assert.equal(again.data.dismissedTimestamp, data.dismissedTimestamp)
     assert.deepEqual((await pairs(one)).data, [])
     assert.equal((await pairs(one, { dismissed: true })).data.length, 1)
     await operator.inventory.dismissDuplicate({ body: { data: { asset: other, other: one, dismissed: false } } })
