@@ -8,6 +8,7 @@ import {
   assertAxeCleanEverywhere,
   type ConsoleBrowser,
   consoleOf,
+  follow,
   mainHeading,
   navigationTo,
   signOut,
@@ -18,6 +19,8 @@ import { clickAsPerson } from './reachability.ts'
 
 /** Jane is a user without any role. */
 const jane = { name: 'jane', password: `the ${plantedWord} of a user` }
+/** The path at which the administrator signs in. */
+const deepLink = '/account?from=a-link#here'
 
 describe('the console in a browser', () => {
   const folder = temporaryFolder()
@@ -25,6 +28,13 @@ describe('the console in a browser', () => {
   let browser: Browser
   let consoleBrowser: ConsoleBrowser
   let janeId: string
+  /** The page of a visitor who never signs in. */
+  let visitorPage: Page
+  /** The page of the administrator. */
+  let page: Page
+  /** The page of the administrator in another browser, with a clock that tests can set. */
+  let clockPage: Page
+  let janePage: Page
 
   before(async () => {
     ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), announced()])
@@ -32,6 +42,14 @@ describe('the console in a browser', () => {
     const admin = await callerOf(platform)
     const made = await admin.identity.createUser({ body: { data: { ...jane, displayName: 'Jane Doe' } } })
     janeId = made.data.id
+    ;({ page: visitorPage } = await consoleBrowser.open())
+    ;({ page } = await consoleBrowser.open())
+    await consoleBrowser.signIn(page, { path: deepLink })
+    ;({ page: clockPage } = await consoleBrowser.open())
+    await clockPage.clock.install()
+    await consoleBrowser.signIn(clockPage)
+    ;({ page: janePage } = await consoleBrowser.open())
+    await consoleBrowser.signIn(janePage, { user: jane, path: '/account' })
   })
 
   after(async () => {
@@ -49,33 +67,32 @@ describe('the console in a browser', () => {
   const adminPassword = () => ({ name: platform.access.adminUser, password: platform.access.adminPassword })
 
   test('the page before sign-in introduces the product and names the file with the initial password', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto('/')
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    assert.match((await page.locator('main').textContent()) ?? '', /industrial asset management.*first-run\.json/s)
-    assert.equal(await page.getByRole('link', { name: 'API reference' }).first().getAttribute('href'), '/docs')
-    assert.equal(await page.getByRole('link', { name: 'Problem codes' }).getAttribute('href'), '/docs/problems')
-    await context.close()
+    await visitorPage.goto('/')
+    await visitorPage.getByRole('heading', { level: 1 }).waitFor()
+    assert.match(
+      (await visitorPage.locator('main').textContent()) ?? '',
+      /industrial asset management.*first-run\.json/s,
+    )
+    assert.equal(await visitorPage.getByRole('link', { name: 'API reference' }).first().getAttribute('href'), '/docs')
+    assert.equal(await visitorPage.getByRole('link', { name: 'Problem codes' }).getAttribute('href'), '/docs/problems')
   })
 
   test('rejects a wrong password, and shows user and permissions after sign-in', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto('/console/account')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await submitSignIn(page, { name: 'admin', password: 'not the one' })
-    assert.equal(await page.getByRole('alert').textContent(), 'Wrong user name or password.')
-    await submitSignIn(page, adminPassword())
-    await page.getByRole('heading', { name: 'Administrator', level: 1 }).waitFor()
-    await page.getByText('Manage users, service accounts, roles, access groups and grants').waitFor()
-    const profile = await page.locator('.key-values .key-value').allTextContents()
+    const { context, page: freshPage } = await consoleBrowser.open()
+    await freshPage.goto('/console/account')
+    await freshPage.getByRole('button', { name: 'Sign in' }).click()
+    await submitSignIn(freshPage, { name: 'admin', password: 'not the one' })
+    assert.equal(await freshPage.getByRole('alert').textContent(), 'Wrong user name or password.')
+    await submitSignIn(freshPage, adminPassword())
+    await freshPage.getByRole('heading', { name: 'Administrator', level: 1 }).waitFor()
+    await freshPage.getByText('Manage users, service accounts, roles, access groups and grants').waitFor()
+    const profile = await freshPage.locator('.key-values .key-value').allTextContents()
     assert.deepEqual(profile, ['User nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
-    assert.equal(page.url(), `${platform.baseUrl}/console/account`, 'the authorization code is still in the URL')
+    assert.equal(freshPage.url(), `${platform.baseUrl}/console/account`, 'the authorization code is still in the URL')
     await context.close()
   })
 
   test('stores no token in the browser, and stays signed in after a reload', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page, { path: '/account?from=a-link#here' })
     const kept = await page.evaluate(() =>
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
     )
@@ -84,76 +101,62 @@ describe('the console in a browser', () => {
     assert.doesNotMatch(JSON.stringify(session), /token|eyJ/i)
     await page.reload()
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
-    assert.equal(
-      page.url(),
-      `${platform.baseUrl}/console/account?from=a-link#here`,
-      'the deep link is lost during sign-in',
-    )
-    await context.close()
+    assert.equal(page.url(), `${platform.baseUrl}/console${deepLink}`, 'the deep link is lost during sign-in')
   })
 
   test('rejects a sign-in response that this browser did not request', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto('/auth/callback?code=stolen&state=guessed')
-    assert.match((await page.getByRole('alert').textContent()) ?? '', /This sign-in was not started in this browser/)
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    await context.close()
+    await visitorPage.goto('/auth/callback?code=stolen&state=guessed')
+    assert.match(
+      (await visitorPage.getByRole('alert').textContent()) ?? '',
+      /This sign-in was not started in this browser/,
+    )
+    await visitorPage.getByRole('button', { name: 'Try again' }).click()
+    await visitorPage.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
   test('hides assets from a user without permission, and explains why when a page is opened directly', async () => {
     const admin = await callerOf(platform)
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page, { user: jane, path: '/account' })
-    await page.getByText('You have no roles.').waitFor()
-    await page.goto('/console/assets')
-    await page.getByText('inventory_read_asset_data').waitFor()
-    await page
+    await janePage.getByText('You have no roles.').waitFor()
+    await janePage.goto('/console/assets')
+    await janePage.getByText('inventory_read_asset_data').waitFor()
+    await janePage
       .getByText('Ask an administrator of the tenant default to assign you a role with one of these permissions.')
       .waitFor()
-    assert.equal(await navigationTo(page, 'Assets').count(), 0)
-    await page.goto('/console/nowhere')
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    assert.equal(await navigationTo(janePage, 'Assets').count(), 0)
+    await follow(janePage, '/nowhere')
+    await janePage.getByRole('heading', { name: 'Page not found' }).waitFor()
     await admin.authorization.createGrant({ body: { data: { principal: janeId, role: 'viewer' } } })
-    await page.goto('/console/account')
-    await page.getByText('Read assets').waitFor()
-    await navigationTo(page, 'Assets').waitFor()
-    await context.close()
+    await janePage.goto('/console/account')
+    await janePage.getByText('Read assets').waitFor()
+    await navigationTo(janePage, 'Assets').waitFor()
   })
 
   test('shows the code of a failed request, and retries the request', async () => {
-    const { context, page } = await consoleBrowser.open()
     await page.route('**/authorization/v1/permissions', (route) => route.abort())
-    await consoleBrowser.signIn(page, { path: '/account' })
+    await page.goto('/console/account')
     const notice = page.getByRole('alert')
     await notice.waitFor()
     assert.match((await notice.textContent()) ?? '', /Can’t reach the server.*Code no_answer/s)
     await page.unroute('**/authorization/v1/permissions')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Read the audit trail').waitFor()
-    await context.close()
   })
 
   test('renews an expired token in the background', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.clock.install()
-    await consoleBrowser.signIn(page)
-    const renewal = page.waitForRequest((request) => request.postData()?.includes('grant_type=refresh_token') ?? false)
-    await page.clock.fastForward('01:00:00')
-    await openAccount(page)
+    const renewal = clockPage.waitForRequest(
+      (request) => request.postData()?.includes('grant_type=refresh_token') ?? false,
+    )
+    await clockPage.clock.fastForward('01:00:00')
+    await clickAsPerson(clockPage.getByTitle('Account menu'))
+    await clickAsPerson(clockPage.getByRole('menuitem', { name: 'Your account' }))
     await renewal
-    await page.getByText('Read the audit trail').waitFor()
-    await context.close()
+    await clockPage.getByText('Read the audit trail').waitFor()
   })
 
-  async function openAccount(page: Page): Promise<void> {
-    await clickAsPerson(page.getByTitle('Account menu'))
-    await clickAsPerson(page.getByRole('menuitem', { name: 'Your account' }))
-  }
-
   test('navigation, account menu and command palette can be used with the keyboard alone', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page)
+    // A reload starts the order of the Tab key at the first element.
+    await page.goto('/console/')
+    await mainHeading(page).waitFor()
     const reached: string[] = []
     await page.evaluate(() => (document.activeElement as HTMLElement).blur())
     for (let presses = 0; presses < 8; presses++) {
@@ -174,57 +177,58 @@ describe('the console in a browser', () => {
     await page.keyboard.press('d')
     await page.keyboard.press('Enter')
     await page.locator('html[data-ix-color-schema=dark]').waitFor()
-    await context.close()
+    await clickAsPerson(page.getByTitle('Account menu'))
+    await clickAsPerson(page.getByRole('menuitemradio', { name: 'System' }))
+    await page.locator('html[data-ix-color-schema=light]').waitFor()
   })
 
   test('stores the theme and language of a user on the server for every browser', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page, { path: '/account' })
+    await follow(page, '/account')
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
     await clickAsPerson(page.getByTitle('Account menu'))
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
     await page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
     assert.equal((await kept).status(), 204)
-    await context.close()
     const elsewhere = await consoleBrowser.open()
     await consoleBrowser.signIn(elsewhere.page, { path: '/account' })
     await elsewhere.page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
     assert.equal(await elsewhere.page.locator('html').getAttribute('lang'), 'de')
-    const back = elsewhere.page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
-    await elsewhere.page.getByTitle('Kontomenü').click()
-    await elsewhere.page.getByRole('menuitemradio', { name: 'English' }).click()
-    await back
     await elsewhere.context.close()
+    const back = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
+    await page.getByTitle('Kontomenü').click()
+    await page.getByRole('menuitemradio', { name: 'English' }).click()
+    await back
   })
 
   test('shows the sign-in page and errors in German when the browser language is German', async () => {
-    const { context, page } = await consoleBrowser.open({ locale: 'de-DE' })
-    await page.goto('/console/assets')
-    await page.getByRole('button', { name: 'Anmelden' }).click()
-    await page.getByLabel('Benutzername').fill(jane.name)
-    await page.getByLabel('Passwort').fill('not the one')
-    await page.getByRole('button', { name: 'Anmelden' }).click()
-    assert.equal(await page.getByRole('alert').textContent(), 'Benutzername oder Passwort falsch.')
-    await assertAccessible(page, 'sign in, German')
-    await page.getByLabel('Passwort').fill(jane.password)
-    await page.getByRole('button', { name: 'Anmelden' }).click()
-    await mainHeading(page).waitFor()
-    await page.goto('/console/assets?filter=nmae%20eq%201')
-    const notice = page.getByRole('alert')
+    const { context, page: germanPage } = await consoleBrowser.open({ locale: 'de-DE' })
+    await germanPage.goto('/console/assets')
+    await germanPage.getByRole('button', { name: 'Anmelden' }).click()
+    await germanPage.getByLabel('Benutzername').fill(jane.name)
+    await germanPage.getByLabel('Passwort').fill('not the one')
+    await germanPage.getByRole('button', { name: 'Anmelden' }).click()
+    assert.equal(await germanPage.getByRole('alert').textContent(), 'Benutzername oder Passwort falsch.')
+    await assertAccessible(germanPage, 'sign in, German')
+    await germanPage.getByLabel('Passwort').fill(jane.password)
+    await germanPage.getByRole('button', { name: 'Anmelden' }).click()
+    await mainHeading(germanPage).waitFor()
+    await follow(germanPage, '/assets?filter=nmae%20eq%201')
+    const notice = germanPage.getByRole('alert')
     await notice.getByText('Unbekannte Eigenschaft').waitFor()
     assert.match((await notice.locator('[lang=en]').textContent()) ?? '', /Unknown property "nmae"/)
     await context.close()
   })
 
   test('the console is accessible in light and dark mode, on a desktop and on a phone', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto('/')
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    await assertAxeCleanEverywhere(page, 'signed out')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByLabel('Password').waitFor()
-    await assertAccessibleEverywhere(page, 'sign in')
-    await consoleBrowser.signIn(page, { path: '/account' })
+    await visitorPage.goto('/')
+    await visitorPage.getByRole('button', { name: 'Sign in' }).waitFor()
+    await assertAxeCleanEverywhere(visitorPage, 'signed out')
+    await visitorPage.getByRole('button', { name: 'Sign in' }).click()
+    await visitorPage.getByLabel('Password').waitFor()
+    await assertAccessibleEverywhere(visitorPage, 'sign in')
+    await visitorPage.goto('/docs/problems')
+    await assertAccessibleEverywhere(visitorPage, 'problem codes')
+    await follow(page, '/account')
     await page.getByText('Read the audit trail').waitFor()
     await page.getByLabel('Current password').fill('wrong')
     await page.getByRole('button', { name: 'Change password' }).click()
@@ -235,76 +239,63 @@ describe('the console in a browser', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
     await assertAxeCleanEverywhere(page, 'command palette')
-    await page.goto('/docs/problems')
-    await assertAccessibleEverywhere(page, 'problem codes')
-    await context.close()
+    await page.keyboard.press('Escape')
+    await follow(page, '/')
   })
 
   test('redirects the console from localhost to the configured address', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto(`http://localhost:${new URL(platform.baseUrl).port}/console/account`)
-    await page.getByText('Sign in to open').waitFor()
-    assert.equal(page.url(), `${platform.baseUrl}/console/account`)
-    await context.close()
+    await visitorPage.goto(`http://localhost:${new URL(platform.baseUrl).port}/console/account`)
+    await visitorPage.getByText('Sign in to open').waitFor()
+    assert.equal(visitorPage.url(), `${platform.baseUrl}/console/account`)
   })
 
   test('changes the password and ends all other sessions', async () => {
-    const elsewhere = await consoleBrowser.open()
-    await elsewhere.page.clock.install()
-    await consoleBrowser.signIn(elsewhere.page)
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page, { path: '/account' })
+    await follow(clockPage, '/')
+    await follow(page, '/account')
     const next = `a new ${plantedWord} for the console`
-    await change(page, { current: adminPassword().password, next: 'short' })
+    await change({ current: adminPassword().password, next: 'short' })
     await page.getByText('Use at least 12 characters.').waitFor()
-    await change(page, { current: 'something else', next })
+    await change({ current: 'something else', next })
     await page.getByText('The current password is wrong.').waitFor()
-    await change(page, { current: adminPassword().password, next })
+    await change({ current: adminPassword().password, next })
     await page.getByText('Password changed.').first().waitFor()
 
     // The start page polls the platform, so it detects that its session has ended.
-    await elsewhere.page.clock.fastForward('01:00:00')
-    await elsewhere.page.locator('main').getByText('Your session has ended.').waitFor()
-    await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()
-    await submitSignIn(elsewhere.page, adminPassword())
-    await elsewhere.page.getByText('Wrong user name or password.').waitFor()
-    await submitSignIn(elsewhere.page, { name: 'admin', password: next })
-    await mainHeading(elsewhere.page).waitFor()
-    await elsewhere.context.close()
-    await context.close()
+    await clockPage.clock.fastForward('01:00:00')
+    await clockPage.locator('main').getByText('Your session has ended.').waitFor()
+    await clockPage.getByRole('button', { name: 'Sign in' }).click()
+    await submitSignIn(clockPage, adminPassword())
+    await clockPage.getByText('Wrong user name or password.').waitFor()
+    await submitSignIn(clockPage, { name: 'admin', password: next })
+    await mainHeading(clockPage).waitFor()
   })
 
-  async function change(page: Page, { current, next }: { current: string; next: string }): Promise<void> {
+  async function change({ current, next }: { current: string; next: string }): Promise<void> {
     await page.getByLabel('Current password').fill(current)
     await page.getByLabel('New password').fill(next)
     await page.getByRole('button', { name: 'Change password' }).click()
   }
 
   test('requires a new sign-in in every browser window after sign-out', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await consoleBrowser.signIn(page, { user: jane })
-    const second = await context.newPage()
+    const second = await janePage.context().newPage()
     await second.goto('/console/account')
     await second.getByRole('heading', { name: 'Change your password' }).waitFor()
 
-    await signOut(page)
-    await page.locator('main').getByText('You are signed out.').waitFor()
+    await signOut(janePage)
+    await janePage.locator('main').getByText('You are signed out.').waitFor()
     await second.locator('main').getByText('You signed out in another window.').waitFor()
-    await page.goto('/console/account')
-    await page.getByText('Sign in to open').waitFor()
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await submitSignIn(page, jane)
-    await page.getByRole('heading', { name: 'Change your password' }).waitFor()
-    await context.close()
+    await janePage.goto('/console/account')
+    await janePage.getByText('Sign in to open').waitFor()
+    await janePage.getByRole('button', { name: 'Sign in' }).click()
+    await submitSignIn(janePage, jane)
+    await janePage.getByRole('heading', { name: 'Change your password' }).waitFor()
   })
 
   test('shows the API reference and executes an operation in it', async () => {
-    const { context, page } = await consoleBrowser.open()
-    await page.goto('/docs')
-    await page.getByText('Read the account of the token').first().click()
-    await page.getByRole('button', { name: 'Execute' }).click()
-    await page.getByText('Response Status: Unauthorized (401)').waitFor()
-    await context.close()
+    await visitorPage.goto('/docs')
+    await visitorPage.getByText('Read the account of the token').first().click()
+    await visitorPage.getByRole('button', { name: 'Execute' }).click()
+    await visitorPage.getByText('Response Status: Unauthorized (401)').waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {
