@@ -180,6 +180,10 @@ describe('the console in a browser', () => {
     await clickAsPerson(page.getByTitle('Account menu'))
     await clickAsPerson(page.getByRole('menuitemradio', { name: 'System' }))
     await page.locator('html[data-ix-color-schema=light]').waitFor()
+    await clickAsPerson(page.getByTitle('Account menu'))
+    await mainHeading(page).focus()
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
   })
 
   test('stores the theme and language of a user on the server for every browser', async () => {

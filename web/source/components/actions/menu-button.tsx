@@ -36,17 +36,24 @@ export function MenuButton({ label, children, entries, head, isAtEnd, className 
     const [anchor, popover] = [button.current, menu.current]
     if (!isOpen || anchor === null || popover === null) return
     const move = () => placeMenu(popover, anchor, isAtEnd === true)
+    const isInside = ({ target }: Event) => place.current?.contains(target as Node) === true
     const closeOutside = (event: PointerEvent) => {
-      if (!place.current?.contains(event.target as Node)) setOpen(false)
+      if (!isInside(event)) setOpen(false)
+    }
+    // A page that was loading when the menu opened may have moved the focus to its heading.
+    const closeWithoutFocus = (event: globalThis.KeyboardEvent) => {
+      if (event.key === 'Escape' && !isInside(event)) setOpen(false)
     }
     popover.showPopover()
     move()
     itemsIn(popover)[0]?.focus({ preventScroll: true })
     addEventListener('pointerdown', closeOutside, true)
+    addEventListener('keydown', closeWithoutFocus)
     addEventListener('resize', move)
     addEventListener('scroll', move, true)
     return () => {
       removeEventListener('pointerdown', closeOutside, true)
+      removeEventListener('keydown', closeWithoutFocus)
       removeEventListener('resize', move)
       removeEventListener('scroll', move, true)
     }

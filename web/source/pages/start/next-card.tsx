@@ -100,7 +100,7 @@ function useCounts() {
   const canReadJobs = useRights().has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
   const newAssets = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
-  const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }))
+  const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }, { live: ['inventory'] }))
   const failed = useQuery({
     ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),
     enabled: canReadJobs,
