@@ -2,6 +2,8 @@
 export const limits = {
   /** Maximum bytes of a request body, unless its operation defines another limit. */
   bodyBytes: 1024 * 1024,
+  /** Maximum number of nested arrays and objects in a JSON body. */
+  bodyLevels: 128,
   /** Bodies above this size count towards `bodiesInFlight`. It is also the maximum body size of a public operation. */
   largeBodyBytes: 64 * 1024,
   /** A client must send a large body within `bodyMs`, plus the time that its bytes take at `bodyBytesPerSecond`. */

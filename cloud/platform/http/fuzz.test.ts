@@ -2,10 +2,18 @@ import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { type Contract, isEventStream, isInternal, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import {
+  bodyTypesOf,
+  type Contract,
+  isEventStream,
+  isInternal,
+  type Operation,
+  pathsOf,
+} from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
+import { limits } from '../limits.ts'
 import { type Arrangement, type TestHub, testHub } from '../testing/hub.ts'
 
 /**
@@ -15,13 +23,15 @@ import { type Arrangement, type TestHub, testHub } from '../testing/hub.ts'
 
 const anyId = '01980000-0000-7000-8000-000000000000'
 
+const publicOperations = Object.values(contracts as unknown as Record<string, Contract>)
+  .flatMap((contract) => Object.values(contract.operations).map((operation) => ({ contract, operation })))
+  .filter(({ operation }) => !isInternal(operation))
+
 type Place = { path: string; url: string; methods: string[]; staysOpen: boolean }
 
 /** Every public path of every contract, with its methods. */
 const places: Place[] = [
-  ...Object.values(contracts as unknown as Record<string, Contract>)
-    .flatMap((contract) => Object.values(contract.operations).map((operation) => ({ contract, operation })))
-    .filter(({ operation }) => !isInternal(operation))
+  ...publicOperations
     .flatMap(({ contract, operation }) => pathsOf(contract, operation).map((path) => ({ path, operation })))
     .reduce((known, { path, operation }) => {
       const place = known.get(path) ?? { path, url: path.replace(/\{\w+\}/g, anyId), methods: [], staysOpen: false }
@@ -35,6 +45,14 @@ const places: Place[] = [
 function mayStayOpen({ answers, waits }: Operation): boolean {
   return waits === true || Object.values(answers).some(isEventStream)
 }
+
+/** Every public operation with a JSON body. */
+const jsonOperations = publicOperations.flatMap(({ contract, operation }) => {
+  const [type] = bodyTypesOf(operation)
+  const [path] = pathsOf(contract, operation)
+  if (operation.body === undefined || path === undefined || type === undefined || !type.endsWith('json')) return []
+  return [{ method: operation.method, url: path.replace(/\{\w+\}/g, anyId), type }]
+})
 
 type Sent = { method: string; url: string; headers?: Record<string, string | string[]>; body?: string }
 type Received = { status: number; allow: string | undefined; text: string }
@@ -196,6 +214,24 @@ for (const arrangement of ['one process', 'split'] as const satisfies Arrangemen
         }),
         { numRuns: runs },
       )
+    })
+
+    test('refuses a body that is nested too deeply at every operation, and returns no 5xx for a body at the limit', async () => {
+      const tested = jsonOperations.filter((_, index) => arrangement === 'one process' || index % 8 === 0)
+      const requests = tested.flatMap(({ method, url, type }, index) =>
+        [limits.bodyLevels, 2_000].map((levels) => {
+          const [open, close] = index % 2 === 0 ? (['[', ']'] as const) : (['{"data":', '}'] as const)
+          const body = `{"data":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`
+          return { method, url, levels, body, headers: { ...bearer(1), 'content-type': type } }
+        }),
+      )
+      await sendAll(requests, ({ status, text }, sent) => {
+        const { method, url, levels } = sent as (typeof requests)[number]
+        const message = `${method} ${url} answered ${status}: ${text}`
+        assert.ok(status < 500, message)
+        if (levels > limits.bodyLevels && ![401, 403, 404, 429].includes(status))
+          assert.match(text, /nested deeper than 128 levels/, message)
+      })
     })
 
     test('returns no 5xx for malformed requests that are sent as raw bytes', async () => {

@@ -25,6 +25,7 @@ import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
 import { type Authorize, type IncomingRequest, incomingRequestOf, toRoute } from './incoming-request.ts'
+import { isNestedDeeper } from './json-depth.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
 import { StreamingResponses } from './streaming-responses.ts'
@@ -185,8 +186,9 @@ function parseBodies(app: FastifyInstance): void {
   app.addContentTypeParser(jsonTypes, { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer
     if (bytes.length === 0) done(null, undefined)
-    else if (isUtf8(bytes)) parseJson(request, bytes.toString(), done)
-    else done(new Problem('invalid_json', 'The body is not valid UTF-8'))
+    else if (!isUtf8(bytes)) done(new Problem('invalid_json', 'The body is not valid UTF-8'))
+    else if (isNestedDeeper(bytes, limits.bodyLevels)) done(nestedTooDeeply())
+    else parseJson(request, bytes.toString(), done)
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) => {
     const form: Record<string, string | string[]> = Object.create(null)
@@ -198,6 +200,11 @@ function parseBodies(app: FastifyInstance): void {
     }
     done(null, form)
   })
+}
+
+function nestedTooDeeply(): Problem {
+  const detail = `The body is nested deeper than ${limits.bodyLevels} levels. Send a body with fewer levels`
+  return new Problem('invalid_body', detail)
 }
 
 function requireReasonableSize(request: FastifyRequest): void {

@@ -148,12 +148,7 @@ function requireKey(key: string): void {
 
 /** Returns the content that identifies a request. It may contain a password, so only a keyed hash of it is stored. */
 function describe(local: LocalOperation, { params, query, body }: RawInput): string {
-  try {
-    return JSON.stringify([local.contract.name, local.name, params, query, body])
-  } catch {
-    // The body was parsed from JSON, so printing it fails only if it is nested too deeply.
-    throw new Problem('invalid_body', 'The request body is nested too deeply. Send a body with fewer levels')
-  }
+  return JSON.stringify([local.contract.name, local.name, params, query, body])
 }
 
 function storedRequest(local: LocalOperation, answer: Answer, fingerprint: Buffer): StoredRequest {

@@ -297,13 +297,18 @@ describe('inventory API version 1', () => {
   test('refuses a document that is nested too deeply', async () => {
     const created = await create()
     const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
-    const body = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
     for (const [method, path] of [
       ['POST', '/assets'],
       ['PATCH', `/assets/${created.id}`],
     ] as const) {
-      const answer = await hub.request({ method, path: `/inventory/v1-earlyaccess${path}`, headers, body })
-      assert.equal((answer.body as ProblemDocument).code, 'invalid_asset', method)
+      for (const [depth, code] of [
+        [100, 'invalid_asset'],
+        [100_000, 'invalid_body'],
+      ] as const) {
+        const body = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+        const answer = await hub.request({ method, path: `/inventory/v1-earlyaccess${path}`, headers, body })
+        assert.equal((answer.body as ProblemDocument).code, code, method)
+      }
     }
   })
 
