@@ -231,10 +231,10 @@ describe('assets', () => {
     const rowsLeft = () =>
       hub.asOwner(async (owner) => {
         const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values', 'asset_words']
-        const counts = tables.map((table) =>
-          owner.query(`select from ${table} where asset_id = $1`, [result.assetId]).then(({ rowCount }) => rowCount),
-        )
-        return Promise.all(counts)
+        const counts: (number | null)[] = []
+        for (const table of tables)
+          counts.push((await owner.query(`select from ${table} where asset_id = $1`, [result.assetId])).rowCount)
+        return counts
       })
     assert.deepEqual(await rowsLeft(), [2, 1, 1, 1])
     await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
