@@ -45,8 +45,8 @@ export type Operation = {
   answersSecret?: true
   /**
    * Whether the handler can wait for an event outside its transaction, for example for a gateway or for an accepted
-   * write. If such a request is forwarded to another process, it uses separate connections. It holds no database
-   * connection while it waits, even with an Idempotency-Key.
+   * write, or sends a large file to a client that can be slow. If such a request is forwarded to another process, it uses
+   * separate connections. It holds no database connection while it waits, even with an Idempotency-Key.
    */
   waits?: true
   /**

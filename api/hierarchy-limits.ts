@@ -26,14 +26,18 @@ export const hierarchyLimits = {
   /** The maximum size of the properties of all nodes of a hierarchy, as JSON text. */
   propertyBytes: 64 * 1024 * 1024,
   /**
-   * The maximum number of exports of a tenant that run at the same time in each process. Up to 16 others wait, and further
-   * requests get 503.
+   * The maximum number of exports of a tenant that each process prints at the same time. Up to 16 others wait, and further
+   * requests get 503. An export that is being sent does not count.
    */
   concurrentExports: 2,
   /** The maximum number of imports and dry runs of a tenant that run at the same time in each process, as for exports. */
   concurrentImports: 2,
-  /** After this time without a read by the client, an export ends. */
-  exportStallSeconds: 60,
+  /** The maximum size of an export. */
+  exportBytes: 256 * 1024 * 1024,
+  /** The maximum size of the exports of a user in each process that are not read completely. Further exports get 503. */
+  unreadExportBytes: 512 * 1024 * 1024,
+  /** The time in which the client must read an export completely. Then the connection is closed. */
+  exportSeconds: 3_600,
   rules: 200,
   proposals: 1_000,
   /** The maximum time until a change appears in the stored counts. */

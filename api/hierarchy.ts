@@ -323,11 +323,12 @@ export const hierarchy = contract({
       path: '/hierarchies/{id}/export',
       summary: 'Export all nodes as CSV or JSON, one row or object per node',
       description:
-        'The output can be imported again: JSON is the body of an import. CSV has the columns `Path`, `Type` and one column per property. If siblings have the same name, each of their nodes, and each node below them, also has `occurrences`: for each name of the path, the number of the node among the siblings with this name. Without `format`, the `Accept` header selects CSV (`text/csv`) or JSON.',
+        'The output can be imported again: JSON is the body of an import. CSV has the columns `Path`, `Type` and one column per property. If siblings have the same name, each of their nodes, and each node below them, also has `occurrences`: for each name of the path, the number of the node among the siblings with this name. Without `format`, the `Accept` header selects CSV (`text/csv`) or JSON. The connection is closed if the client has not read the export completely after one hour.',
       access: 'glb_hierarchy_read',
       params: byId,
       headers: ['accept'],
       query: closed({ format: Type.Optional(oneOf(['csv', 'json'] as const)) }),
+      waits: true,
       answers: { 200: media('application/json; charset=utf-8', 'text/csv; charset=utf-8') },
       errors: ['not_found', 'conflict'],
     },

@@ -43,7 +43,7 @@ export function localOperation(
     operation,
     ...(beforeBody === undefined ? {} : { beforeBody }),
     async invoke(input, caller) {
-      validate(input)
+      await validate(input, 'tenantId' in caller ? caller.tenantId : undefined)
       input.headers ??= {}
       const result = await handler(input as never, caller as never)
       const answer = result instanceof Answer ? result : new Answer(usualStatus, result)

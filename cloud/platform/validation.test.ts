@@ -61,3 +61,68 @@ test('returns the error of a whole list', () => {
 test('accepts a valid body with long lists', () => {
   assert.deepEqual(errorsIn({ rows: repeated(1_000, { path: ['a'] }), ids: ['a', 'b'] }), [])
 })
+
+const longBody = Type.Object(
+  {
+    data: Type.Object(
+      {
+        nodes: Type.Array(Type.Object({ path: Type.Array(Type.String(), { maxItems: 2 }) }, closed), {
+          maxItems: 20_000,
+        }),
+        dryRun: Type.Optional(Type.Boolean({ default: false })),
+      },
+      closed,
+    ),
+  },
+  closed,
+)
+const validateLong = inputValidator({
+  method: 'POST',
+  path: '',
+  summary: '',
+  access: 'public',
+  answers: {},
+  body: longBody,
+})
+
+test('validates a very long list in several turns of the event loop', async () => {
+  const nodes = Array.from({ length: 20_000 }, () => ({ path: ['a', 'b'] }))
+  // Each read of this entry takes the time of a turn.
+  const slow = {
+    get path() {
+      for (const start = performance.now(); performance.now() - start < 6; );
+      return ['a']
+    },
+  }
+  nodes.splice(100, 1, slow as (typeof nodes)[number])
+  const input = { body: { data: { nodes } } }
+  let isNextTurn = false
+  setImmediate(() => {
+    isNextTurn = true
+  })
+  await validateLong(input)
+  assert.ok(isNextTurn)
+  assert.deepEqual(input.body.data, { nodes, dryRun: false })
+})
+
+test('returns the pointers of errors in a very long list, and of the list itself', async () => {
+  const nodes = (count: number) => repeated<object>(count, { path: ['a'] })
+  const pointersIn = async (data: object) => {
+    try {
+      await validateLong({ body: { data } })
+    } catch (error) {
+      if (error instanceof Problem) return (error.toDocument().errors ?? []).map(({ pointer }) => pointer)
+      throw error
+    }
+    return []
+  }
+  const invalid = [{ path: ['a', 1] }, ...nodes(48), { other: 1 }]
+  assert.deepEqual(await pointersIn({ nodes: [...nodes(19_000), ...invalid, ...nodes(100)] }), [
+    '/data/nodes/19000/path/1',
+    '/data/nodes/19049/path',
+    '/data/nodes/19049/other',
+  ])
+  assert.deepEqual(await pointersIn({ nodes: [...nodes(999), { path: ['a', 'b', 'c'] }], dryRun: 1 }), ['/data/dryRun'])
+  assert.deepEqual(await pointersIn({ nodes: [...nodes(999), { path: ['a', 'b', 'c'] }] }), ['/data/nodes/999/path'])
+  assert.deepEqual(await pointersIn({ nodes: nodes(20_001), dryRun: 1 }), ['/data/nodes'])
+})

@@ -9,6 +9,7 @@ import { limitedErrors, listedValues, schemaValueText } from './error-limits.ts'
 import { isObject, mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
 import { unionErrors } from './union-errors.ts'
+import { bodyInSteps, longListIn, validateInSteps } from './validation-steps.ts'
 
 /** The maximum number of errors that the response to one request lists. */
 const reportedErrors = 50
@@ -70,29 +71,48 @@ type Check = {
   errorsIn: (value: unknown) => readonly ErrorObject[]
 }
 
-/** Creates a function that validates an input against its operation and sets defaults. */
-export function inputValidator(operation: Operation): (input: RawInput) => void {
+/**
+ * Creates a function that validates an input against its operation and sets defaults. A body with a very long list is
+ * validated in several turns of the event loop. Then the function returns a promise.
+ */
+export function inputValidator(
+  operation: Operation,
+): (input: RawInput, tenantId?: string) => Promise<void> | undefined {
   const checks: Check[] = []
   const { params, query, body, batchItems } = operation
   if (params !== undefined) checks.push({ part: 'params', code: 'invalid_path', errorsIn: allErrors(coercing, params) })
   if (query !== undefined) checks.push({ part: 'query', code: 'invalid_query', errorsIn: allErrors(coercing, query) })
   // Each invalid item of a batch has its own result, so all errors are needed.
-  const errorsInBody = batchItems === undefined ? firstErrors : (schema: TSchema) => allErrors(strict, schema)
-  if (body !== undefined) checks.push({ part: 'body', code: 'invalid_body', errorsIn: errorsInBody(body) })
+  if (body !== undefined) {
+    const validatorErrors = batchItems === undefined ? firstErrors(body) : allErrors(strict, body)
+    const errorsIn = (value: unknown) => {
+      const tooLong = lengthError(body, value, batchItems)
+      return tooLong === undefined ? validatorErrors(value) : [tooLong]
+    }
+    checks.push({ part: 'body', code: 'invalid_body', errorsIn })
+  }
   const takesQuery = query !== undefined
   const isBodyOptional = IsOptional(body)
+  const longList = batchItems === undefined && body !== undefined ? longListIn(body) : undefined
 
-  return (input) => {
+  return (input, tenantId = '') => {
     if (!takesQuery) refuseQuery(input.query)
     for (const { part, code, errorsIn } of checks) {
       if (part === 'query') input.query ??= {}
       if (part === 'body' && input.body === undefined && isBodyOptional) continue
-      if (part === 'body') refuseLongLists(operation.body, input.body, { code, batchItems })
+      const long = part === 'body' ? bodyInSteps(input.body, longList) : undefined
+      // The body is the last part of an input.
+      if (long !== undefined)
+        return validateInSteps(long, { tenantId, errorsIn, examinedEntries }).then((validated) => {
+          if (validated.errors.length > 0) throw invalid(code, validated.errors)
+          input.body = validated.body
+        })
       const { ofRequest, ofItems } = splitErrors(errorsIn(input[part]), part === 'body' ? batchItems : undefined)
       if (ofRequest.length > 0) throw invalid(code, ofRequest)
       if (part === 'body' && batchItems !== undefined)
         input.itemErrors = new Map(ofItems.entries().map(([index, errors]) => [index, invalid(code, errors)]))
     }
+    return undefined
   }
 }
 
@@ -118,25 +138,33 @@ function splitErrors(errors: readonly ErrorObject[], batchItems: string | undefi
 type ListSchema = { properties?: Record<string, ListSchema>; items?: ListSchema; maxItems?: number }
 
 /**
- * Refuses a body with too many entries in a list, because the validator would check all entries before it reports the
- * length. Lists inside the items of a batch are left to the validator, because their errors belong to the item.
+ * Returns the error of the first list of a body with too many entries, because the validator would check all entries before
+ * it reports the length. Lists inside the items of a batch are left to the validator, because their errors belong to the
+ * item.
  */
-function refuseLongLists(
-  schema: TSchema | undefined,
-  body: unknown,
-  { code, batchItems }: { code: ProblemCode; batchItems: string | undefined },
-): void {
-  const look = ({ properties, items, maxItems: limit }: ListSchema, value: unknown, path: string): void => {
+function lengthError(schema: TSchema, body: unknown, batchItems: string | undefined): ErrorObject | undefined {
+  const look = (
+    { properties = {}, items, maxItems: limit }: ListSchema,
+    value: unknown,
+    path: string,
+  ): ErrorObject | undefined => {
     if (Array.isArray(value)) {
-      if (limit !== undefined && value.length > limit) throw invalid(code, [tooManyItems(path, limit)])
-      if (items === undefined || path === batchItems || !hasLists(items)) return
-      for (const [index, entry] of value.entries()) look(items, entry, `${path}/${index}`)
+      if (limit !== undefined && value.length > limit) return tooManyItems(path, limit)
+      if (items === undefined || path === batchItems || !hasLists(items)) return undefined
+      for (const [index, entry] of value.entries()) {
+        const error = look(items, entry, `${path}/${index}`)
+        if (error !== undefined) return error
+      }
     } else if (isObject(value)) {
-      for (const [name, member] of Object.entries(properties ?? {}))
-        if (Object.hasOwn(value, name)) look(member, value[name], `${path}/${escaped(name)}`)
+      for (const name of Object.keys(properties)) {
+        const member = Object.hasOwn(value, name) ? properties[name] : undefined
+        const error = member === undefined ? undefined : look(member, value[name], `${path}/${escaped(name)}`)
+        if (error !== undefined) return error
+      }
     }
+    return undefined
   }
-  look((schema ?? {}) as ListSchema, body, '')
+  return look(schema as ListSchema, body, '')
 }
 
 function hasLists({ properties = {}, items, maxItems }: ListSchema): boolean {

@@ -120,6 +120,15 @@ describe('HTTP front', () => {
     assert.deepEqual([answer.status, problem(answer.body).code], [400, 'invalid_json'])
   })
 
+  test('names the reserved member names if a JSON body contains one', async () => {
+    for (const member of ['"__proto__":1', '"constructor":{"prototype":1}']) {
+      const path = '/authorization/v1/access-groups'
+      const answer = await hub.request({ method: 'POST', path, headers: json(), body: `{"data":{${member}}}` })
+      assert.deepEqual([answer.status, problem(answer.body).code], [400, 'invalid_json'])
+      assert.match(problem(answer.body).detail, /reserved name: __proto__, or prototype in constructor/)
+    }
+  })
+
   test('reports every invalid field of a body with its JSON pointer', async () => {
     const body = JSON.stringify({ data: { name: 'x', permissions: ['no_such'], extra: 1 } })
     const answer = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })

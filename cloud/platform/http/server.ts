@@ -181,6 +181,8 @@ function corsOptions(origins: string[]) {
 
 function parseBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parse: typeof parseJson = (request, text, done) =>
+    parseJson(request, text, (error, value) => done(error === null ? null : refusalOf(text, error), value))
   app.removeAllContentTypeParsers()
   const jsonTypes = ['application/json', 'application/merge-patch+json']
   app.addContentTypeParser(jsonTypes, { parseAs: 'buffer' }, (request, body, done) => {
@@ -188,7 +190,7 @@ function parseBodies(app: FastifyInstance): void {
     if (bytes.length === 0) done(null, undefined)
     else if (!isUtf8(bytes)) done(new Problem('invalid_json', 'The body is not valid UTF-8'))
     else if (isNestedDeeper(bytes, limits.bodyLevels)) done(nestedTooDeeply())
-    else parseJson(request, bytes.toString(), done)
+    else parse(request, bytes.toString(), done)
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) => {
     const form: Record<string, string | string[]> = Object.create(null)
@@ -205,6 +207,18 @@ function parseBodies(app: FastifyInstance): void {
 function nestedTooDeeply(): Problem {
   const detail = `The body is nested deeper than ${limits.bodyLevels} levels. Send a body with fewer levels`
   return new Problem('invalid_body', detail)
+}
+
+/** Returns why a JSON text was refused. The parser also refuses members that could change the prototype of an object. */
+function refusalOf(text: string, error: Error): Error {
+  try {
+    JSON.parse(text)
+  } catch {
+    return error
+  }
+  const detail =
+    'The body contains a member with a reserved name: __proto__, or prototype in constructor. Use another name'
+  return new Problem('invalid_json', detail)
 }
 
 function requireReasonableSize(request: FastifyRequest): void {

@@ -1,10 +1,12 @@
 import { namePattern, textPattern } from '@millwright/api/envelope.ts'
 import { hierarchyLimits, nodeTypePattern, propertyNamePattern } from '@millwright/api/hierarchy.ts'
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
-import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { Problem } from '@millwright/api/problem.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import { type CsvRow, parseCsv, printCsvRow } from './csv.ts'
 import { type ImportedNode, invalidImport } from './import-plan.ts'
+import type { NodeRow } from './node-store.ts'
+import { RowErrors } from './row-errors.ts'
 
 /** The CSV format of nodes: the columns `Path`, `Occurrences`, `Type`, and one column for each property. */
 
@@ -14,8 +16,18 @@ const occurrenceSeparator = '|'
 /** The maximum number of characters of a cell. A path with the maximum number of names has little more than half of them. */
 const cellCharacters = 16_384
 
-type CsvColumn = 'Path' | 'Occurrences' | 'Type' | { property: string }
 const ownColumns = ['Path', 'Occurrences', 'Type'] as const
+
+/** The columns of a file. The places of own columns are -1 if the file does not have them. */
+type CsvColumns = {
+  count: number
+  path: number
+  occurrences: number
+  type: number
+  /** The names of the properties by the places of their columns. */
+  properties: ReadonlyMap<number, string>
+  propertyNames: ReadonlySet<string>
+}
 
 /** A node in an export. `occurrences` is only present if the path is not unique. */
 export type ExportedNode = {
@@ -49,36 +61,28 @@ function invalid(detail: string): Problem {
   return invalidImport('/data/csv', detail)
 }
 
-/** The maximum number of invalid rows in a problem. */
-const maxErrors = 10
-
 /** Reads the nodes of a CSV file. Throws with the lines of the first invalid rows. */
 export async function nodesInCsv(text: string, tenantId: string): Promise<ImportedNode[]> {
-  const yieldTurn = createYield(tenantId)
-  const [header, ...lines] = await parseCsv(text, {
+  const rows = parseCsv(text, {
     invalid: (line, detail) => invalid(`Line ${line}: ${detail}`),
-    yieldTurn,
+    yieldTurn: createYield(tenantId),
     limits: {
       rows: hierarchyLimits.nodesImported,
       cells: hierarchyLimits.csvProperties + ownColumns.length,
       characters: cellCharacters,
     },
   })
-  const columns = columnsIn(header?.cells ?? [])
+  const header = await rows.next()
+  const columns = columnsIn(header.done === true ? [] : header.value.cells)
   const nodes: ImportedNode[] = []
-  const errors: FieldError[] = []
-  for (const line of lines) {
-    try {
-      nodes.push(nodeOf(line, columns))
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      errors.push(...(error.errors ?? []))
-      if (errors.length === maxErrors) break
-    }
-    await yieldTurn()
+  const errors = new RowErrors()
+  for await (const row of rows) {
+    const fault = errorIn(row, columns)
+    if (fault === undefined) nodes.push(new CsvNode(row, columns))
+    else errors.add(row.line, invalid(`Line ${row.line}: ${fault}`))
+    if (errors.isFull) break
   }
-  const [first] = errors
-  if (first !== undefined) throw new Problem('invalid_body', first.detail, { errors })
+  errors.throwFirst()
   return nodes
 }
 
@@ -89,71 +93,110 @@ const [validName, validType, validProperty, validText] = [
   textPattern,
 ].map((pattern) => new RegExp(pattern, 'u')) as [RegExp, RegExp, RegExp, RegExp]
 
-function columnsIn(header: readonly string[]): CsvColumn[] {
+function columnsIn(header: readonly string[]): CsvColumns {
   if (!header.some((cell) => cell.trim() === 'Path')) throw invalid('The first line must contain the column Path')
-  const columns = header.map((cell): CsvColumn => {
+  const properties = new Map<number, string>()
+  const names = new Set<string>()
+  for (const [place, cell] of header.entries()) {
     const own = ownColumns.find((name) => name === cell.trim())
-    if (own !== undefined) return own
     const property = cell.startsWith(propertyPrefix) ? cell.slice(propertyPrefix.length) : ''
-    if (validProperty.test(property) && property !== '__proto__') return { property }
-    throw invalid(
-      `Unknown column "${cell}". Use the columns ${ownColumns.join(', ')} and "${propertyPrefix}<name>". The name of a property has 1 to 64 characters and no control characters`,
-    )
-  })
-  const keys = columns.map((column) => (typeof column === 'string' ? column : propertyPrefix + column.property))
-  const first = new Set<string>()
-  const twice = keys.find((key) => first.size === first.add(key).size)
-  if (twice !== undefined) throw invalid(`The column ${twice} occurs twice`)
-  return columns
-}
-
-function charactersOf(text: string): number {
-  return [...text].length
-}
-
-function nodeOf({ line, cells }: CsvRow, columns: readonly CsvColumn[]): ImportedNode {
-  const refuse = (detail: string) => invalid(`Line ${line}: ${detail}`)
-  if (cells.length !== columns.length)
-    throw refuse(`the row has ${cells.length} cells, but the first line has ${columns.length} columns`)
-  const path = splitPath(cells[columns.indexOf('Path')] ?? '')
-  if (path.some((name) => !validName.test(name) || charactersOf(name) > 128))
-    throw refuse(
-      'a name in the path is empty, starts or ends with a space, contains a control character, or has more than 128 characters',
-    )
-  if (path.length > hierarchyLimits.levels)
-    throw refuse(`the path has ${path.length} levels. The limit is ${hierarchyLimits.levels}`)
-  const occurrences = occurrencesIn(cells[columns.indexOf('Occurrences')] ?? '')
-  if (occurrences !== undefined && (occurrences.length !== path.length || occurrences.some((number) => !(number >= 1))))
-    throw refuse(
-      `the cell Occurrences must have one number for each name of the path, separated by ${occurrenceSeparator}, or be empty`,
-    )
-  const typeColumn = columns.indexOf('Type')
-  const type = cells[typeColumn] ?? ''
-  if (charactersOf(type) > 64 || !validType.test(type))
-    throw refuse('the type contains a control character or has more than 64 characters')
-  const values = columns.flatMap((column, index): [string, string][] => {
-    if (typeof column === 'string') return []
-    const value = cells[index] ?? ''
-    if (charactersOf(value) > 512 || !validText.test(value))
-      throw refuse(`the property ${column.property} contains an invalid character or has more than 512 characters`)
-    return [[column.property, value]]
-  })
+    if (property === '__proto__') throw invalid('The property name __proto__ is reserved. Rename the column')
+    if (own === undefined && !validProperty.test(property))
+      throw invalid(
+        `Unknown column "${cell}". Use the columns ${ownColumns.join(', ')} and "${propertyPrefix}<name>". The name of a property has 1 to 64 characters and no control characters`,
+      )
+    const name = own ?? cell
+    if (names.has(name)) throw invalid(`The column ${name} occurs twice`)
+    names.add(name)
+    if (own === undefined) properties.set(place, property)
+  }
+  if (properties.size > hierarchyLimits.csvProperties)
+    throw invalid(`The file has ${properties.size} properties. The limit is ${hierarchyLimits.csvProperties}`)
+  const placeOf = (own: string) => header.findIndex((cell) => cell.trim() === own)
   return {
-    path,
-    occurrences,
-    type: typeColumn === -1 ? undefined : type === '' ? null : type,
-    propertiesAfter(before) {
-      const properties = new Map(Object.entries(before))
-      for (const [name, value] of values) {
-        if (value === '') properties.delete(name)
-        else properties.set(name, value)
-      }
-      if (properties.size > hierarchyLimits.properties)
-        throw refuse(`the node has ${properties.size} properties. The limit is ${hierarchyLimits.properties}`)
-      return Object.fromEntries(properties)
-    },
-    pointerTo: () => '/data/csv',
-    line,
+    count: header.length,
+    path: placeOf('Path'),
+    occurrences: placeOf('Occurrences'),
+    type: placeOf('Type'),
+    properties,
+    propertyNames: new Set(properties.values()),
+  }
+}
+
+function isLonger(text: string, characters: number): boolean {
+  return text.length > characters && [...text].length > characters
+}
+
+/** Returns the first error of a row. */
+function errorIn({ cells }: CsvRow, columns: CsvColumns): string | undefined {
+  if (cells.length !== columns.count)
+    return `the row has ${cells.length} cells, but the first line has ${columns.count} columns`
+  const path = splitPath(cells[columns.path] ?? '')
+  if (path.some((name) => !validName.test(name) || isLonger(name, 128)))
+    return 'a name in the path is empty, starts or ends with a space, contains a control character, or has more than 128 characters'
+  if (path.length > hierarchyLimits.levels)
+    return `the path has ${path.length} levels. The limit is ${hierarchyLimits.levels}`
+  const occurrences = occurrencesIn(cells[columns.occurrences] ?? '')
+  if (occurrences !== undefined && (occurrences.length !== path.length || occurrences.some((number) => !(number >= 1))))
+    return `the cell Occurrences must have one number for each name of the path, separated by ${occurrenceSeparator}, or be empty`
+  const type = cells[columns.type] ?? ''
+  if (isLonger(type, 64) || !validType.test(type))
+    return 'the type contains a control character or has more than 64 characters'
+  let properties = 0
+  for (const [place, name] of columns.properties) {
+    const value = cells[place] ?? ''
+    if (value === '') continue
+    if (isLonger(value, 512) || !validText.test(value))
+      return `the property ${name} contains an invalid character or has more than 512 characters`
+    properties += 1
+  }
+  return properties > hierarchyLimits.properties ? tooManyProperties(properties) : undefined
+}
+
+function tooManyProperties(count: number): string {
+  return `the node has ${count} properties. The limit is ${hierarchyLimits.properties}`
+}
+
+/** A node of a CSV file. It stores no empty cells, because a file can have millions of them. */
+class CsvNode implements ImportedNode {
+  readonly path: readonly string[]
+  readonly occurrences: readonly number[] | undefined
+  readonly type: string | null | undefined
+  readonly line: number
+  readonly #columns: CsvColumns
+  /** The cells that are not empty, and the places of their columns. */
+  readonly #places: number[] = []
+  readonly #values: string[] = []
+
+  constructor({ line, cells }: CsvRow, columns: CsvColumns) {
+    this.line = line
+    this.path = splitPath(cells[columns.path] ?? '')
+    this.occurrences = occurrencesIn(cells[columns.occurrences] ?? '')
+    this.type = columns.type === -1 ? undefined : cells[columns.type] || null
+    this.#columns = columns
+    for (const [place, value] of cells.entries()) {
+      if (value === '' || !columns.properties.has(place)) continue
+      this.#places.push(place)
+      this.#values.push(value)
+    }
+  }
+
+  propertiesAfter(before: NodeRow['properties']): NodeRow['properties'] {
+    const { properties, propertyNames } = this.#columns
+    const after = Object.entries(before).filter(([name]) => !propertyNames.has(name))
+    for (const [index, place] of this.#places.entries())
+      after.push([properties.get(place) ?? '', this.#values[index] ?? ''])
+    if (after.length > hierarchyLimits.properties)
+      throw invalid(`Line ${this.line}: ${tooManyProperties(after.length)}`)
+    return Object.fromEntries(after)
+  }
+
+  get order(): number {
+    return this.line
+  }
+
+  pointerTo(): string {
+    return '/data/csv'
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseCsv, printCsvRow } from './csv.ts'
+import { type CsvRow, parseCsv, printCsvRow } from './csv.ts'
 
 const options = {
   invalid: (line: number, detail: string) => new RangeError(`Line ${line}: ${detail}`),
@@ -9,13 +9,17 @@ const options = {
   limits: { rows: 1_000, cells: 20, characters: 1_000 },
 }
 
+function rowsIn(text: string, limits = options.limits): Promise<CsvRow[]> {
+  return Array.fromAsync(parseCsv(text, { ...options, limits }))
+}
+
 async function cellsIn(text: string): Promise<string[][]> {
-  return (await parseCsv(text, options)).map(({ cells }) => cells)
+  return (await rowsIn(text)).map(({ cells }) => cells)
 }
 
 /** Texts with many of the characters that CSV treats specially. */
 const cell = fc.string({
-  unit: fc.constantFrom('a', ' ', '"', ',', ';', '\n', '\r', '\t', "'", '=', '-', '/', '\\', 'ü', '😀'),
+  unit: fc.constantFrom(...'a \u00a0\u200b\ufeff",;\n\r\t\'=-＝/\\ü😀'),
 })
 
 test('reads every printed table', async () => {
@@ -34,7 +38,7 @@ test('reads any text, or names the line that is invalid', async () => {
   await fc.assert(
     fc.asyncProperty(cell, async (text) => {
       try {
-        await parseCsv(text, options)
+        await rowsIn(text)
       } catch (error) {
         assert.ok(error instanceof RangeError)
         assert.match(error.message, /^Line \d+: (?:a quotation mark is not closed|text follows the closing)/)
@@ -77,17 +81,17 @@ for (const [what, text, expected] of [
   })
 
 test('counts the lines of cells with line breaks', async () => {
-  const rows = await parseCsv('Path\n"a\nb"\n\nc\n', options)
+  const rows = await rowsIn('Path\n"a\nb"\n\nc\n')
   assert.deepEqual(
     rows.map(({ line }) => line),
     [1, 2, 5],
   )
-  await assert.rejects(parseCsv('Path\n"a\nb"x\n', options), /^RangeError: Line 2: text follows/)
+  await assert.rejects(rowsIn('Path\n"a\nb"x\n'), /^RangeError: Line 2: text follows/)
 })
 
 test('refuses more rows, cells or characters than the limits allow', async () => {
   const limits = { rows: 2, cells: 3, characters: 4 }
-  const parse = (text: string) => parseCsv(text, { ...options, limits })
+  const parse = (text: string) => rowsIn(text, limits)
   assert.equal((await parse('a,b,c\n1234,,\n')).length, 2)
   await assert.rejects(parse('a\nb\nc\nd\n'), /^RangeError: Line 4: the file has more than 2 rows/)
   await assert.rejects(parse('a,b,c,d\n'), /^RangeError: Line 1: the row has more than 3 cells/)
@@ -98,9 +102,10 @@ test('refuses more rows, cells or characters than the limits allow', async () =>
   await assert.rejects(parse(`"${'""'.repeat(10)}`), /^RangeError: Line 1: a cell has more than 4 characters/)
 })
 
-for (const start of ['\n', '\r', '\t', ''])
-  test(`protects a formula after ${JSON.stringify(start)} with an apostrophe`, async () => {
-    const printed = printCsvRow([`${start}=1+1`, 'a'])
-    assert.match(printed, /^"?'/)
-    assert.deepEqual(await cellsIn(printed), [[`${start}=1+1`, 'a']])
-  })
+for (const start of ['\n', '\r', '\t', '', ' ', '\u00a0', '\u200b', '\ufeff'])
+  for (const formula of ['=1+1', '＝1', '＋1', '－1', '＠a'])
+    test(`protects the formula ${formula} after ${JSON.stringify(start)} with an apostrophe`, async () => {
+      const printed = printCsvRow([`${start}${formula}`, 'a'])
+      assert.match(printed, /^"?'/)
+      assert.deepEqual(await cellsIn(printed), [[`${start}${formula}`, 'a']])
+    })

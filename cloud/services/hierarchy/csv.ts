@@ -13,14 +13,13 @@ type CsvOptions = {
 }
 
 /**
- * Parses CSV with commas or semicolons. The separator is the one that the first line contains more often. Empty lines are
- * left out.
+ * Parses CSV with commas or semicolons, one row after the other. The separator is the one that the first line contains
+ * more often. Empty lines are left out.
  */
-export async function parseCsv(text: string, { invalid, yieldTurn, limits }: CsvOptions): Promise<CsvRow[]> {
+export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: CsvOptions): AsyncGenerator<CsvRow> {
   const content = text.startsWith('\ufeff') ? text.slice(1) : text
   const separator = separatorOf(content)
   const cellEnd = separator === ';' ? /[;\n]/g : /[,\n]/g
-  const rows: CsvRow[] = []
   let at = 0
   let line = 1
   let read = 0
@@ -28,6 +27,12 @@ export async function parseCsv(text: string, { invalid, yieldTurn, limits }: Csv
   while (at < content.length) {
     const row: CsvRow = { line, cells: [] }
     for (let isLast = false; !isLast; ) {
+      // Files of many columns have many empty cells.
+      if (content[at] === separator && row.cells.length < limits.cells) {
+        row.cells.push('')
+        at += 1
+        continue
+      }
       const quoted = content[at] === '"' ? quotedCell(content, at, limits.characters + 1) : undefined
       if (quoted === 'too long') throw invalid(line, tooLong)
       if (quoted === 'not closed') throw invalid(line, 'a quotation mark is not closed')
@@ -44,12 +49,11 @@ export async function parseCsv(text: string, { invalid, yieldTurn, limits }: Csv
       at = end + 1
     }
     line += 1
-    if (row.cells.some((cell) => cell !== '')) rows.push(row)
     read += 1
     if (read > limits.rows + 1) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
+    if (row.cells.some((cell) => cell !== '')) yield row
     await yieldTurn()
   }
-  return rows
 }
 
 /** The number of characters in which the separator is searched. */
@@ -95,9 +99,15 @@ function withoutReturn(content: string, start: number, end: number): string {
   return content.slice(start, isLineEnd && end > start && content[end - 1] === '\r' ? end - 1 : end)
 }
 
-/** Prints one line. A cell that a spreadsheet would run as a formula starts with an apostrophe. */
+/**
+ * The starts of cells that are printed with an apostrophe: formulas, also in full-width characters and after invisible
+ * characters that spreadsheets ignore, line breaks, tabs, and apostrophes.
+ */
+const protectedStart = /^(?:[\t\r\n']|[\s\u200b-\u200f\u2060]*[=+\-@＝＋－＠])/
+
+/** Prints one line. A cell that a spreadsheet could run as a formula starts with an apostrophe. */
 export function printCsvRow(cells: readonly string[]): string {
-  return `${cells.map((cell) => quoted(/^[=+\-@\t\r\n']/.test(cell) ? `'${cell}` : cell)).join(',')}\r\n`
+  return `${cells.map((cell) => quoted(protectedStart.test(cell) ? `'${cell}` : cell)).join(',')}\r\n`
 }
 
 function quoted(cell: string): string {
@@ -106,5 +116,5 @@ function quoted(cell: string): string {
 
 /** Removes the apostrophe that `printCsvRow` added. */
 function unprotected(cell: string): string {
-  return /^'[=+\-@\t\r\n']/.test(cell) ? cell.slice(1) : cell
+  return cell.startsWith("'") && protectedStart.test(cell.slice(1)) ? cell.slice(1) : cell
 }

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
+import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
+import { systemCaller } from '../../platform/access/system.ts'
+import { createLog } from '../../platform/log.ts'
 import { type ExportedNode, nodesInCsv } from './csv-nodes.ts'
 import { childrenOf, csvLines, exportedNodes, propertyNames } from './exchange.ts'
+import { fileStream, printToFile } from './export-file.ts'
 import { type ImportedNode, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
 import { rankGap } from './rank-store.ts'
@@ -109,4 +115,98 @@ test('names the first ten invalid rows of a CSV file', async () => {
     assert.match(error.errors?.at(-1)?.detail ?? '', /^Line 12: a name in the path/)
     return true
   })
+})
+
+test('names the first ten rows with a wrong type or a repeated path, in the order of the lines', async () => {
+  const plant = { ...hierarchy, template: 'plant' as const }
+  const rows = ['Site,site', 'Site/a,desk', 'Site/a/b,cell', 'Site,site', ...Array(12).fill('Site/a,desk')]
+  const csv = `Path,Type\n${rows.map((row, index) => (index < 4 ? row : `${row.replace('a', `${index}`)}`)).join('\n')}\n`
+  const importCsv = async () => planImport(tenantId, plant, { rows: await nodesInCsv(csv, tenantId), pages: [] })
+  await assert.rejects(importCsv, (error: Problem) => {
+    const lines = error.errors?.map(({ code, detail }) => [/^Line (\d+):/.exec(detail)?.[1], code])
+    const types = [6, 7, 8, 9, 10, 11, 12, 13].map((line) => [`${line}`, 'invalid_node_type'])
+    assert.deepEqual(lines, [['3', 'invalid_node_type'], ['5', 'invalid_body'], ...types])
+    assert.deepEqual([error.code, error.message], ['invalid_node_type', error.errors?.[0]?.detail])
+    return true
+  })
+  const json = nodesInJson([
+    { path: ['a'], type: 'desk' },
+    { path: ['b'] },
+    { path: ['b'] },
+    { path: ['c'], type: 'x' },
+  ])
+  await assert.rejects(planImport(tenantId, plant, { rows: json, pages: [] }), (error: Problem) => {
+    const pointers = error.errors?.map(({ pointer }) => pointer)
+    assert.deepEqual(pointers, ['/data/nodes/0/type', '/data/nodes/2/path', '/data/nodes/3/type'])
+    return true
+  })
+})
+
+test('names all nodes of JSON with a wrong number of occurrences', () => {
+  const wrong = { path: ['a'], occurrences: [1, 1] }
+  assert.throws(
+    () => nodesInJson([wrong, { path: ['b'] }, wrong]),
+    (error: Problem) => {
+      const pointers = error.errors?.map(({ pointer }) => pointer)
+      assert.deepEqual(pointers, ['/data/nodes/0/occurrences', '/data/nodes/2/occurrences'])
+      return true
+    },
+  )
+})
+
+test('stores no empty cells of a CSV file with many columns', async () => {
+  const columns = Array.from({ length: hierarchyLimits.csvProperties }, (_, index) => `Property: ${index}`)
+  const rows = Array.from({ length: 2_000 }, (_, index) => `node ${index}${','.repeat(columns.length)}`)
+  const csv = [`Path,${columns.join(',')}`, ...rows].join('\n')
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const usedBytes = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = usedBytes()
+  const nodes = await nodesInCsv(csv, tenantId)
+  const mebibytes = (usedBytes() - before) / 2 ** 20
+  assert.ok(mebibytes < 4, `${mebibytes} MiB`)
+  assert.deepEqual(nodes[0]?.propertiesAfter({ 0: 'removed', other: 'unchanged' }), { other: 'unchanged' })
+})
+
+async function* textOf(text: string): AsyncGenerator<string> {
+  yield text
+}
+
+const lines: string[] = []
+const sending = {
+  caller: systemCaller({ tenantId, tenantName: '' }),
+  log: createLog({ level: 'warn', to: { write: (line) => lines.push(line) } }),
+  hierarchyId: hierarchy.id,
+  sendMs: 60_000,
+}
+
+test('refuses an export that is larger than the limit', async () => {
+  const file = await printToFile(textOf('äb'), { maxBytes: 3 })
+  assert.equal(file.bytes, 3)
+  assert.equal((await Array.fromAsync(await fileStream(file, sending))).join(''), 'äb')
+  await assert.rejects(printToFile(textOf('äb'), { maxBytes: 2 }), { code: 'conflict' })
+})
+
+test('ends an export that its client has not read in time, and logs it', async () => {
+  const stream = await fileStream(await printToFile(textOf('a')), { ...sending, sendMs: 1 })
+  await assert.rejects(finished(stream), /has not read the export within/)
+  assert.match(lines.join(''), new RegExp(`${hierarchy.id}.*An export was ended before its client has read it`))
+})
+
+test('limits the size of the exports that a user has not read completely', async () => {
+  const { caller } = sending
+  const large = async (id = caller.principal.id) => {
+    const file = { ...(await printToFile(textOf('a'))), bytes: hierarchyLimits.unreadExportBytes / 2 }
+    return fileStream(file, { ...sending, caller: { ...caller, principal: { ...caller.principal, id } } })
+  }
+  const [first, second] = [await large(), await large()]
+  await assert.rejects(large(), { code: 'overloaded' })
+  const ofOther = await large(v7())
+  first.destroy()
+  await finished(first, { error: false }).catch(() => undefined)
+  const third = await large()
+  for (const stream of [second, third, ofOther]) stream.destroy()
 })

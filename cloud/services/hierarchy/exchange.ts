@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
@@ -6,9 +5,9 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
-import { limits } from '../../platform/limits.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { type ExportedNode, nodesInCsv, printHeader, printNode } from './csv-nodes.ts'
+import { fileStream, printToFile } from './export-file.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
 import { type ImportPlan, invalidImport, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
@@ -32,8 +31,8 @@ const readAttempts = 3
 const waiting = 16
 
 /**
- * Each export and each import has a whole tree in memory, so a tenant runs only a few of them at once. Imports do not wait
- * for exports, because the duration of an export depends on its reader.
+ * Each import, and each export until it is printed, has a whole tree in memory. So a tenant runs only a few of them at
+ * once. Imports and exports do not wait for each other.
  */
 function treeSemaphore(what: string, perKey: number): Semaphore {
   return new Semaphore({
@@ -47,27 +46,25 @@ function treeSemaphore(what: string, perKey: number): Semaphore {
 const runningExports = treeSemaphore('exports', hierarchyLimits.concurrentExports)
 const runningImports = treeSemaphore('imports and dry runs', hierarchyLimits.concurrentImports)
 
-export function exchangeHandlers(
-  { database }: Context,
-  { stallMs = hierarchyLimits.exportStallSeconds * 1_000 }: { stallMs?: number } = {},
-): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
+export function exchangeHandlers({
+  database,
+  log,
+}: Context): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
   return {
     async exportNodes({ params: { id }, headers: { accept }, query: { format = acceptedFormat(accept) } }, caller) {
-      const leave = await runningExports.enter(caller.tenantId)
-      try {
+      const { tenantId } = caller
+      const { name, file } = await runningExports.run(tenantId, async () => {
         const { row, pages } = await readNodes(database, caller, id)
-        const children = await childrenOf(caller.tenantId, pages)
-        const tree = { tenantId: caller.tenantId, hierarchyId: id, children }
-        const parts = inParts(format === 'csv' ? csvLines(tree, await propertyNames(tree)) : jsonLines(tree))
-        return answer(200, exportStream(parts, { stallMs, leave }), {
-          'content-type': `${format === 'csv' ? 'text/csv' : 'application/json'}; charset=utf-8`,
-          'content-disposition': attachment(`${row.name}.${format}`),
-          vary: 'accept',
-        })
-      } catch (error) {
-        leave()
-        throw error
-      }
+        const tree = { tenantId, hierarchyId: id, children: await childrenOf(tenantId, pages) }
+        const lines = format === 'csv' ? csvLines(tree, await propertyNames(tree)) : jsonLines(tree)
+        return { name: row.name, file: await printToFile(inParts(lines)) }
+      })
+      return answer(200, await fileStream(file, { caller, log, hierarchyId: id }), {
+        'content-type': `${format === 'csv' ? 'text/csv' : 'application/json'}; charset=utf-8`,
+        'content-length': String(file.bytes),
+        'content-disposition': attachment(`${name}.${format}`),
+        vary: 'accept',
+      })
     },
 
     async importNodes({ params: { id }, body: { data } }, caller) {
@@ -258,42 +255,7 @@ async function hasEqualNames({ tenantId, children }: Tree): Promise<boolean> {
   return false
 }
 
-/**
- * Returns the stream of an export. If its reader requests no part for `stallMs`, the stream ends with an error. Calls `leave`
- * when the stream has ended, also if it was never read.
- */
-function exportStream(
-  parts: AsyncGenerator<string>,
-  { stallMs, leave }: { stallMs: number; leave: () => void },
-): Readable {
-  let timer: NodeJS.Timeout
-  const awaitReader = () => {
-    timer = setTimeout(
-      () => stream.destroy(new Error(`The client has read nothing from an export for ${stallMs} ms`)),
-      stallMs,
-    ).unref()
-  }
-  async function* requested(): AsyncGenerator<string> {
-    clearTimeout(timer)
-    for await (const part of parts) {
-      awaitReader()
-      yield part
-      clearTimeout(timer)
-    }
-    // The last parts may still be in the buffer of the stream.
-    awaitReader()
-  }
-  const stream = Readable.from(requested(), { objectMode: false, highWaterMark: limits.streamBytes })
-  awaitReader()
-  stream.once('close', () => {
-    clearTimeout(timer)
-    leave()
-  })
-  // The server also listens for errors. Without a listener, an error before the response starts would end the process.
-  return stream.on('error', () => undefined)
-}
-
-/** Joins short texts, so that each part of a response is worth its write. */
+/** Joins short texts, so that each part is worth its write. */
 async function* inParts(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let part: string[] = []
   let characters = 0

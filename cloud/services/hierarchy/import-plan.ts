@@ -7,6 +7,7 @@ import { createYield } from '../../platform/event-loop.ts'
 import type { HierarchyRow, NodeRow, TreeRow } from './node-store.ts'
 import type { ChangedNode, NewNode } from './node-write-store.ts'
 import { bySiblingOrder, rankGap } from './rank-store.ts'
+import { RowErrors } from './row-errors.ts'
 import { requireLevels, requireNodes, typeBelow } from './tree.ts'
 
 /**
@@ -26,6 +27,8 @@ export type ImportedNode = {
   pointerTo(field: 'path' | 'occurrences' | 'type'): string
   /** The line in a CSV file. */
   line: number | undefined
+  /** The line in a CSV file, or the index in JSON. */
+  order: number
 }
 
 export function invalidImport(pointer: string, detail: string): Problem {
@@ -33,12 +36,19 @@ export function invalidImport(pointer: string, detail: string): Problem {
 }
 
 export function nodesInJson(rows: readonly PathRow[]): ImportedNode[] {
-  return rows.map(({ path, occurrences, type, properties }, index) => {
-    const pointerTo = (field: string) => `/data/nodes/${index}/${field}`
-    if (occurrences !== undefined && occurrences.length !== path.length)
-      throw invalidImport(pointerTo('occurrences'), 'occurrences must have one number for each name of the path')
-    return { path, occurrences, type, propertiesAfter: (before) => properties ?? before, pointerTo, line: undefined }
+  const errors = new RowErrors()
+  const nodes = rows.map(({ path, occurrences, type, properties }, order): ImportedNode => {
+    const pointerTo = (field: string) => `/data/nodes/${order}/${field}`
+    if (occurrences !== undefined && occurrences.length !== path.length && !errors.isFull)
+      errors.add(
+        order,
+        invalidImport(pointerTo('occurrences'), 'occurrences must have one number for each name of the path'),
+      )
+    const propertiesAfter = (before: NodeRow['properties']) => properties ?? before
+    return { path, occurrences, type, propertiesAfter, pointerTo, line: undefined, order }
   })
+  errors.throwFirst()
+  return nodes
 }
 
 export type ImportPlan = {
@@ -53,14 +63,18 @@ type PlannedNode = TreeRow & { isNew: boolean }
 
 type TemplatedTree = Pick<HierarchyRow, 'id' | 'template' | 'nodes'>
 
-/** Compares the nodes of a file with the tree. To change the tree, lock the hierarchy first. */
+/**
+ * Compares the nodes of a file with the tree. To change the tree, lock the hierarchy first. Throws with the errors of the
+ * first invalid rows.
+ */
 export async function planImport(
   tenantId: string,
   tree: TemplatedTree,
   { rows, pages }: { rows: readonly ImportedNode[]; pages: readonly TreeRow[][] },
 ): Promise<ImportPlan> {
   const yieldTurn = createYield(tenantId)
-  const draft = new TreeDraft(tree, yieldTurn)
+  const errors = new RowErrors()
+  const draft = new TreeDraft(tree, { yieldTurn, errors })
   for (const page of pages) {
     for (const row of page) draft.add({ ...row, isNew: false })
     await yieldTurn()
@@ -69,8 +83,7 @@ export async function planImport(
   const byPath = new Map<string, ImportedNode>()
   for (const row of rows) {
     const key = pathKey(row.path, row.occurrences)
-    if (byPath.has(key)) throw refused(row, 'path', `The path ${joinPath(row.path)} occurs twice`)
-    byPath.set(key, row)
+    if (!byPath.has(key)) byPath.set(key, row)
     await yieldTurn()
   }
   const updated: ImportPlan['updated'] = []
@@ -79,12 +92,18 @@ export async function planImport(
   let defaultTypes = 0
   for (const row of rows) {
     await yieldTurn()
-    const { node, parentType } = await draft.resolve(row, byPath)
-    if (node.isNew) continue
+    if (errors.isFull) break
+    if (byPath.get(pathKey(row.path, row.occurrences)) !== row) {
+      errors.add(row.order, refused(row, 'path', `The path ${joinPath(row.path)} occurs twice`))
+      continue
+    }
+    const resolved = await draft.resolve(row, byPath)
+    if (resolved === undefined || resolved.node.isNew) continue
+    const { node, parentType } = resolved
     const requested = row.type === undefined ? node.type : row.type
     const type = requested === node.type ? node.type : draft.typeOf(row, requested, parentType)
     if (row.type === null && type !== null) defaultTypes += 1
-    const properties = row.propertiesAfter(node.properties)
+    const properties = errors.check(row.order, () => row.propertiesAfter(node.properties), node.properties)
     if (type === node.type && isDeepStrictEqual(properties, node.properties)) {
       unchanged += 1
       continue
@@ -96,9 +115,11 @@ export async function planImport(
   if (tree.template !== null && retyped.size > 0)
     for (const { parentId, type } of draft.all()) {
       const parent = retyped.get(parentId)
-      if (parent !== undefined && type !== null) draft.typeOf(parent.row, type, parent.type)
+      if (parent !== undefined && type !== null && !errors.has(parent.row.order))
+        draft.typeOf(parent.row, type, parent.type)
       await yieldTurn()
     }
+  errors.throwFirst()
   return { created: draft.created, updated, unchanged, defaultTypes }
 }
 
@@ -109,10 +130,15 @@ class TreeDraft {
   readonly #nodes = new Map<string, PlannedNode[]>()
   readonly #lastRanks = new Map<string, number>()
   readonly #yieldTurn: () => Promise<void> | undefined
+  readonly #errors: RowErrors
 
-  constructor(tree: TemplatedTree, yieldTurn: () => Promise<void> | undefined) {
+  constructor(
+    tree: TemplatedTree,
+    { yieldTurn, errors }: { yieldTurn: () => Promise<void> | undefined; errors: RowErrors },
+  ) {
     this.#tree = tree
     this.#yieldTurn = yieldTurn
+    this.#errors = errors
   }
 
   add(node: PlannedNode): void {
@@ -135,30 +161,33 @@ class TreeDraft {
     for (const same of this.#nodes.values()) yield* same
   }
 
-  /** Returns the node of a row. Creates the missing nodes on its path, with the contents that the file has for them. */
+  /**
+   * Returns the node of a row. Creates the missing nodes on its path, with the contents that the file has for them. The
+   * result is undefined if the row has an error.
+   */
   async resolve(row: ImportedNode, byPath: ReadonlyMap<string, ImportedNode>) {
     const { path, occurrences } = row
-    located(row, 'path', (pointer) => requireLevels(path.length, pointer))
+    const refuse = (field: Field, detail: string) => this.#errors.add(row.order, refused(row, field, detail))
+    requireLevels(path.length, row.pointerTo('path'))
     let parent: { id: string; type: string | null | undefined } = { id: this.#tree.id, type: undefined }
     let found: { node: PlannedNode; parentType: string | null | undefined } | undefined
     for (const [level, name] of path.entries()) {
       const same = () => this.#nodes.get(nameKey(parent.id, name)) ?? []
       const number = occurrences?.[level] ?? 1
-      if (occurrences === undefined && same().length > 1)
-        throw refused(
-          row,
-          'path',
-          `Several nodes have the path ${joinPath(path.slice(0, level + 1))}. Add occurrences, or rename these nodes first`,
-        )
+      if (occurrences === undefined && same().length > 1) {
+        const shared = joinPath(path.slice(0, level + 1))
+        refuse('path', `Several nodes have the path ${shared}. Add occurrences, or rename these nodes first`)
+        return undefined
+      }
       while (same().length < number) {
         const next = same().length + 1
         const own = byPath.get(pathKey(path.slice(0, level + 1), [...(occurrences ?? []).slice(0, level), next]))
-        if (own === undefined && next < number)
-          throw refused(
-            row,
-            'occurrences',
-            `The path ${joinPath(path.slice(0, level + 1))} has the occurrence ${number}, but only ${next - 1} of these nodes exist`,
-          )
+        if (own === undefined && next < number) {
+          const shared = joinPath(path.slice(0, level + 1))
+          const detail = `The path ${shared} has the occurrence ${number}, but only ${next - 1} of these nodes exist`
+          refuse('occurrences', detail)
+          return undefined
+        }
         this.#create(own, { row, name, parent })
         await this.#yieldTurn()
       }
@@ -171,9 +200,10 @@ class TreeDraft {
     return found
   }
 
-  /** Returns the type that a node gets below its parent. */
+  /** Returns the type that a node gets below its parent. If the type is not allowed, the error of the row is added. */
   typeOf(row: ImportedNode, type: string | null, parentType: string | null | undefined): string | null {
-    return located(row, 'type', (pointer) => typeBelow(this.#tree.template, { type, parentType, pointer }))
+    const check = () => located(row, 'type', (pointer) => typeBelow(this.#tree.template, { type, parentType, pointer }))
+    return this.#errors.check(row.order, check, type)
   }
 
   #create(
@@ -185,7 +215,7 @@ class TreeDraft {
       parentId: parent.id,
       name,
       type: this.typeOf(own ?? row, own?.type ?? null, parent.type),
-      properties: own?.propertiesAfter({}) ?? {},
+      properties: own === undefined ? {} : this.#errors.check(own.order, () => own.propertiesAfter({}), {}),
       rank: (this.#lastRanks.get(parent.id) ?? 0) + rankGap,
       tail: '',
       isNew: true,

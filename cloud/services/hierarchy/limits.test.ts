@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { after, before, describe, test } from 'node:test'
 import { hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
@@ -9,7 +8,6 @@ import { newId } from '../../platform/database/id.ts'
 import type { Answer } from '../../platform/service.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { exchangeHandlers } from './exchange.ts'
-import { findHierarchy } from './node-store.ts'
 import { createAssets, createHierarchy, createNode, exportedNodes } from './testing.ts'
 
 let hub: TestHub
@@ -93,6 +91,12 @@ describe('limits and large hierarchies', () => {
       /Line 3: the row has 3 cells, but the first line has 2/,
     ],
     ['fewer cells than columns', 'Path,Type\na,site\na/b\n', /Line 3: the row has 1 cells, but the first line has 2/],
+    ['a reserved property name', 'Path,Property: __proto__\na,b\n', /The property name __proto__ is reserved/],
+    [
+      'more properties than the limit, and no other columns',
+      `Path,${Array.from({ length: 257 }, (_, index) => `Property: ${index}`).join(',')}\n`,
+      /The file has 257 properties. The limit is 256/,
+    ],
     ['an unknown column', 'Path,Colour\na,b\n', /Use the columns Path, Occurrences, Type and "Property: <name>"/],
     ['too many rows', `Path\n${'a\n'.repeat(20_001)}`, /the file has more than 20000 rows/],
     ['a path that occurs twice', 'Path\na\nb\na\n', /Line 4: The path a occurs twice/],
@@ -213,29 +217,38 @@ describe('limits and large hierarchies', () => {
     assert.ok(!sent.some(({ text }) => text.includes('name_tokens')))
   })
 
-  test('runs two exports of a tenant at the same time, and the next one when a reader stops', async () => {
+  test('prints two exports of a tenant at the same time, and does not wait for clients that do not read', async () => {
     const id = await createHierarchy(admin, 'Exports')
-    const [first, second] = await Promise.all([startExport(id), startExport(id)])
-    let isStarted = false
-    const third = startExport(id).finally(() => {
-      isStarted = true
+    await createNode(admin, id, 'a')
+    const started = await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('lock table hierarchy_nodes in access exclusive mode')
+      const exports = Promise.all(Array.from({ length: 5 }, () => startExport(id)))
+      const printing = async () => {
+        const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+        return (await owner.query(blocked)).rowCount ?? 0
+      }
+      while ((await printing()) < 2);
+      for (let read = 0; read < 20; read++) assert.equal(await printing(), 2)
+      await owner.query('commit')
+      return exports
     })
-    for (let read = 0; read < 5; read++)
-      await hub.context.database.read(hub.tenant, (handle) => findHierarchy(handle, id))
-    assert.equal(isStarted, false)
-    first.destroy()
-    assert.match((await Array.fromAsync(await third)).join(''), /"nodes": \[\]/)
-    second.destroy()
+    assert.match((await Array.fromAsync(await startExport(id))).join(''), /"path":\["a"\]/)
+    for (const stream of started) stream.destroy()
   })
 
-  test('ends exports whose clients stop reading, at the start or later, so that the next export runs', async () => {
-    const id = await createHierarchy(admin, 'Stalled exports')
-    await createNode(admin, id, 'a')
-    const unread = await startExport(id, 1)
-    const readInPart = await startExport(id, 20)
-    readInPart.once('readable', () => readInPart.read(1))
-    assert.match((await Array.fromAsync(await startExport(id))).join(''), /"nodes": \[/)
-    for (const stream of [unread, readInPart]) await assert.rejects(finished(stream), /has read nothing/)
+  test('returns the errors of up to ten nodes of a batch', async () => {
+    const id = await createHierarchy(admin, 'Invalid batch', 'plant')
+    const nodes = Array.from({ length: 12 }, (_, index) => ({ key: `${index}`, name: `${index}`, type: 'desk' }))
+    const missing = { key: 'missing', name: 'a', parentId: newId() }
+    const body = { data: { nodes: [{ key: 'valid', name: 'a' }, missing, ...nodes] } }
+    const answer = await admin.exchange(hierarchy, 'createNodes', { params: { id }, body })
+    const { errors, code } = answer.body as ProblemDocument
+    assert.equal(code, 'node_not_found')
+    assert.deepEqual(
+      errors?.map(({ pointer }) => pointer),
+      ['/data/nodes/1/parentId', ...nodes.slice(0, 9).map((_, index) => `/data/nodes/${index + 2}/type`)],
+    )
   })
 
   test('runs two imports of a tenant at the same time', async () => {
@@ -262,8 +275,8 @@ describe('limits and large hierarchies', () => {
 })
 
 /** Starts an export without reading it. */
-async function startExport(id: string, stallMs?: number): Promise<Readable> {
-  const { exportNodes } = exchangeHandlers(hub.contextOf('hierarchy'), stallMs === undefined ? {} : { stallMs })
+async function startExport(id: string): Promise<Readable> {
+  const { exportNodes } = exchangeHandlers(hub.contextOf('hierarchy'))
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })
   const { body } = (await exportNodes({ params: { id }, headers: {}, query: {} }, caller)) as Answer
   return body as Readable

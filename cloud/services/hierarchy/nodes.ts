@@ -17,6 +17,7 @@ import { countChildren } from './node-paging-store.ts'
 import * as store from './node-store.ts'
 import * as writes from './node-write-store.ts'
 import { lastRanksOf, rankAt, rankGap } from './rank-store.ts'
+import { RowErrors } from './row-errors.ts'
 import {
   countScope,
   missingParent,
@@ -391,19 +392,18 @@ async function batchNodes(
   const ranks = await lastRanksOf(tx, [tree.id, ...parentIds])
   const placed = new Map<string, { level: number; type: string | null }>()
   const nodes = new Map<string, writes.NewNode>()
+  const rowErrors = new RowErrors()
   const place = (key: string): { id: string; level: number; type: string | null | undefined } => {
     const entry = byKey.get(key)
     if (entry === undefined) throw new TypeError(`The batch has no node ${key}`)
     const done = placed.get(key)
     if (done !== undefined) return { id: entry.id, ...done }
     const { input, index, id } = entry
-    const parent = input.parentKey === undefined ? existingParent(input.parentId ?? null) : place(input.parentKey)
-    requireLevels(parent.level + 1, `/data/nodes/${index}`)
-    const type = typeBelow(tree.template, {
-      type: input.type ?? null,
-      parentType: parent.type,
-      pointer: `/data/nodes/${index}/type`,
-    })
+    const parent =
+      input.parentKey === undefined ? existingParent(input.parentId ?? null, index) : place(input.parentKey)
+    rowErrors.check(index, () => requireLevels(parent.level + 1, `/data/nodes/${index}`), undefined)
+    const requested = { type: input.type ?? null, parentType: parent.type, pointer: `/data/nodes/${index}/type` }
+    const type = rowErrors.check(index, () => typeBelow(tree.template, requested), requested.type)
     const rank = (ranks.get(parent.id) ?? 0) + rankGap
     ranks.set(parent.id, rank)
     const { name, properties = {} } = input
@@ -411,14 +411,20 @@ async function batchNodes(
     placed.set(key, { level: parent.level + 1, type })
     return { id, level: parent.level + 1, type }
   }
-  const existingParent = (parentId: string | null): Omit<Parent, 'path'> => {
+  const existingParent = (parentId: string | null, index: number): Omit<Parent, 'path'> => {
     if (parentId === null) return { id: tree.id, level: 0, type: undefined }
     const path = paths.get(parentId)
-    if (path === undefined || named.get(parentId)?.hierarchyId !== tree.id)
-      throw missingParent(parentId, `/data/nodes/${inputs.findIndex((input) => input.parentId === parentId)}/parentId`)
+    if (path === undefined || named.get(parentId)?.hierarchyId !== tree.id) {
+      rowErrors.add(index, missingParent(parentId, `/data/nodes/${index}/parentId`))
+      return { id: parentId, level: 0, type: null }
+    }
     return { id: parentId, level: path.length, type: path.at(-1)?.type ?? null }
   }
-  for (const { key } of inputs) place(key)
+  for (const { key } of inputs) {
+    if (rowErrors.isFull) break
+    place(key)
+  }
+  rowErrors.throwFirst()
   return inputs.flatMap(({ key }) => nodes.get(key) ?? [])
 }
 
