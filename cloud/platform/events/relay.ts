@@ -11,6 +11,11 @@ export const eventsTopic = 'events'
 /** After this many batches, the task lets other tasks of the process run. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
+/**
+ * After this time without a renewal, another process continues. The lease is short, because all readers of events wait for
+ * the task. Two processes that run it at the same time wait for each other in each batch, so no event gets two positions.
+ */
+const leaseMs = 3_000
 const hourMs = 3_600_000
 const keptMs = 30 * 24 * hourMs
 
@@ -19,7 +24,7 @@ export function eventTasks({ database }: { database: Database }): TaskKinds {
   return {
     'events.relay': {
       periodic: { everyMs: sweepMs, wakeOn: eventsTopic, pending: store.anyWaiting },
-      leaseMs: 30_000,
+      leaseMs,
       async run(task) {
         for (let round = 1; !task.signal.aborted; round++) {
           const ended = await database.transaction(task, async (tx) => {

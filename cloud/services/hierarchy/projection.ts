@@ -34,6 +34,8 @@ import * as nodes from './node-store.ts'
 /** The maximum number of events or assets in one step, and the number that a repeated step may always have. */
 const stepSizes = { most: 500, least: 16 } as const
 const everyMs = 1_000
+/** After this time without a renewal, another process continues the projection, so that the counts are not old for long. */
+const leaseMs = 3_000
 const dayMs = 24 * 3_600_000
 /** How long an asset that changed may stay counted as recent after 24 hours. */
 const agingMs = 60_000
@@ -49,6 +51,7 @@ export function projectionTasks(context: Context): TaskKinds {
   return {
     'hierarchy.project': {
       periodic: { everyMs, wakeOn: placedTopic, pending: counts.anyUnprojected },
+      leaseMs,
       async run({ tenantId, signal }) {
         const steps = new Steps(context, await tenantCaller(context, tenantId), signal)
         while (!signal.aborted && (await projectBatch(steps)));

@@ -174,6 +174,36 @@ describe('recovery and retention of hierarchies', () => {
     assert.equal(data.totalAssetCount, 7)
   })
 
+  test('leaves the projection and the publication of events to another process three seconds after a crash', async () => {
+    const { one, two } = await twoNodes('Leases')
+    const assetIds = await devices('leased', 1)
+    await projectAll(hub)
+    // The task waits for the table, as if its process had stopped during the run.
+    for (const [table, kind, nodeId] of [
+      ['hierarchy_positions', 'hierarchy.project', one],
+      ['event_positions', 'events.relay', two],
+    ] as const) {
+      const { seconds, started } = await hub.asOwner(async (owner) => {
+        await owner.query(`begin; lock table ${table} in exclusive mode`)
+        const assignment = admin.hierarchy.assignAssets({ params: { id: nodeId }, body: { data: { assetIds } } })
+        const lease = async () => {
+          const { rows } = await owner.query<{ seconds: number }>(
+            `select extract(epoch from lease_until - clock_timestamp())::float8 as seconds from jobs
+             where tenant_id = $1 and kind = $2 and state = 'running'`,
+            [hub.tenant.tenantId, kind],
+          )
+          return rows[0]?.seconds
+        }
+        let left = await lease()
+        for (; left === undefined; left = await lease()) await setImmediate()
+        await owner.query('rollback')
+        return { seconds: left, started: assignment }
+      })
+      assert.ok(seconds <= 3, `${kind}: ${seconds}`)
+      await started
+    }
+  })
+
   test('does not store a step of the projection that another step has overtaken', async () => {
     await createHierarchy(admin, 'Steps')
     await projectAll(hub)
