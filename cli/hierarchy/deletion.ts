@@ -18,8 +18,10 @@ type Deletion = { data: { deletedNodes: number; remainingRelations: number } }
 export async function printDeletion({ output, terminal }: Session, id: string, answer: Deletion): Promise<void> {
   const { deletedNodes, remainingRelations } = answer.data
   await output.done(`${id} deleted, ${formatCount(deletedNodes, 'node')} in total`, answer)
-  if (remainingRelations > 0)
-    terminal.note(
-      `${formatCount(remainingRelations, 'relation')} of assets to deleted nodes remain. To delete them: millwright hierarchy cleanup ${id}`,
-    )
+  if (remainingRelations === 0) return
+  const remaining =
+    remainingRelations === 1
+      ? '1 relation of an asset to a deleted node remains. To delete it'
+      : `${remainingRelations} relations of assets to deleted nodes remain. To delete them`
+  terminal.note(`${remaining}: millwright hierarchy cleanup ${id}`)
 }

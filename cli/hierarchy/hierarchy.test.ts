@@ -175,7 +175,8 @@ describe('hierarchies and nodes', () => {
   test('hierarchy node delete needs --recursive for a node with nodes below, and a confirmation', async () => {
     const refused = await run(['node', 'delete', 'Site 2'])
     assert.equal(refused.code, 5)
-    assert.match(refused.err, /\(hierarchy_not_empty\)\nNext: pass --recursive to delete the nodes below too\n$/)
+    assert.match(refused.err, / pass --recursive\. The assets are not deleted \(hierarchy_not_empty\)\n$/)
+    assert.doesNotMatch(refused.err, /recursive=true/)
     assert.equal((await run(['node', 'delete', 'Site 2', '--recursive'])).code, 2)
     assert.equal(
       (await run(['node', 'delete', 'Site 2', '--recursive'], { answers: ['n'] })).err,
@@ -312,6 +313,18 @@ describe('assets of nodes', () => {
     ]
     t.mock.method(globalThis, 'fetch', async () => Response.json({ data: answers.shift() }))
     assert.equal(await hierarchy('cleanup', '0198f0c2-7b1e-7c3a-9d55-0242ac120002'), '10005 deleted, 0 remain')
+  })
+
+  test('hierarchy node delete prints the number of remaining relations in the singular or plural', async (t) => {
+    const id = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+    const noteFor = async (remainingRelations: number) => {
+      t.mock.method(globalThis, 'fetch', async () => Response.json({ data: { deletedNodes: 1, remainingRelations } }))
+      return (await run(['node', 'delete', id, '--recursive', '--yes'])).err
+    }
+    const command = `millwright hierarchy cleanup ${id}\n`
+    assert.equal(await noteFor(1), `1 relation of an asset to a deleted node remains. To delete it: ${command}`)
+    assert.equal(await noteFor(2), `2 relations of assets to deleted nodes remain. To delete them: ${command}`)
+    assert.equal(await noteFor(0), '')
   })
 
   test('hierarchy rules set accepts paths, and apply-proposals assigns after a confirmation', async () => {

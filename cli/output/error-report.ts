@@ -79,7 +79,6 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   link_not_found: 'millwright gateway links',
   node_not_found: 'list the nodes: millwright hierarchy tree <hierarchy>',
   hierarchy_not_found: 'millwright hierarchy list',
-  hierarchy_not_empty: 'pass --recursive to delete the nodes below too',
   gateway_not_ready:
     'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
   precondition_failed: 'read the resource again, then repeat the change',
@@ -89,11 +88,17 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   history_gone: 'see the retention time with millwright api inventory readSettings',
 }
 
+/** Replaces the parameters of the API in a message by the options of the command line. */
+function withOptions(message: string): string {
+  return message.replace('add recursive=true', 'pass --recursive')
+}
+
 /** Returns the text of an error for people: what is wrong, in which fields, and the next step. */
 export function errorText(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) {
-    const { title, message, code, errors = [], headers } = error
+    const { title, code, errors = [], headers } = error
+    const message = withOptions(error.message)
     const text = message === '' ? title : message.startsWith(title) ? message : `${title}: ${message}`
     const request = headers['x-request-id']
     const fields = errors.filter(({ detail }) => !message.includes(detail))
