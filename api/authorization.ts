@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { closed, data, describedPattern, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { type Permission, permissionNames } from './permission.ts'
 
 export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permissionNames }))
@@ -8,7 +8,13 @@ export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permis
 /**
  * The name of a role. Access tokens contain the names of roles, so the character set is restricted.
  */
-export const RoleName = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,62}$', examples: ['operator'] })
+export const RoleName = Type.String({
+  pattern: describedPattern(
+    '^[a-z][a-z0-9_-]{0,62}$',
+    'must start with a lower-case letter, and consist of up to 63 lower-case letters, digits, dashes and underscores',
+  ),
+  examples: ['operator'],
+})
 
 export const Role = closed({
   name: RoleName,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed, Name, Timestamp, Uuid } from './envelope.ts'
+import { closed, describedPattern, linePattern, Name, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 
 export const credentialLimits = {
@@ -39,21 +39,21 @@ const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
 export const ResourceIdentifier = Type.String({
   minLength: 1,
   maxLength: 256,
-  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+  pattern: linePattern,
   description: "The link's product_instance_information.manufacturer_product.product_id",
   examples: ['example.cdm.al.reference'],
 })
 export const ResourceVersion = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+  pattern: linePattern,
   description: "The link's product_version",
   examples: ['1.2.3'],
 })
 const SchemaUri = Type.String({
   minLength: 1,
   maxLength: 2_000,
-  pattern: '^[^\\s\\u0000-\\u001f\\u007f]+$',
+  pattern: describedPattern('^[^\\s\\u0000-\\u001f\\u007f]+$', 'must not contain spaces or control characters'),
   description: 'The name of this schema in the link; it is never fetched',
 })
 

@@ -11,7 +11,23 @@ export function data<Schema extends TSchema>(schema: Schema) {
   return closed({ data: schema })
 }
 
-export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
+const errorTexts = new Map<string, string>()
+
+/** Defines the text of the error for a value that does not match a pattern. Returns the pattern. */
+export function describedPattern(pattern: string, errorText: string): string {
+  errorTexts.set(pattern, errorText)
+  return pattern
+}
+
+/** Returns the text of the error for a value that does not match a pattern, if `describedPattern` has defined it. */
+export function patternError(pattern: string): string | undefined {
+  return errorTexts.get(pattern)
+}
+
+const uuidPattern = describedPattern(
+  '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  'must be a UUID',
+)
 
 /** A UUID (RFC 9562). Input is converted to lower case. */
 export const Uuid = Type.String({
@@ -32,10 +48,22 @@ export const Timestamp = Type.String({
 /** Control characters and lone surrogates, as part of a character class. Patterns are compiled with the flag `u`. */
 export const unprintable = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff'
 
-export const namePattern = `^[^\\s${unprintable}]([^${unprintable}]*[^\\s${unprintable}])?$`
+export const namePattern = describedPattern(
+  `^[^\\s${unprintable}]([^${unprintable}]*[^\\s${unprintable}])?$`,
+  'must not start or end with a space, and must not contain line breaks or other control characters',
+)
 
 /** The pattern of a text that may have several lines. */
-export const textPattern = '^[^\\u0000\\ud800-\\udfff]*$'
+export const textPattern = describedPattern(
+  '^[^\\u0000\\ud800-\\udfff]*$',
+  'must be valid Unicode text without NUL characters',
+)
+
+/** The pattern of a text with one line. */
+export const linePattern = describedPattern(
+  '^[^\\u0000-\\u001f\\u007f]*$',
+  'must not contain line breaks or other control characters',
+)
 
 /** A name that a user assigns: one line, without control characters and surrounding spaces. */
 export const Name = Type.String({ minLength: 1, maxLength: 128, pattern: namePattern })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, media } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, textPattern, Uuid, unprintable } from './envelope.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, textPattern, Uuid } from './envelope.ts'
 import {
   Assignment,
   AssignmentResult,
@@ -10,6 +10,7 @@ import {
   Rule,
 } from './hierarchy-assignments.ts'
 import { hierarchyLimits } from './hierarchy-limits.ts'
+import { nodeTypePattern, propertyNamePattern } from './hierarchy-patterns.ts'
 import { resolutionOperations } from './hierarchy-resolution.ts'
 import { templateNames } from './hierarchy-templates.ts'
 import { byId, Document, filterText, inventoryLimits, oneOf } from './inventory/shapes.ts'
@@ -26,16 +27,13 @@ export {
   unfinishedStates,
 } from './hierarchy-assignments.ts'
 export { hierarchyLimits } from './hierarchy-limits.ts'
+export { nodeTypePattern, propertyNamePattern } from './hierarchy-patterns.ts'
 export { hierarchyTemplates, type TemplateName, templateNames } from './hierarchy-templates.ts'
 
 /** The predicate of the relation from an asset to its node. */
 export const assignmentPredicate = 'is_assigned_to_node'
 
 const description = Type.String({ maxLength: 1024, pattern: textPattern })
-/** The pattern of a node type: text without control characters. */
-export const nodeTypePattern = `^[^${unprintable}]*$`
-/** The pattern of the name of a property, and its description. */
-export const propertyNamePattern = `^[^${unprintable}]{1,64}$`
 const propertyNames = '1 to 64 characters without control characters'
 
 const nodeType = Type.String({
@@ -405,7 +403,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}',
       summary: 'Delete a node. With nodes below or assigned assets, `recursive=true` is required',
       description:
-        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If assets are assigned to the node at the same time, either they are counted in the response, or their assignment fails with `node_not_found` and they return to their previous nodes. If a previous node was deleted too, the relation to it remains.',
+        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If the deletion interrupts an assignment to the node, the assignment fails with `node_not_found` for the assets whose results are not stored yet, and these assets return to their previous nodes. The response may count their relations, so it can count more relations than remain, but never fewer. If a previous node was deleted too, the relation to it remains.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
@@ -417,7 +415,7 @@ export const hierarchy = contract({
       method: 'POST',
       path: '/nodes/{id}/cleanup',
       summary: 'Delete the relations that remain after the deletion of a node and of the nodes below it',
-      description: `Deletes up to ${hierarchyLimits.relationsCleaned} relations with the rights of the caller. Repeat the call until \`remainingRelations\` is 0.`,
+      description: `Deletes up to ${hierarchyLimits.relationsCleaned} relations. Requires \`glb_inventory_read_relation_data\` and \`glb_inventory_write_relation_data\`, and no permissions for the assets. Repeat the call until \`remainingRelations\` is 0.`,
       access: 'glb_hierarchy_write',
       params: byId,
       body: emptyBody,
@@ -579,6 +577,8 @@ export const hierarchy = contract({
       method: 'GET',
       path: '/assignments/{id}/results',
       summary: 'List the readable assets of an assignment with their results, including unchanged assets',
+      description:
+        'The results of a request with ids are in the order of the request. Assets that failed with `asset_not_found` are only counted in the assignment.',
       access: 'glb_hierarchy_read',
       params: byId,
       query: closed({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { RoleName } from './authorization.ts'
 import { contract, empty, media } from './contract.ts'
-import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { closed, data, describedPattern, linePattern, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { GatewayKey } from './onboarding.ts'
 
 /** The name of a user in its tenant. A user signs in as `name@tenant`, or as `name` in the tenant `default`. */
@@ -24,7 +24,7 @@ export const Password = Type.String({
 })
 
 /** A display name of one line. */
-const DisplayName = Type.String({ maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
+const DisplayName = Type.String({ maxLength: 256, pattern: linePattern })
 
 export const User = closed({
   id: Uuid,
@@ -111,7 +111,13 @@ const byId = closed({ id: Uuid })
 /** Limits for the preferences of a user: the number of names, and the bytes of one request. */
 export const preferenceLimits = { names: 100, bytes: 32 * 1024 } as const
 
-const PreferenceName = Type.String({ pattern: '^[a-z][a-z0-9.-]{0,63}$', examples: ['assets.columns'] })
+const PreferenceName = Type.String({
+  pattern: describedPattern(
+    '^[a-z][a-z0-9.-]{0,63}$',
+    'must start with a lower-case letter, and consist of up to 64 lower-case letters, digits, dots and dashes',
+  ),
+  examples: ['assets.columns'],
+})
 
 export const identity = contract({
   name: 'identity',

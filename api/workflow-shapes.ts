@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed } from './envelope.ts'
+import { closed, describedPattern } from './envelope.ts'
 
 /** Workflows and jobs in the format of wfx. */
 
@@ -23,7 +23,7 @@ export const workflowLimits = {
 export const workflowName = Type.String({
   minLength: 1,
   maxLength: workflowLimits.name,
-  pattern: '^[a-zA-Z0-9\\-\\.]+$',
+  pattern: describedPattern('^[a-zA-Z0-9\\-\\.]+$', 'must consist of letters, digits, dashes and dots'),
 })
 export const stateName = Type.String({ minLength: 1, maxLength: workflowLimits.name })
 const description = Type.Optional(Type.String({ maxLength: workflowLimits.description }))

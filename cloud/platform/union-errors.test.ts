@@ -16,8 +16,8 @@ const text = { type: 'string', maxLength: 3 }
 const nothing = { type: 'null' }
 
 test('reports the types of all union branches in one error when the value has none of them', () => {
-  assert.deepEqual(errorsOf({ anyOf: [text, nothing] }, 5), [' type: must be string or null'])
-  assert.deepEqual(errorsOf({ anyOf: [{ type: 'integer' }, nothing] }, 1.5), [' type: must be integer or null'])
+  assert.deepEqual(errorsOf({ anyOf: [text, nothing] }, 5), [' type: must be a string or null'])
+  assert.deepEqual(errorsOf({ anyOf: [{ type: 'integer' }, nothing] }, 1.5), [' type: must be an integer or null'])
 })
 
 test('reports only the errors of the union branch that has the type of the value', () => {
@@ -46,14 +46,14 @@ test('reports the errors of the union branch that matches the fields of each lis
     { kind: 'two', name: 7 },
     { kind: 'two', name: 'ok' },
   ]
-  assert.deepEqual(errorsOf(schema, value), ['/0/size type: must be integer', '/1/name type: must be string'])
+  assert.deepEqual(errorsOf(schema, value), ['/0/size type: must be an integer', '/1/name type: must be a string'])
 })
 
 test('reports the errors of a union inside a union', () => {
   const inner = { type: 'object', properties: { at: { anyOf: [text, nothing] } }, required: ['at'] }
   const schema = { anyOf: [{ type: 'object', properties: { data: inner }, required: ['data'] }, inner] }
-  assert.deepEqual(errorsOf(schema, { data: { at: 5 } }), ['/data/at type: must be string or null'])
-  assert.deepEqual(errorsOf(schema, { at: 5 }), ['/at type: must be string or null'])
+  assert.deepEqual(errorsOf(schema, { data: { at: 5 } }), ['/data/at type: must be a string or null'])
+  assert.deepEqual(errorsOf(schema, { at: 5 }), ['/at type: must be a string or null'])
   assert.deepEqual(errorsOf(schema, {}), ['/data missing: is missing; send it or at'])
 })
 
@@ -64,7 +64,7 @@ test('reports a oneOf error when several branches match', () => {
   }
   assert.deepEqual(errorsOf(schema, { a: 5, b: 5 }), [
     '/a oneOf: must match exactly one schema in oneOf',
-    '/b type: must be string',
+    '/b type: must be a string',
   ])
 })
 

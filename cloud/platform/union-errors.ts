@@ -5,7 +5,7 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
  * keyword itself, although the caller made only one mistake. `unionErrors` keeps the errors of the branch that the
  * value most likely belongs to. It prefers a branch whose type the value has. Next, it prefers the branch with fewer
  * fields that are missing, unknown or different from a constant. Then it prefers fewer errors, and finally the order in
- * the schema. Branches that fail in the same way are merged into one error ("must be string or null"). Errors below a
+ * the schema. Branches that fail in the same way are merged into one error ("must be a string or null"). Errors below a
  * `$ref` are reported unchanged, because their schema path does not show the branch.
  */
 export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {

@@ -1,6 +1,6 @@
 import type { Contract, ItemErrors, Operation } from '@millwright/api/contract.ts'
 import { isEmpty, isMedia } from '@millwright/api/contract.ts'
-import { uuidPattern } from '@millwright/api/envelope.ts'
+import { patternError } from '@millwright/api/envelope.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -290,7 +290,7 @@ function fieldError(error: ErrorObject): FieldError {
         detail: 'is unknown',
       }
     case 'type':
-      return { pointer: at, code: 'type', detail: `must be ${[parameters.type].flat().join(' or ')}` }
+      return { pointer: at, code: 'type', detail: `must be ${[parameters.type].flat().map(typeText).join(' or ')}` }
     case 'enum':
       return {
         pointer: at,
@@ -312,6 +312,12 @@ function fieldError(error: ErrorObject): FieldError {
   }
 }
 
+/** Returns the name of a JSON type with its article. */
+function typeText(type: unknown): string {
+  if (type === 'null') return 'null'
+  return /^[aio]/.test(String(type)) ? `an ${type}` : `a ${type}`
+}
+
 function missingDetail({ params: { alternatives = [] } }: ErrorObject): string {
   return alternatives.length === 0 ? 'is missing' : `is missing; send it or ${listedValues(alternatives, ' or ')}`
 }
@@ -327,11 +333,14 @@ function unknownDetail(error: ErrorObject): string {
   const { properties, propertyNames } = (error.parentSchema ?? {}) as UnknownIn
   if (propertyNames?.description !== undefined) return `is not a valid property name: use ${propertyNames.description}`
   const allowed = Object.keys(properties ?? {})
-  return `is unknown; allowed: ${listedValues(allowed)}`
+  return allowed.length === 0
+    ? 'is unknown; this object has no members'
+    : `is unknown; allowed: ${listedValues(allowed)}`
 }
 
 function patternDetail(error: ErrorObject): string {
-  if (error.schema === uuidPattern) return 'must be a UUID'
+  const text = patternError(String(error.schema))
+  if (text !== undefined) return text
   const { description } = (error.parentSchema ?? {}) as { description?: string }
   return description === undefined ? `must match ${error.schema}` : `must be: ${description}`
 }

@@ -584,7 +584,10 @@ describe('hierarchies and nodes', () => {
       const rule = (namePattern: string) =>
         ['replaceRules', { params: { id }, body: { data: { rules: [{ nodeId, namePattern }] } } }] as const
       for (const [[operation, input], pointer, detail] of [
-        [node({ name: 'a\u0085b' }), '/data/name', /must match/],
+        [node({ name: 'a\u0085b' }), '/data/name', /^must not start or end with a space, and must not contain/],
+        [node({ name: ' a' }), '/data/name', /^must not start or end with a space/],
+        [node({ name: 'a', type: 'a\tb' }), '/data/type', /^must not contain line breaks or other control characters$/],
+        [['createNode', { params: { id }, body: [] }], '', /^must be an object$/],
         [
           node({ name: 'x', properties: { [`${'p'.repeat(65)}`]: 'x' } }),
           `/data/properties/${'p'.repeat(65)}`,
@@ -595,7 +598,11 @@ describe('hierarchies and nodes', () => {
         [batch('a\ud800'), '/data/nodes/0/key', /without NUL/],
         [rule('a\0*'), '/data/rules/0/namePattern', /without NUL/],
         [rule('a\ud800*'), '/data/rules/0/namePattern', /without NUL/],
-        [['rebuildCounts', { params: { id }, body: { dryRun: true } }], '/dryRun', /is unknown/],
+        [
+          ['rebuildCounts', { params: { id }, body: { dryRun: true } }],
+          '/dryRun',
+          /^is unknown; this object has no members$/,
+        ],
         [['cleanupNode', { params: { id }, body: { all: true } }], '/all', /is unknown/],
       ] as const) {
         const answer = await operator.exchange(hierarchy, operation, input)

@@ -138,7 +138,7 @@ describe('the base schema', () => {
     )
     const by = new Map(wrong.map(({ pointer, detail }) => [pointer, detail]))
     assert.match(by.get('/nmae') ?? '', /^is unknown; allowed: .*\bname\b/)
-    assert.equal(by.get('/name'), 'must be string or null')
+    assert.equal(by.get('/name'), 'must be a string or null')
     assert.match(by.get('/asset_identifiers/0/mac_address') ?? '', /six pairs of hexadecimal digits/)
     assert.equal(by.get('/asset_identifiers/1/asset_identifier_type'), 'is missing')
     assert.match(by.get('/connection_points/0/ipv4_address') ?? '', /an IPv4 address/)

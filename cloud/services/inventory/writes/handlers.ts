@@ -327,7 +327,7 @@ type Item = {
 function normalisedAsset({ access_group: group, ...rest }: AssetDocument) {
   const { document, faults } = normaliseAsset(rest)
   const isNamed = group === undefined || group === null || typeof group === 'string'
-  const groupFault = { pointer: '/access_group', code: 'type', detail: 'must be string' }
+  const groupFault = { pointer: '/access_group', code: 'type', detail: 'must be a string' }
   return { document, group, faults: isNamed ? faults : [...faults, groupFault] }
 }
 

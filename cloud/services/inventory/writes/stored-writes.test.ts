@@ -73,7 +73,7 @@ describe('writes that version 1.0.0-alpha.1 queued', () => {
     const id = await created('first')
     const related = [{ key: identifier('first').key, uncertainty: 1 }]
     const relations = [{ predicate: 'is_connected_to', related, role: 'object', bidirectional: false }]
-    const refused = { refused: { code: 'invalid_asset', detail: '/data/assets/1/name must be string' } }
+    const refused = { refused: { code: 'invalid_asset', detail: '/data/assets/1/name must be a string' } }
     const many = await applied('put-many', putPayload(item('second', { relations }), refused))
     assert.equal(many.state, 'finished')
     const outcomes = (many.result as { outcome?: string; code?: string }[]).map(({ outcome, code }) => outcome ?? code)
