@@ -26,7 +26,9 @@ export function assetPathHandlers(
       const texts = new Map<string, { nodes: number; text: string }>()
       const parts: string[] = []
       let nodes = 0
-      for (const [assetId, own] of nodesOf) {
+      for (const assetId of data.assetIds) {
+        const own = nodesOf.get(assetId)
+        if (own === undefined) continue
         parts.push(`${parts.length === 0 ? '' : ','}{"assetId":"${assetId}","paths":[`)
         for (const [index, node] of own.entries()) {
           // Many assets have the same node, so the text of a path is written once.

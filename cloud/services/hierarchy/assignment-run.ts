@@ -98,9 +98,16 @@ function now(): string {
 
 /**
  * An asset and its new node. Null removes the asset from the hierarchy, or only from the node `onlyFrom`. `alsoFrom` is the
- * node from which an undo returns the asset. The relation to it ends too, even if that node was deleted.
+ * node from which an undo returns the asset. The relation to it ends too, even if that node was deleted. If the
+ * request names its assets, `ordinal` is the place of the asset in the request, from 1.
  */
-export type Target = { assetId: string; nodeId: string | null; onlyFrom?: string; alsoFrom?: string | null }
+export type Target = {
+  assetId: string
+  nodeId: string | null
+  onlyFrom?: string
+  alsoFrom?: string | null
+  ordinal?: number
+}
 
 type Immediate = {
   hierarchyId: string
@@ -123,8 +130,12 @@ export async function assignNow(
 ) {
   const { database } = context
   const id = newId()
-  const assets = await planAssets(context, caller, { hierarchyId, targets })
-  const portion: Portion = { key: keyOf(id), attempt: 1, assets, next: null, known: [...refused] }
+  const ordinals = new Map(assetIds.map((assetId, index) => [assetId, index + 1]))
+  const ordinalOf = ({ assetId }: { assetId: string }) => ordinals.get(assetId) ?? 0
+  const ordered = targets.map((target) => ({ ...target, ordinal: ordinalOf(target) }))
+  const assets = await planAssets(context, caller, { hierarchyId, targets: ordered })
+  const known = refused.map((result) => ({ ...result, ordinal: ordinalOf(result) }))
+  const portion: Portion = { key: keyOf(id), attempt: 1, assets, next: null, known }
   const total = targets.length + refused.length
   await database.transaction(caller, async (tx) => {
     await store.insertAssignment(
@@ -142,8 +153,7 @@ export async function assignNow(
     open = settled.rest
   }
   // The assets of a repeated part, and those that were returned to their previous nodes, have their results last.
-  const places = new Map(assetIds.map((assetId, index) => [assetId, index]))
-  results.sort((one, other) => (places.get(one.assetId) ?? 0) - (places.get(other.assetId) ?? 0))
+  results.sort((one, other) => ordinalOf(one) - ordinalOf(other))
   return { assignmentId: id, ...store.countOutcomes(results), results }
 }
 
@@ -383,33 +393,32 @@ async function settlePortion(
   const isRetried = stale.length > 0 && attempt < staleAttempts
   const retried = isRetried ? await replan(context, caller, { hierarchyId, assets: stale }) : undefined
   const settled = [
-    ...known,
+    ...known.map(({ ordinal: _, ...result }) => result),
     ...results,
     ...(retried?.left ?? []),
     ...(isRetried ? [] : stale.map(({ assetId }) => staleResult(assetId))),
   ]
-  const nodeOf = new Map(assets.map(({ assetId, nodeId }) => [assetId, nodeId]))
+  const assetOf = new Map(assets.map((asset) => [asset.assetId, asset]))
+  const nodeOf = (assetId: string) => assetOf.get(assetId)?.nodeId ?? ''
   return context.database.transaction(caller, async (tx) => {
     const current = await lockedAssignment(tx, id)
     if (current.portion?.key !== key) return undefined
     const isNew = ({ outcome }: ItemResult) => outcome === 'assigned' || outcome === 'moved'
-    const newNodes = settled.filter(isNew).flatMap(({ assetId }) => nodeOf.get(assetId) ?? [])
+    const newNodes = settled.filter(isNew).map(({ assetId }) => nodeOf(assetId))
     const existing = await store.noteAssignments(tx, hierarchyId, newNodes)
-    const isLost = (result: ItemResult) => isNew(result) && !existing.has(nodeOf.get(result.assetId) ?? '')
-    const lost = settled.filter(isLost).map(
-      ({ assetId, previousNodeId }): ReturningAsset => ({
-        assetId,
-        nodeId: nodeOf.get(assetId) ?? '',
-        previousNodeId: previousNodeId ?? null,
-      }),
-    )
+    const isLost = (result: ItemResult) => isNew(result) && !existing.has(nodeOf(result.assetId))
+    const lost = settled.filter(isLost).map(({ assetId, previousNodeId }): ReturningAsset => {
+      const { ordinal } = assetOf.get(assetId) ?? {}
+      const asset = { assetId, nodeId: nodeOf(assetId), previousNodeId: previousNodeId ?? null }
+      return ordinal === undefined ? asset : { ...asset, ordinal }
+    })
     const left = retried?.assets ?? []
     const rest =
       left.length + lost.length === 0
         ? null
         : { key: keyOf(id), attempt: attempt + 1, assets: left, next, ...(lost.length > 0 && { returning: lost }) }
     const kept = settled.filter((result) => !isLost(result))
-    return storeResults(tx, caller, { current, assets, results: kept, next, rest })
+    return storeResults(tx, caller, { current, placed: [...assets, ...known], results: kept, next, rest })
   })
 }
 
@@ -459,7 +468,9 @@ async function returnAssets(
     const resultOf = current.kind === 'undo' ? undoneReturn : (asset: ReturnedAsset) => failedReturn(asset, existing)
     const { returning: _, known: __, ...open } = portion
     const rest = open.assets.length > 0 ? { ...open, key: keyOf(id) } : null
-    return storeResults(tx, caller, { current, assets: [], results: returned.map(resultOf), next: open.next, rest })
+    const results = returned.map(resultOf)
+    const placed = returning.map(({ assetId, ordinal }) => ({ assetId, ordinal }))
+    return storeResults(tx, caller, { current, placed, results, next: open.next, rest })
   })
 }
 
@@ -510,7 +521,8 @@ function undoneReturn({ assetId, deletedNodeId, hasOther }: ReturnedAsset): Item
 
 type PortionResults = {
   current: RunningAssignment
-  assets: readonly store.PlannedAsset[]
+  /** The assets with their new nodes and their places in the list of results. */
+  placed: readonly { assetId: string; nodeId?: string | null; ordinal?: number | undefined }[]
   results: ItemResult[]
   next: store.NextPlace | null
   rest: Portion | null
@@ -520,7 +532,7 @@ type PortionResults = {
 async function storeResults(
   tx: Transaction,
   caller: Caller,
-  { current, assets, results, next, rest }: PortionResults,
+  { current, placed, results, next, rest }: PortionResults,
 ): Promise<SettledPortion> {
   const { id, done } = current
   const isCanceled = !isRunning(current)
@@ -528,17 +540,18 @@ async function storeResults(
   const left = !isCanceled || rest === null ? rest : returning === undefined ? null : { ...rest, assets: [] }
   const isEnd = left === null && next === null && !isCanceled
   const state = isCanceled ? current.state : isEnd ? 'finished' : 'running'
-  const nodeOf = new Map(assets.map(({ assetId, nodeId }) => [assetId, nodeId]))
-  const items = results.map(({ assetId, outcome, previousNodeId, code, detail }, index) => ({
-    assetId,
-    outcome,
-    nodeId: nodeOf.get(assetId) ?? null,
-    previousNodeId: previousNodeId ?? null,
-    code: code ?? null,
-    detail: detail ?? null,
-    ordinal: done + index + 1,
-  }))
-  await store.insertItems(tx, id, items)
+  const placedOf = new Map(placed.map((asset) => [asset.assetId, asset]))
+  const items = results.map(({ assetId, outcome, previousNodeId, code, detail }, index) => {
+    const { nodeId = null, ordinal = done + index + 1 } = placedOf.get(assetId) ?? {}
+    const previous = previousNodeId ?? null
+    return { assetId, outcome, nodeId, previousNodeId: previous, code: code ?? null, detail: detail ?? null, ordinal }
+  })
+  // The result of an asset that does not exist is only counted. No caller could list it.
+  await store.insertItems(
+    tx,
+    id,
+    items.filter(({ outcome, code }) => outcome !== 'failed' || code !== 'asset_not_found'),
+  )
   await store.addResults(tx, { id, state, results, next: left === null ? next : null, portion: left }, now())
   const action = isBackground(current) ? 'finishAssignment' : 'assignAssets'
   // A canceled assignment ends when the results of its last portion are stored.

@@ -37,8 +37,11 @@ export type AssignmentRow = Counts & {
   modifiedAt: string
 }
 
+/** The place of an asset in the list of results, from 1. Without it, the results are in the order of their storage. */
+type Placed = { ordinal?: number }
+
 /** An asset with its new node, and with the nodes that it had when it was planned. */
-export type PlannedAsset = {
+export type PlannedAsset = Placed & {
   assetId: string
   nodeId: string | null
   /** The nodes whose relations end. */
@@ -49,7 +52,7 @@ export type PlannedAsset = {
 }
 
 /** An asset whose new node was deleted during the assignment. It returns to its previous node. */
-export type ReturningAsset = { assetId: string; nodeId: string; previousNodeId: string | null }
+export type ReturningAsset = Placed & { assetId: string; nodeId: string; previousNodeId: string | null }
 
 /** The place at which an assignment continues. */
 export type NextPlace = { lastAssetId?: string; cursor?: string }
@@ -61,7 +64,7 @@ export type Portion = {
   assets: PlannedAsset[]
   next: NextPlace | null
   /** The results of assets that the assignment does not change. */
-  known?: ItemResult[]
+  known?: (ItemResult & Placed)[]
   /** The assets that return to their previous nodes before the assignment continues. */
   returning?: ReturningAsset[]
 }
@@ -327,7 +330,7 @@ const listItemsStatement = statement<ItemRow>(
    order by i.ordinal limit $5`,
 )
 
-/** Returns the next results of an assignment, in the order in which they were stored. */
+/** Returns the next results of an assignment, in the order of their ordinals. */
 export function listItems(
   handle: Handle,
   assignmentId: string,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type Assignment, hierarchy } from '@millwright/api/hierarchy.ts'
-import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { type Assignment, assignmentPredicate, hierarchy } from '@millwright/api/hierarchy.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -386,11 +386,13 @@ describe('assignment of assets to nodes', () => {
     assert.deepEqual(await assetsOf(one), [moved])
     assert.equal(await relationsTo(two), 0)
     const stored = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId } })
-    assert.deepEqual(stored.data.map(({ code }) => code).toSorted(), [
-      'asset_not_found',
-      'node_not_found',
-      'node_not_found',
-    ])
+    assert.deepEqual(
+      stored.data.map(({ assetId, code }) => [assetId, code]),
+      [
+        [moved, 'node_not_found'],
+        [fresh, 'node_not_found'],
+      ],
+    )
   })
 
   test('removes assets again when their hierarchy is deleted during the assignment', async () => {
@@ -500,6 +502,36 @@ describe('assignment of assets to nodes', () => {
     assert.equal(problemIn(invalid).code, 'invalid_cursor')
   })
 
+  test('counts assets that do not exist as failed, and does not store results for them', async () => {
+    const { one } = await twoNodes('Missing assets')
+    const { data } = await assign(
+      one,
+      Array.from({ length: 20 }, () => v7()),
+    )
+    assert.deepEqual([data.failed, data.results.length], [20, 20])
+    const params = { id: data.assignmentId }
+    const { data: assignment } = await viewer.hierarchy.readAssignment({ params })
+    assert.deepEqual([assignment.state, assignment.total, assignment.failed], ['finished', 20, 20])
+    assert.deepEqual((await viewer.hierarchy.listAssignmentResults({ params })).data, [])
+  })
+
+  test('refuses an asset with relations to 200 nodes, except for a move', async () => {
+    const { one, two } = await twoNodes('Many nodes')
+    const other = await twoNodes('Many nodes elsewhere')
+    const [full = ''] = await createAssets(operator, [{ name: 'full' }])
+    await assign(one, [full])
+    const relations = Array.from({ length: inventoryLimits.nodesPerAsset - 1 }, () => ({
+      subject: { type: 'asset' as const, id: full },
+      predicate: assignmentPredicate,
+      object: { type: 'node' as const, id: v7() },
+    }))
+    await operator.inventory.createRelations({ body: { data: { relations } } })
+    const [refused] = (await assign(other.one, [full])).data.results
+    assert.deepEqual([refused?.outcome, refused?.status, refused?.code], ['failed', 409, 'too_many_relations'])
+    const [moved] = (await assign(two, [full])).data.results
+    assert.equal(moved?.outcome, 'moved')
+  })
+
   test('removes the reverse relation of a bidirectional assignment', async () => {
     const { one, two } = await twoNodes('Bidirectional')
     const [id = ''] = await createAssets(operator, [{ name: 'bidirectional' }])
@@ -568,17 +600,19 @@ describe('assignment of assets to nodes', () => {
     ]
     await operator.hierarchy.replaceRules({ params: { id }, body: { data: { rules } } })
     const assets = [
-      { assetId: other, nodeId: one },
       { assetId: proposed, nodeId: one },
+      { assetId: other, nodeId: one },
     ]
     const { data } = await operator.hierarchy.applyProposals({ params: { id }, body: { data: { assets } } })
-    assert.deepEqual(
-      data.results.map(({ assetId, outcome, code }) => [assetId, outcome, code]),
-      [
-        [other, 'failed', 'not_proposed'],
-        [proposed, 'assigned', undefined],
-      ],
-    )
+    const stored = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId } })
+    for (const results of [data.results, stored.data])
+      assert.deepEqual(
+        results.map(({ assetId, outcome, code }) => [assetId, outcome, code]),
+        [
+          [proposed, 'assigned', undefined],
+          [other, 'failed', 'not_proposed'],
+        ],
+      )
     assert.deepEqual([data.assigned, data.failed], [1, 1])
     const laterRule = [{ assetId: proposed, nodeId: two }]
     const again = await operator.hierarchy.applyProposals({ params: { id }, body: { data: { assets: laterRule } } })

@@ -14,7 +14,7 @@ import { readableGroups } from '../visibility.ts'
 import * as store from './node-assignment-store.ts'
 import { authorOf, type RelationRow, relationDetail, relationEvents } from './relation.ts'
 import { isReadable, lockAssets, putRelations } from './relation-store.ts'
-import { refusalOf } from './relation-writer.ts'
+import { nodeLimitExceeded, refusalOf } from './relation-writer.ts'
 
 type Names =
   | 'describeAssignedAssets'
@@ -114,7 +114,7 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
     const refusal = refusalOf({ caller, relation: relationTo(assetId, nodeId ?? assetId), pointer: '/data' }, groups)
     if (refusal !== undefined) {
       const problem = refusal instanceof Problem ? refusal : await permissionDeniedIn(tx, caller, refusal)
-      results.push({ assetId, outcome: 'failed', status: problem.status, code: problem.code, detail: problem.message })
+      results.push(failed(assetId, problem))
       continue
     }
     const own = relations.get(assetId) ?? []
@@ -127,6 +127,11 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
     const others = own.filter(({ objectId }) => objectId !== nodeId && otherNodes.has(objectId))
     const previousNodeId = others.at(-1)?.objectId
     const isNew = nodeId !== null && !own.some(({ objectId }) => objectId === nodeId)
+    // A move ends at least one relation, so the asset does not get more of them.
+    if (isNew && others.length === 0 && own.length >= inventoryLimits.nodesPerAsset) {
+      results.push(failed(assetId, nodeLimitExceeded(assetId, own.length, '/data')))
+      continue
+    }
     endedIds.push(...others.map(({ id }) => id))
     if (isNew) additions.push({ assetId, nodeId })
     const outcome =
@@ -145,6 +150,10 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
   )
   await report(tx, caller, { created: put.map(({ relation }) => relation), ended })
   return results
+}
+
+function failed(assetId: string, { status, code, message }: Problem): Result {
+  return { assetId, outcome: 'failed', status, code, detail: message }
 }
 
 function relationTo(assetId: string, nodeId: string) {

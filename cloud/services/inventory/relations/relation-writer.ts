@@ -167,13 +167,16 @@ function tooManyNodes({ relation, pointer }: RelationRequest, nodes: Nodes): Pro
   for (const { subject, object } of triplesOf(relation).filter(isAssignment)) {
     const own = nodes.get(subject.id)
     if (own === undefined || own.has(object.id)) continue
-    if (own.size < inventoryLimits.nodesPerAsset) own.add(object.id)
-    else {
-      const detail = `The asset ${subject.id} already has relations to ${own.size} nodes. The limit is ${inventoryLimits.nodesPerAsset}. Delete relations to nodes that no longer exist`
-      return new Problem('too_many_relations', detail, { errors: [{ pointer, code: 'too_many_relations', detail }] })
-    }
+    if (own.size >= inventoryLimits.nodesPerAsset) return nodeLimitExceeded(subject.id, own.size, pointer)
+    own.add(object.id)
   }
   return undefined
+}
+
+/** Returns the problem of an asset that already has relations to the maximum number of nodes. */
+export function nodeLimitExceeded(assetId: string, nodes: number, pointer: string): Problem {
+  const detail = `The asset ${assetId} already has relations to ${nodes} nodes. The limit is ${inventoryLimits.nodesPerAsset}. Delete relations to nodes that no longer exist`
+  return new Problem('too_many_relations', detail, { errors: [{ pointer, code: 'too_many_relations', detail }] })
 }
 
 function isAssignment({ subject, predicate, object }: ReturnType<typeof triplesOf>[number]): boolean {
