@@ -317,8 +317,10 @@ describe('assets of nodes', () => {
 
   test('hierarchy node delete prints the number of remaining relations in the singular or plural', async (t) => {
     const id = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+    const data = { deletedNodes: 1, remainingRelations: 0 }
+    t.mock.method(globalThis, 'fetch', async () => Response.json({ data }))
     const noteFor = async (remainingRelations: number) => {
-      t.mock.method(globalThis, 'fetch', async () => Response.json({ data: { deletedNodes: 1, remainingRelations } }))
+      data.remainingRelations = remainingRelations
       return (await run(['node', 'delete', id, '--recursive', '--yes'])).err
     }
     const command = `millwright hierarchy cleanup ${id}\n`
