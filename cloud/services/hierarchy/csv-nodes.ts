@@ -3,7 +3,7 @@ import { hierarchyLimits, nodeTypePattern, propertyNamePattern } from '@millwrig
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { createYield } from '../../platform/event-loop.ts'
-import { type CsvRow, parseCsv, printCsvRow } from './csv.ts'
+import { parseCsv, printCsvRow } from './csv.ts'
 import { type ImportedNode, invalidImport } from './import-plan.ts'
 import type { NodeRow } from './node-store.ts'
 import { RowErrors } from './row-errors.ts'
@@ -77,9 +77,9 @@ export async function nodesInCsv(text: string, tenantId: string): Promise<Import
   const nodes: ImportedNode[] = []
   const errors = new RowErrors()
   for await (const row of rows) {
-    const fault = errorIn(row, columns)
-    if (fault === undefined) nodes.push(new CsvNode(row, columns))
-    else errors.add(row.line, invalid(`Line ${row.line}: ${fault}`))
+    const content = contentOf(row.cells, columns)
+    if (typeof content === 'string') errors.add(row.line, invalid(`Line ${row.line}: ${content}`))
+    else nodes.push(new CsvNode(content, columns, row.line))
     if (errors.isFull) break
   }
   errors.throwFirst()
@@ -127,8 +127,17 @@ function isLonger(text: string, characters: number): boolean {
   return text.length > characters && [...text].length > characters
 }
 
-/** Returns the first error of a row. */
-function errorIn({ cells }: CsvRow, columns: CsvColumns): string | undefined {
+type CsvContent = {
+  path: readonly string[]
+  occurrences: readonly number[] | undefined
+  type: string
+  /** The properties whose cells are not empty, and the places of their columns. */
+  places: readonly number[]
+  values: readonly string[]
+}
+
+/** Returns the content of the cells of a row, or the first error. */
+function contentOf(cells: readonly string[], columns: CsvColumns): CsvContent | string {
   if (cells.length !== columns.count)
     return `the row has ${cells.length} cells, but the first line has ${columns.count} columns`
   const path = splitPath(cells[columns.path] ?? '')
@@ -142,15 +151,20 @@ function errorIn({ cells }: CsvRow, columns: CsvColumns): string | undefined {
   const type = cells[columns.type] ?? ''
   if (isLonger(type, 64) || !validType.test(type))
     return 'the type contains a control character or has more than 64 characters'
-  let properties = 0
-  for (const [place, name] of columns.properties) {
+  const places: number[] = []
+  const values: string[] = []
+  // A plain loop is several times as fast, and most cells of a large file are empty.
+  for (let place = 0; place < cells.length; place++) {
     const value = cells[place] ?? ''
-    if (value === '') continue
+    const name = value === '' ? undefined : columns.properties.get(place)
+    if (name === undefined) continue
     if (isLonger(value, 512) || !validText.test(value))
       return `the property ${name} contains an invalid character or has more than 512 characters`
-    properties += 1
+    places.push(place)
+    values.push(value)
   }
-  return properties > hierarchyLimits.properties ? tooManyProperties(properties) : undefined
+  if (places.length > hierarchyLimits.properties) return tooManyProperties(places.length)
+  return { path, occurrences, type, places, values }
 }
 
 function tooManyProperties(count: number): string {
@@ -164,21 +178,17 @@ class CsvNode implements ImportedNode {
   readonly type: string | null | undefined
   readonly line: number
   readonly #columns: CsvColumns
-  /** The cells that are not empty, and the places of their columns. */
-  readonly #places: number[] = []
-  readonly #values: string[] = []
+  readonly #places: readonly number[]
+  readonly #values: readonly string[]
 
-  constructor({ line, cells }: CsvRow, columns: CsvColumns) {
+  constructor({ path, occurrences, type, places, values }: CsvContent, columns: CsvColumns, line: number) {
+    this.path = path
+    this.occurrences = occurrences
+    this.type = columns.type === -1 ? undefined : type || null
     this.line = line
-    this.path = splitPath(cells[columns.path] ?? '')
-    this.occurrences = occurrencesIn(cells[columns.occurrences] ?? '')
-    this.type = columns.type === -1 ? undefined : cells[columns.type] || null
     this.#columns = columns
-    for (const [place, value] of cells.entries()) {
-      if (value === '' || !columns.properties.has(place)) continue
-      this.#places.push(place)
-      this.#values.push(value)
-    }
+    this.#places = places
+    this.#values = values
   }
 
   propertiesAfter(before: NodeRow['properties']): NodeRow['properties'] {

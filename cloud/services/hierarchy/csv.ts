@@ -26,6 +26,7 @@ export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: Cs
   const tooLong = `a cell has more than ${limits.characters} characters`
   while (at < content.length) {
     const row: CsvRow = { line, cells: [] }
+    let isEmpty = true
     for (let isLast = false; !isLast; ) {
       // Files of many columns have many empty cells.
       if (content[at] === separator && row.cells.length < limits.cells) {
@@ -44,6 +45,7 @@ export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: Cs
       const cell = unprotected(quoted?.cell ?? rest)
       if (cell.length > limits.characters) throw invalid(line, tooLong)
       row.cells.push(cell)
+      isEmpty &&= cell === ''
       line += quoted?.lines ?? 0
       isLast = content[end] !== separator
       at = end + 1
@@ -51,7 +53,7 @@ export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: Cs
     line += 1
     read += 1
     if (read > limits.rows + 1) throw invalid(row.line, `the file has more than ${limits.rows} rows`)
-    if (row.cells.some((cell) => cell !== '')) yield row
+    if (!isEmpty) yield row
     await yieldTurn()
   }
 }
