@@ -5,6 +5,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { lowestId } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { positionsAt } from './node-paging-store.ts'
 import { searchNodes } from './search-store.ts'
 import { createHierarchy, createNode, exportedNodes, printTree } from './testing.ts'
 
@@ -313,7 +314,6 @@ describe('hierarchies and nodes', () => {
       await operator.hierarchy.updateNode({ params: { id: renamed }, body: { data: { name: 'Renamed LIN' } } })
       const current = [...names.filter((name) => name !== 'lin'), 'Renamed LIN']
       const order = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
-      const scope = { groups: [], gateways: false }
       for (const text of [
         'line',
         'LIN',
@@ -345,7 +345,7 @@ describe('hierarchies and nodes', () => {
         )) {
           const found: string[] = []
           for (let after = { name: '', id: lowestId }; ; ) {
-            const query = { hierarchyId: id, text, after, limit: 2, scope, belowId, compared }
+            const query = { hierarchyId: id, text, after, limit: 2, belowId, compared }
             const rows = await hub.context.database.read(hub.tenant, (handle) => searchNodes(handle, query))
             found.push(...rows.map(({ name }) => name))
             const last = rows.length === 2 ? rows.at(-1) : undefined
@@ -356,6 +356,36 @@ describe('hierarchies and nodes', () => {
           const expected = searched.filter((name) => name.toLowerCase().replace('ς', 'σ').includes(text.toLowerCase()))
           assert.deepEqual(found, expected.toSorted(order), `${text}, ${compared}, ${belowId}`)
         }
+    })
+
+    test('finds nodes of several parents with their positions', async () => {
+      const id = await createHierarchy(operator, 'Positions')
+      const nodes = ['North', 'South'].flatMap((site) => [
+        { key: site, name: site },
+        ...['Pump', 'Valve', 'Pump'].map((name, index) => ({ key: `${site} ${index}`, name, parentKey: site })),
+      ])
+      await operator.hierarchy.createNodes({ params: { id }, body: { data: { nodes } } })
+      const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
+      const listed = await viewer.hierarchy.listNodes({ params: { id }, query: { depth: 2 } })
+      const pumps = listed.data.filter(({ name }) => name === 'Pump')
+      assert.deepEqual(
+        pumps.map(({ position }) => position),
+        [0, 2, 0, 2],
+      )
+      const found = await viewer.hierarchy.listNodes({ params: { id }, query: { q: 'pump' } })
+      assert.deepEqual(found.data.toSorted(byId), pumps.toSorted(byId))
+    })
+
+    test('counts the siblings of a cursor only along an existing path', async () => {
+      const id = await createHierarchy(operator, 'Cursor with repeated places')
+      const { id: node } = await createNode(operator, id, 'Site')
+      const place = (parentId: string) => ({ parentId, rank: 0, tail: '', id: node })
+      const places = [place(id), ...Array.from({ length: 30 }, () => place(node))]
+      const positions = await hub.context.database.read(hub.tenant, (handle) => positionsAt(handle, places))
+      assert.deepEqual(
+        positions.map(({ isCurrent }) => isCurrent),
+        [true, false],
+      )
     })
 
     test('creates a batch with parents in any order, or nothing', async () => {

@@ -5,12 +5,12 @@ import type { Handle } from '../../platform/database/database.ts'
 import { bytesOfId, idBytes, idOfBytes, isId, lowestId } from '../../platform/database/id.ts'
 import { JsonText } from '../../platform/service.ts'
 import { getHierarchy } from './hierarchies.ts'
-import { countBelow, countChildren, countMatches, matchAt } from './node-paging-store.ts'
+import { countBelow, countChildren, countMatches, matchAt, positionsOf } from './node-paging-store.ts'
 import type { HierarchyRow } from './node-store.ts'
 import * as store from './node-store.ts'
 import { tailPattern } from './rank-store.ts'
 import { searchNodes } from './search-store.ts'
-import { countScope, listTree, type Parent, parentIn, showNode, type TreePlace } from './tree.ts'
+import { countScope, listTree, type Parent, parentIn, printNodes, type TreePlace } from './tree.ts'
 
 /** Lists of nodes: the nodes below a node in the order of the tree, or the nodes that match a search, by name. */
 
@@ -99,15 +99,19 @@ async function listMatches(
   const countAll = () => countMatches(handle, search)
   const after = offset === 0 ? start : await matchAt(handle, search, offset - 1)
   if (after === undefined) return { ...empty, countAll }
-  const found = await searchNodes(handle, { ...search, after, limit: limit + 1, scope: countScope(caller) })
+  const found = await searchNodes(handle, { ...search, after, limit: limit + 1 })
   const rows = found.slice(0, limit)
-  const paths = await store.pathsTo(
-    handle,
-    rows.map(({ id }) => id),
-  )
+  const ids = rows.map(({ id }) => id)
+  const [paths, positions] = await Promise.all([store.pathsTo(handle, ids), positionsOf(handle, ids)])
+  // A node that was deleted since it was found is left out.
+  const placed = rows.flatMap((row) => {
+    const position = positions.get(row.id)
+    const level = (paths.get(row.id)?.length ?? 1) - 1
+    return position === undefined ? [] : [{ row: { ...row, ...position }, level }]
+  })
   const last = found.length > limit ? rows.at(-1) : undefined
   return {
-    nodes: rows.map((row) => JSON.stringify(showNode(row, (paths.get(row.id)?.length ?? 1) - 1))),
+    nodes: await printNodes(handle, placed, { hierarchyId: tree.id, scope: countScope(caller) }),
     nextCursor: last && writeName(last, { text, topId: top.id }),
     countAll,
   }

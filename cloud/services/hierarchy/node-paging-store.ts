@@ -2,6 +2,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { isAscii, lowerCase } from './name-tokens.ts'
+import { isChildOf } from './node-store.ts'
 import type { Rank } from './rank-store.ts'
 import { lowerCases } from './search-store.ts'
 
@@ -14,15 +15,27 @@ type SiblingPlace = ChildPlace & { parentId: string }
 type PlacePosition = { position: number; isCurrent: boolean }
 
 const positionsStatement = statement<PlacePosition>(
-  `select (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = p.parent_id
-             and (s.rank, s.rank_tail, s.id) <= (p.rank, p.tail, p.id)) - 1 as position,
-          (select c.parent_id = p.parent_id from hierarchy_nodes c where c.tenant_id = $1 and c.id = p.id) is true
-            as "isCurrent"
-   from unnest($2::uuid[], $3::bigint[], $4::text[], $5::uuid[]) with ordinality as p (parent_id, rank, tail, id, ordinal)
-   order by p.ordinal`,
+  `with places as (
+     select p.parent_id, p.rank, p.tail, p.id, p.ordinal,
+            (select c.parent_id = p.parent_id from hierarchy_nodes c where c.tenant_id = $1 and c.id = p.id) is true
+              as is_current
+     from unnest($2::uuid[], $3::bigint[], $4::text[], $5::uuid[]) with ordinality as p (parent_id, rank, tail, id, ordinal)
+   ), reached as (
+     select *, coalesce(bool_and(is_current) over (order by ordinal rows between unbounded preceding and 1 preceding), true)
+       as is_reached
+     from places
+   )
+   select (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = r.parent_id
+             and (s.rank, s.rank_tail, s.id) <= (r.rank, r.tail, r.id)) - 1 as position,
+          r.is_current as "isCurrent"
+   from reached r where r.is_reached order by r.ordinal`,
 )
 
-/** Returns the positions of places among the current siblings. */
+/**
+ * Returns the positions of places among the current siblings. The places are on one path, from the top. The last result is
+ * the first place whose node is not there any more, so that a changed cursor cannot make the statement count the same
+ * siblings several times.
+ */
 export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Promise<PlacePosition[]> {
   return handle.rows(
     positionsStatement,
@@ -43,6 +56,25 @@ export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Pr
       places.map(({ id }) => id),
     ),
   )
+}
+
+const siblingPositionsStatement = statement<NodePosition>(
+  `select s.id, s.parent_id as "parentId", s.position from (
+     select c.id, c.parent_id, row_number() over (partition by c.parent_id order by c.rank, c.rank_tail, c.id) - 1 as position
+     from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = any(array(
+       select n.parent_id from hierarchy_nodes n where n.tenant_id = $1 and n.id = any($2::uuid[])))) as s
+   join unnest($2::uuid[]) as f (id) on f.id = s.id`,
+)
+
+type NodePosition = { id: string; parentId: string; position: number }
+
+/**
+ * Returns the parents of nodes and their positions among their siblings, by the id of the node. The siblings of several
+ * nodes are read once.
+ */
+export async function positionsOf(handle: Handle, ids: readonly string[]): Promise<Map<string, NodePosition>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(siblingPositionsStatement, arrayOf('uuid', ids))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 const childAtStatement = statement<ChildPlace>(
@@ -69,7 +101,7 @@ const countBelowStatement = statement<{ total: number }>(
   `with recursive below as (
      select c.id, 1 as height from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $2
      union all
-     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and ${isChildOf('c', 'b')}
      where b.height < $3
    ) select count(*) as total from below`,
 )
@@ -83,7 +115,7 @@ export async function countBelow(handle: Handle, parentId: string, depth: number
 const matching = (selected: string, lowered: string, page = '') => `with recursive below as (
      select c.id from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = $4::uuid
      union all
-     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and ${isChildOf('c', 'b')}
    ) select ${selected} from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2
        and position($3 in ${lowered}) > 0 and ($4::uuid is null or m.id in (select id from below)) ${page}`
 const matchAtWith = (lowered: string) =>

@@ -143,7 +143,7 @@ export type ListedNode = NodeRow & {
   changed: number
 }
 
-export const nodeColumns = (
+const nodeColumns = (
   table: string,
 ) => `${table}.id, ${table}.hierarchy_id as "hierarchyId", ${table}.parent_id as "parentId",
   ${table}.name, ${table}.type, ${table}.properties, ${table}.rank, ${table}.rank_tail as tail, ${table}.version,
@@ -154,10 +154,12 @@ const storedColumns = (table: string) => `${table}.id, ${table}.hierarchy_id, ${
   ${table}.type, ${table}.properties, ${table}.rank, ${table}.rank_tail, ${table}.version, ${table}.created_at,
   ${table}.modified_at`
 
-/** Selects the number of children of node `n`, and its counts from `countsOf`. */
-export const counted = `
-  (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id) as children,
-  k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed`
+/**
+ * The condition that node `n` has children. If most nodes have the same parent, the planner expects many children of every
+ * node and would read the whole table. The order makes it use the index.
+ */
+const hasChildren = `(select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id
+    order by c.rank, c.rank_tail, c.id limit 1) is true`
 
 /** Integers are summed several times as fast as big integers, whose sum is `numeric`. A count fits in an integer. */
 const sums = ['assets', 'online', 'offline', 'undecided', 'changed']
@@ -172,7 +174,7 @@ const isCounted = (groups: string, gateways: string) =>
   `c.access_group_id = any(${groups}::uuid[]) and (not ${gateways}::boolean or (c.access_group_id = '${allGroups}') = c.is_gateway)`
 
 /** Joins the counts of node `n` for the access groups in the parameters. */
-export const countsOf = (groups: string, gateways: string) => `cross join lateral (
+const countsOf = (groups: string, gateways: string) => `cross join lateral (
   select coalesce(sum(c.assets_here::integer), 0) as "assetsHere", ${sums}
   from hierarchy_counts c where c.tenant_id = $1 and c.node_id = n.id and ${isCounted(groups, gateways)}) as k`
 
@@ -186,7 +188,10 @@ export function findNode(handle: Handle, id: string): Promise<NodeRow | undefine
 
 const findListedStatement = statement<ListedNode>(
   `select ${nodeColumns('n')}, (select count(*) from hierarchy_nodes s where s.tenant_id = $1 and s.parent_id = n.parent_id
-       and (s.rank, s.rank_tail, s.id) < (n.rank, n.rank_tail, n.id)) as position, ${counted}
+       and (s.rank, s.rank_tail, s.id) < (n.rank, n.rank_tail, n.id)) as position,
+     case when ${hasChildren} then (select count(*) from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id)
+       else 0 end as children,
+     k."assetsHere", k.assets, k.online, k.offline, k.undecided, k.changed
    from hierarchy_nodes n ${countsOf('$3', '$4')} where n.tenant_id = $1 and n.id = $2`,
 )
 
@@ -202,10 +207,10 @@ export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'rank' | 'tail' 
   hasChildren: boolean
 }
 
-const structureColumns = `n.id, n.parent_id as "parentId", n.rank, n.rank_tail as tail,
-  (select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id limit 1) is true as "hasChildren"`
+export const structureColumns = `n.id, n.parent_id as "parentId", n.rank, n.rank_tail as tail,
+  ${hasChildren} as "hasChildren"`
 
-type UnplacedRow = Omit<StructureRow, 'position'>
+export type UnplacedRow = Omit<StructureRow, 'position'>
 
 const childrenStatement = statement<UnplacedRow>(
   `select ${structureColumns} from (
@@ -354,10 +359,17 @@ export async function nodesOnPaths(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
+/**
+ * The condition that the node `child` is a child of `parent`, for the recursion down a tree. If most nodes have the same
+ * parent, the planner expects many children of every node and would join the whole table on every level. It does not
+ * expect this of a range, and uses the index.
+ */
+export const isChildOf = (child: string, parent: string) => `${child}.parent_id between ${parent}.id and ${parent}.id`
+
 const below = `with recursive below as (
      select n.id, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
-     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select c.id, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and ${isChildOf('c', 'b')}
    )`
 const subtreeStatement = statement<{ id: string }>(`${below} select id from below order by id`)
 /** Selects ids in order, 16 bytes each, as base64. PostgreSQL inserts line breaks. */
@@ -425,7 +437,7 @@ const rowsBelowStatement = statement<NodeRow>(
   `with recursive below as (
      select ${storedColumns('n')}, 0 as height from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
-     select ${storedColumns('c')}, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select ${storedColumns('c')}, b.height + 1 from below b join hierarchy_nodes c on c.tenant_id = $1 and ${isChildOf('c', 'b')}
    ) select ${nodeColumns('below')} from below order by below.height, below.rank, below.rank_tail, below.id limit $3`,
 )
 
@@ -433,7 +445,7 @@ const sizeBelowStatement = statement<{ nodes: number; bytes: number }>(
   `with recursive below as (
      select n.id from hierarchy_nodes n where n.tenant_id = $1 and n.id = $2
      union all
-     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and c.parent_id = b.id
+     select c.id from below b join hierarchy_nodes c on c.tenant_id = $1 and ${isChildOf('c', 'b')}
    ) select count(*) as nodes, coalesce(sum(octet_length(n.properties::text)), 0)::bigint as bytes
      from below b join hierarchy_nodes n on n.tenant_id = $1 and n.id = b.id`,
 )

@@ -144,6 +144,25 @@ type TreePage = {
 
 const noAssets: AssetCounts = { assetsHere: 0, assets: 0, online: 0, offline: 0, undecided: 0, changed: 0 }
 
+type LeveledNode = { row: StructureRow; level: number }
+
+/** Returns the JSON texts of nodes with their contents and counts. */
+export async function printNodes(
+  handle: Handle,
+  nodes: readonly LeveledNode[],
+  { hierarchyId, scope }: Pick<TreePage, 'hierarchyId' | 'scope'>,
+): Promise<string[]> {
+  const rows = nodes.map(({ row }) => row)
+  const { contents, counts, children } = await store.listContents(handle, rows, scope)
+  // A node that was deleted since the structure was read is left out.
+  return nodes.flatMap(({ row, level }) => {
+    const found = contents.get(row.id)
+    if (found === undefined) return []
+    const numbers = { children: children.get(row.id) ?? 0, counts: counts.get(row.id) ?? noAssets }
+    return [nodeText({ row, contents: found, ...numbers, level, hierarchyId })]
+  })
+}
+
 /**
  * Returns the JSON texts of the next nodes below a node in the order of a printed tree. `after` is the place of the last
  * node of the previous page, and `next` the place of the last node of this page if more nodes follow. A page reads the
@@ -158,21 +177,13 @@ export async function listTree(
     after === undefined
       ? await sectionAtOffset(handle, { parentId: top.id, depth, level: top.level }, offset)
       : await sectionsAfter(handle, top, { depth, place: after })
-  const placed: { row: StructureRow; level: number }[] = []
+  const placed: LeveledNode[] = []
   for (const section of sections) {
     if (placed.length > limit) break
     placed.push(...(await listSection(handle, section, limit + 1 - placed.length)))
   }
   const page = placed.slice(0, limit)
-  const rows = page.map(({ row }) => row)
-  const { contents, counts, children } = await store.listContents(handle, rows, scope)
-  // A node that was deleted since the structure was read is left out.
-  const nodes = page.flatMap(({ row, level }) => {
-    const found = contents.get(row.id)
-    if (found === undefined) return []
-    const numbers = { children: children.get(row.id) ?? 0, counts: counts.get(row.id) ?? noAssets }
-    return [nodeText({ row, contents: found, ...numbers, level, hierarchyId })]
-  })
+  const nodes = await printNodes(handle, page, { hierarchyId, scope })
   return { nodes, next: placed.length > limit ? lastPlace(top, page, after ?? []) : undefined }
 }
 
@@ -223,11 +234,7 @@ const firstStep = { nodes: 16, steps: 6 } as const
  * Returns the first nodes of a section. Each step reads the children of the next nodes of the page that have children. A
  * page of a deep tree therefore reads few nodes that are not on it.
  */
-async function listSection(
-  handle: Handle,
-  section: Section,
-  limit: number,
-): Promise<{ row: StructureRow; level: number }[]> {
+async function listSection(handle: Handle, section: Section, limit: number): Promise<LeveledNode[]> {
   const { parentId, after, depth, level } = section
   const childrenOf = new Map([[parentId, await store.listChildren(handle, parentId, { after, limit })]])
   for (let step = 1; ; step++) {
@@ -248,8 +255,8 @@ function printed(
   { parentId, level }: Section,
   childrenOf: ReadonlyMap<string, readonly StructureRow[]>,
   limit: number,
-): { row: StructureRow; level: number }[] {
-  const placed: { row: StructureRow; level: number }[] = []
+): LeveledNode[] {
+  const placed: LeveledNode[] = []
   const visit = (id: string, at: number) => {
     for (const row of childrenOf.get(id) ?? []) {
       if (placed.length >= limit) return
