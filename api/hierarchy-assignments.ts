@@ -63,7 +63,10 @@ export const Assignment = closed({
   ...counts,
   problem: Type.Optional(closed({ code: Type.String(), detail: Type.String() })),
   canCancel: Type.Boolean({ description: 'Whether the caller can cancel the assignment now' }),
-  canUndo: Type.Boolean({ description: 'Whether the caller can undo the assignment now' }),
+  canUndo: Type.Boolean({
+    description:
+      'Whether the caller can undo the assignment now: it can write at least one of the changed assets. In a list, this is also true if an assignment has changed too many assets to check all of them',
+  }),
   principalName: Type.String(),
   createdTimestamp: Timestamp,
   lastModifiedTimestamp: Timestamp,

@@ -403,7 +403,7 @@ export const hierarchy = contract({
       path: '/nodes/{id}',
       summary: 'Delete a node. With nodes below or assigned assets, `recursive=true` is required',
       description:
-        'The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If the deletion interrupts an assignment to the node, the assignment fails with `node_not_found` for the assets whose results are not stored yet, and these assets return to their previous nodes. The response may count their relations, so it can count more relations than remain, but never fewer. If a previous node was deleted too, the relation to it remains.',
+        'A node to which only assets are assigned that the caller cannot read is not empty either. The relations of assets to the deleted nodes remain in the inventory. `cleanup` deletes them afterwards. Assignment rules of the deleted nodes are deleted too. If the deletion interrupts an assignment to the node, the assignment fails with `node_not_found` for the assets whose results are not stored yet, and these assets return to their previous nodes. The response may count their relations, so it can count more relations than remain, but never fewer. If a previous node was deleted too, the relation to it remains.',
       access: 'glb_hierarchy_write',
       params: byId,
       headers: ['if-match'],
@@ -589,7 +589,14 @@ export const hierarchy = contract({
       answers: {
         200: closed({
           data: Type.Array(ItemResult),
-          meta: closed({ elements: Type.Integer(), nextCursor: Type.Optional(Type.String()) }),
+          meta: closed({
+            totalElements: Type.Integer({
+              description: 'The number of results with this outcome, including assets that the caller cannot read',
+            }),
+            elements: Type.Integer(),
+            offset: Type.Integer({ description: 'The number of these results before this page' }),
+            nextCursor: Type.Optional(Type.String()),
+          }),
         }),
       },
       errors: ['not_found', 'invalid_cursor'],

@@ -45,7 +45,7 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
  *
  * The source of a change is removed when it is a hidden asset, for example the gateway that reported the change. Asset
  * counts are removed from events of discovery runs and hierarchies, because they include assets that the reader may not
- * be able to read.
+ * be able to read. The node of an assignment is removed, because the reader cannot read the assignments of other users.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -82,11 +82,16 @@ function withoutSource<E extends Event>(event: E): E {
   return { ...event, data: { ...event.data, source: { type } } }
 }
 
-/** Removes the asset counts from an event of a discovery run or a hierarchy. Returns other events unchanged. */
+/**
+ * Removes the asset counts from an event of a discovery run or a hierarchy, and the node from an event of an assignment.
+ * Returns other events unchanged.
+ */
 function withoutCounts<E extends Event>(event: E): E {
   if (event.type.startsWith('hierarchy.')) {
     const { remainingRelations, assigned, moved, unchanged, removed, failed, ...data } = event.data
-    return { ...event, data }
+    if (!event.type.startsWith('hierarchy.assignment.')) return { ...event, data }
+    const { nodeId, ...assignment } = data
+    return { ...event, data: assignment }
   }
   if (!event.type.startsWith('discovery.run.')) return event
   const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun

@@ -171,7 +171,14 @@ describe('background assignments of a tenant', () => {
     assert.equal((await elsewhere.exchange(hierarchy, 'undoAssignment', { params: { id } })).status, 403)
     const canUndo = async (caller: TestCaller) =>
       (await caller.hierarchy.readAssignment({ params: { id } })).data.canUndo
-    assert.deepEqual([await canUndo(reader), await canUndo(operator)], [false, true])
+    const canUndoListed = async (caller: TestCaller) =>
+      (await caller.hierarchy.listAssignments({})).data.find((assignment) => assignment.id === id)?.canUndo
+    for (const [caller, expected] of [
+      [reader, false],
+      [elsewhere, false],
+      [operator, true],
+    ] as const)
+      assert.deepEqual([await canUndo(caller), await canUndoListed(caller)], [expected, expected])
   })
 
   test('undoes an assignment again when the caller of the first undo cannot write all of its assets', async () => {

@@ -185,10 +185,10 @@ export async function assignedAssets({ peers }: Context, caller: Caller, assetId
 type AssignedAsset = Awaited<ReturnType<typeof assignedAssets>>[number]
 
 /** Returns the current state of assets, and which of their nodes and of the other nodes are in the hierarchy. */
-async function currentNodes(
+export async function currentNodes(
   context: Context,
   caller: Caller,
-  { hierarchyId, assetIds, nodeIds = [] }: { hierarchyId: string; assetIds: string[]; nodeIds?: string[] },
+  { hierarchyId, assetIds, nodeIds = [] }: { hierarchyId: string; assetIds: readonly string[]; nodeIds?: string[] },
 ): Promise<{ assetOf: Map<string, AssignedAsset>; inHierarchy: Set<string> }> {
   const assets = await assignedAssets(context, caller, assetIds)
   const assignedIds = assets.flatMap((asset) => asset.nodes.map(({ nodeId }) => nodeId))

@@ -354,24 +354,65 @@ export function listChanges(
   return handle.rows(listChangesStatement, assignmentId, after, limit)
 }
 
-const undoableStatement = statement<{ assetId: string; isWritable: boolean }>(
-  `select i.asset_id as "assetId", p.asset_id is not null as "isWritable" from hierarchy_assignment_items i
-   left join hierarchy_assets p on p.tenant_id = $1 and p.hierarchy_id = $3 and p.asset_id = i.asset_id
-   where i.tenant_id = $1 and i.assignment_id = $2 and i.outcome in ('assigned', 'moved', 'removed')
-     and (p.asset_id is null or p.access_group_id = any($4::uuid[]))
-   order by p.asset_id nulls last limit $5`,
+type UndoableAsset = { assignmentId: string; assetId: string; isWritable: boolean }
+
+const undoableStatement = statement<UndoableAsset>(
+  `select a.id as "assignmentId", c."assetId", c."isWritable" from unnest($2::uuid[], $3::uuid[]) as a (id, hierarchy_id)
+   cross join lateral (
+     select i.asset_id as "assetId", p.asset_id is not null as "isWritable" from (
+       select x.asset_id from hierarchy_assignment_items x
+       where x.tenant_id = $1 and x.assignment_id = a.id and x.outcome in ('assigned', 'moved', 'removed')
+       order by x.asset_id limit $5) as i
+     left join hierarchy_assets p on p.tenant_id = $1 and p.hierarchy_id = a.hierarchy_id and p.asset_id = i.asset_id
+     where p.asset_id is null or p.access_group_id = any($4::uuid[])
+     order by p.asset_id nulls last limit $6) as c`,
 )
 
+type UndoableQuery = {
+  groups: readonly string[]
+  /** The number of changed assets that are read of each assignment. Null means all. */
+  read: number | null
+  /** The number of assets that are returned of each assignment. */
+  limit: number
+}
+
 /**
- * Returns changed assets of an assignment that are in one of the access groups, or whose access group is not known here.
- * The known ones are first, with `isWritable`.
+ * Returns changed assets of assignments that are in one of the access groups, or whose access group is not known here. The
+ * known ones of each assignment are first, with `isWritable`.
  */
 export function listUndoable(
   handle: Handle,
-  { id, hierarchyId }: Pick<AssignmentRow, 'id' | 'hierarchyId'>,
-  { groups, limit }: { groups: readonly string[]; limit: number },
+  assignments: readonly Pick<AssignmentRow, 'id' | 'hierarchyId'>[],
+  { groups, read, limit }: UndoableQuery,
+): Promise<UndoableAsset[]> {
+  return handle.rows(
+    undoableStatement,
+    arrayOf(
+      'uuid',
+      assignments.map(({ id }) => id),
+    ),
+    arrayOf(
+      'uuid',
+      assignments.map(({ hierarchyId }) => hierarchyId),
+    ),
+    arrayOf('uuid', groups),
+    read,
+    limit,
+  )
+}
+
+const itemCountsStatement = statement<{ total: number; before: number }>(
+  `select count(*) as total, count(*) filter (where i.ordinal <= $3) as before from hierarchy_assignment_items i
+   where i.tenant_id = $1 and i.assignment_id = $2 and ($4::text is null or i.outcome = $4)`,
+)
+
+/** Returns the number of results of an assignment, and how many of them are up to the place `after`. */
+export async function countItems(
+  handle: Handle,
+  assignmentId: string,
+  { after, outcome = null }: { after: number; outcome?: string | null | undefined },
 ) {
-  return handle.rows(undoableStatement, id, hierarchyId, arrayOf('uuid', groups), limit)
+  return (await handle.row(itemCountsStatement, assignmentId, after, outcome)) ?? { total: 0, before: 0 }
 }
 
 const noteStatement = statement<{ id: string }>(

@@ -489,12 +489,19 @@ describe('assignment of assets to nodes', () => {
     for (let cursor: string | undefined, isMore = true; isMore; ) {
       const query = { limit: 2, ...(cursor === undefined ? {} : { cursor }) }
       const page = await viewer.hierarchy.listAssignmentResults({ params: { id: data.assignmentId }, query })
+      const { totalElements, elements, offset } = page.meta
+      assert.deepEqual([totalElements, elements, offset], [5, page.data.length, listed.length])
       listed.push(...page.data.map(({ assetId }) => assetId))
       cursor = page.meta.nextCursor
       isMore = cursor !== undefined
       assert.ok(!ids.includes(cursor ?? ''))
     }
     assert.deepEqual(listed, ids)
+    const failed = await viewer.hierarchy.listAssignmentResults({
+      params: { id: data.assignmentId },
+      query: { outcome: 'failed' },
+    })
+    assert.deepEqual(failed.meta, { totalElements: 0, elements: 0, offset: 0 })
     const invalid = await viewer.exchange(hierarchy, 'listAssignmentResults', {
       params: { id: data.assignmentId },
       query: { cursor: ids[0] ?? '' },
@@ -694,7 +701,7 @@ describe('assignment of assets to nodes', () => {
     assert.deepEqual(cleaned.data, { deletedRelations: 120, remainingRelations: 0 })
   })
 
-  test('shows events of hierarchies without counts of assets to callers who cannot read all assets', async () => {
+  test('shows events of hierarchies without counts of assets and nodes of assignments to callers who cannot read all assets', async () => {
     const { one } = await twoNodes('Deletion event')
     const [id = ''] = await createAssets(operator, [{ name: 'hidden', accessGroup: 'office' }])
     await projectAll(hub)
@@ -709,10 +716,11 @@ describe('assignment of assets to nodes', () => {
     const countsFor = async (caller: TestCaller) => {
       const { data } = await caller.events.listEvents({ query: { after: meta.newestPosition, limit: 100 } })
       const dataOf = (type: string) => data.find((event) => event.type.endsWith(type))?.data ?? assert.fail(type)
-      return [dataOf('.hierarchy.assignment.changed').assigned, dataOf('.hierarchy.node.deleted').remainingRelations]
+      const { assigned, nodeId } = dataOf('.hierarchy.assignment.changed')
+      return [assigned, nodeId, dataOf('.hierarchy.node.deleted').remainingRelations]
     }
-    assert.deepEqual(await countsFor(admin), [1, 1])
-    assert.deepEqual(await countsFor(reader), [undefined, undefined])
+    assert.deepEqual(await countsFor(admin), [1, one, 1])
+    assert.deepEqual(await countsFor(reader), [undefined, undefined, undefined])
   })
 
   test('proposes assets by name, subnet and gateway, and applies only what a person confirms', async () => {
@@ -742,7 +750,7 @@ describe('assignment of assets to nodes', () => {
       body: { data: { assets: [{ assetId: press, nodeId: one }] } },
     })
     assert.equal(applied.data.assigned, 1)
-    await projectAll(hub)
+    // The counts need not contain the applied asset yet.
     const rest = await viewer.hierarchy.listProposals({ params: { id } })
     assert.deepEqual(
       rest.data.map(({ assetId }) => assetId),

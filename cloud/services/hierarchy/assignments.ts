@@ -103,26 +103,29 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
     },
 
     async listAssignments({ query: { limit = 50, offset = 0, hierarchyId } }, caller) {
-      return database.read(caller, async (handle) => {
+      const { rows, total } = await database.read(caller, (handle) => {
         const filter = { hierarchyId: hierarchyId ?? null, principalId: visiblePrincipal(caller) }
-        const { rows, total } = await store.listAssignments(handle, filter, { limit, offset })
-        const data = rows.map((row) => showAssignment(caller, row))
-        return { data, meta: { totalElements: total, elements: rows.length, offset } }
+        return store.listAssignments(handle, filter, { limit, offset })
       })
+      const writable = await writableAssignments(context, caller, rows.filter(isUndoable), { read: readPerListed })
+      const data = rows.map((row) => showAssignment(caller, row, writable))
+      return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
 
     async readAssignment({ params: { id } }, caller) {
-      const row = await database.read(caller, (handle) => store.findAssignment(handle, id))
-      return { data: showAssignment(caller, requireVisible(caller, id, row)) }
+      const found = await database.read(caller, (handle) => store.findAssignment(handle, id))
+      const row = requireVisible(caller, id, found)
+      return { data: await describeAssignment(context, caller, row) }
     },
 
     async listAssignmentResults({ params: { id }, query: { limit = 50, outcome, cursor } }, caller) {
       const after = Number(cursor ?? 0)
       if (!/^\d{1,9}$/.test(cursor ?? '0'))
         throw new Problem('invalid_cursor', 'The cursor does not belong to this list. Start again without a cursor')
-      const found = await database.read(caller, async (handle) => {
+      const { found, total, before } = await database.read(caller, async (handle) => {
         requireVisible(caller, id, await store.findAssignment(handle, id))
-        return store.listItems(handle, id, { after, outcome, limit: limit + 1 })
+        const counts = await store.countItems(handle, id, { after, outcome })
+        return { found: await store.listItems(handle, id, { after, outcome, limit: limit + 1 }), ...counts }
       })
       const rows = found.slice(0, limit)
       const readable = await readableAssets(
@@ -133,11 +136,12 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
       const data = rows.filter(({ assetId }) => readable.has(assetId)).map(showItem)
       // The cursor is a place and not the id of an asset, because the caller may not be able to read the last asset.
       const last = found.length > limit ? rows.at(-1)?.ordinal : undefined
-      return { data, meta: { elements: data.length, ...(last === undefined ? {} : { nextCursor: String(last) }) } }
+      const meta = { totalElements: total, elements: data.length, offset: before }
+      return { data, meta: { ...meta, ...(last === undefined ? {} : { nextCursor: String(last) }) } }
     },
 
     async cancelAssignment({ params: { id } }, caller) {
-      return database.transaction(caller, async (tx) => {
+      const canceled = await database.transaction(caller, async (tx) => {
         const row = requireVisible(caller, id, await store.lockAssignment(tx, id))
         if (!mayCancel(caller, row)) requirePermission(caller, 'glb_access_manage')
         if (!isBackground(row))
@@ -148,9 +152,9 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
             `The assignment has already ended with the state ${row.state}, so it cannot be canceled`,
           )
         await store.cancelAssignment(tx, id, new Date().toISOString())
-        const canceled = await reportAssignment(tx, caller, { id, action: 'cancelAssignment' })
-        return { data: showAssignment(caller, canceled) }
+        return reportAssignment(tx, caller, { id, action: 'cancelAssignment' })
       })
+      return { data: await describeAssignment(context, caller, canceled) }
     },
 
     async undoAssignment({ params: { id } }, caller) {
@@ -165,7 +169,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof hiera
         if (!mayHaveChanges(row))
           throw new Problem('conflict', 'The assignment has changed no assets, so there is nothing to undo')
         const undoId = newId()
-        const total = row.assigned + row.moved + row.removed
+        const total = countChanges(row)
         const undo = { id: undoId, kind: 'undo' as const, hierarchyId: row.hierarchyId, undoes: id, total }
         await store.setUndoneBy(tx, id, undoId)
         return enqueue(context, caller, { tx, assignment: undo, action: 'undoAssignment' })
@@ -200,32 +204,49 @@ async function nodesBelow(
 }
 
 const writeAssets = 'inventory_write_asset_data'
-/** The number of assets of an assignment that are checked before its undo is accepted. */
+/** The number of assets in one request to the inventory that checks whether the caller can write them. */
 const checkedAssets = 1_000
-
-/** Returns whether the caller can undo assignments: it can write relations, and assets of at least one access group. */
-function mayUndo(caller: Caller): boolean {
-  const groups = groupsWith(caller, writeAssets)
-  return may(caller, 'glb_inventory_write_relation_data') && (groups === 'all' || groups.length > 0)
-}
+/** The number of changed assets that are read of each assignment in a list. */
+const readPerListed = 1_000
 
 /** Throws if the caller can write none of the assets that an assignment has changed. */
 async function requireWritable(context: Context, caller: Caller, row: AssignmentRow): Promise<void> {
   requirePermission(caller, 'glb_inventory_write_relation_data')
+  const writable = await writableAssignments(context, caller, [row])
+  if (!writable.has(row.id)) throw permissionDenied({ permission: writeAssets })
+}
+
+/**
+ * Returns the ids of the assignments of which the caller can write at least one changed asset. An assignment with too many
+ * changed assets to decide is among them. `read` limits how many changed assets are read of each assignment.
+ */
+async function writableAssignments(
+  context: Context,
+  caller: Caller,
+  rows: readonly AssignmentRow[],
+  { read }: { read?: number } = {},
+): Promise<Set<string>> {
   const groups = groupsWith(caller, writeAssets)
-  if (groups === 'all') return
-  if (groups.length === 0) throw permissionDenied({ permission: writeAssets })
-  if (row.assigned + row.moved + row.removed === 0) return
-  const page = { groups, limit: checkedAssets }
-  const undoable = await context.database.read(caller, (handle) => store.listUndoable(handle, row, page))
-  if (undoable[0]?.isWritable || undoable.length === checkedAssets) return
-  const unknown = await assignedAssets(
-    context,
-    caller,
-    undoable.map(({ assetId }) => assetId),
+  if (!may(caller, 'glb_inventory_write_relation_data') || groups.length === 0) return new Set()
+  const changed = rows.filter((row) => countChanges(row) > 0)
+  if (groups === 'all' || changed.length === 0) return new Set(rows.map(({ id }) => id))
+  const limit = Math.max(1, Math.floor(checkedAssets / changed.length))
+  const undoable = await context.database.read(caller, (handle) =>
+    store.listUndoable(handle, changed, { groups, read: read ?? null, limit }),
   )
-  if (!unknown.some(({ accessGroupId }) => groups.includes(accessGroupId)))
-    throw permissionDenied({ permission: writeAssets })
+  const assetsOf = Map.groupBy(undoable, ({ assignmentId }) => assignmentId)
+  const unknown = [...assetsOf.values()].flatMap((assets) => (assets[0]?.isWritable ? [] : assets))
+  const described = await assignedAssets(context, caller, [...new Set(unknown.map(({ assetId }) => assetId))])
+  const writableAssets = new Set(
+    described.filter(({ accessGroupId }) => groups.includes(accessGroupId)).map(({ id }) => id),
+  )
+  const isWritable = (row: AssignmentRow) => {
+    const assets = assetsOf.get(row.id) ?? []
+    if (countChanges(row) === 0 || assets.length === limit || countChanges(row) > (read ?? Number.POSITIVE_INFINITY))
+      return true
+    return assets.some((asset) => asset.isWritable || writableAssets.has(asset.assetId))
+  }
+  return new Set(rows.filter(isWritable).map(({ id }) => id))
 }
 
 function locationOf(id: string): string {
@@ -253,7 +274,7 @@ async function enqueue({ tasks }: Context, caller: Caller, { tx, assignment, act
   await store.insertAssignment(tx, caller, { ...assignment, state: 'queued' }, new Date().toISOString())
   await tasks.enqueue(tx, assignmentTask)
   const row = await reportAssignment(tx, caller, { id, action })
-  return answer(202, { data: showAssignment(caller, row) }, { location: locationOf(id) })
+  return answer(202, { data: showAssignment(caller, row, new Set()) }, { location: locationOf(id) })
 }
 
 /** Returns the principal whose assignments the caller sees. Null means all: a caller that reads all assets. */
@@ -272,13 +293,26 @@ function mayCancel(caller: Caller, { principalId }: AssignmentRow): boolean {
 }
 
 /** Returns whether an assignment has changed assets. A portion that is not settled may change assets. */
-function mayHaveChanges({ assigned, moved, removed, isOpen }: AssignmentRow): boolean {
-  return isOpen || assigned + moved + removed > 0
+function mayHaveChanges(row: AssignmentRow): boolean {
+  return row.isOpen || countChanges(row) > 0
 }
 
-function showAssignment(caller: Caller, row: AssignmentRow): Assignment {
+function countChanges({ assigned, moved, removed }: AssignmentRow): number {
+  return assigned + moved + removed
+}
+
+function isUndoable(row: AssignmentRow): boolean {
+  return !isRunning(row) && row.undoneBy === null && mayHaveChanges(row)
+}
+
+/** Returns the response for one assignment. */
+async function describeAssignment(context: Context, caller: Caller, row: AssignmentRow): Promise<Assignment> {
+  return showAssignment(caller, row, await writableAssignments(context, caller, [row].filter(isUndoable)))
+}
+
+/** `writable` contains the ids of the assignments of which the caller can write at least one changed asset. */
+function showAssignment(caller: Caller, row: AssignmentRow, writable: ReadonlySet<string>): Assignment {
   const canWrite = may(caller, 'glb_hierarchy_write')
-  const isUndoable = !isRunning(row) && row.undoneBy === null && mayHaveChanges(row)
   const { id, kind, hierarchyId, nodeId, filter, undoes, undoneBy, total, done, problem } = row
   const { assigned, moved, unchanged, removed, failed, principalName, createdAt, modifiedAt } = row
   const state = shownState(row)
@@ -301,7 +335,7 @@ function showAssignment(caller: Caller, row: AssignmentRow): Assignment {
     failed,
     ...(problem === null ? {} : { problem }),
     canCancel: canWrite && isRunning(row) && isBackground(row) && mayCancel(caller, row),
-    canUndo: canWrite && isUndoable && mayUndo(caller),
+    canUndo: canWrite && isUndoable(row) && writable.has(row.id),
     principalName,
     createdTimestamp: createdAt,
     lastModifiedTimestamp: modifiedAt,

@@ -92,7 +92,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
         context,
         caller,
         nodes,
-        async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
+        async (tx, { ids, remainingRelations, shownRelations, readableAssets, hiddenNote, requireCounted }) => {
           const row = await lockedHierarchy(tx, id)
           requireMatch(headers['if-match'], row.version)
           await requireCounted(tx, await store.nodesOf(tx, id))
@@ -102,7 +102,7 @@ export function hierarchyHandlers(context: Context): Pick<Handlers<typeof hierar
           if (ids.length > 0 && !recursive)
             throw new Problem(
               'hierarchy_not_empty',
-              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${readableAssets}, rules: ${row.rules.length}). To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
+              `The hierarchy ${row.name} is not empty (nodes: ${ids.length}, assigned assets: ${readableAssets}, rules: ${row.rules.length}).${hiddenNote} To delete the hierarchy with all its nodes, add recursive=true. The assets are not deleted`,
               { counts: { childNodes: ids.length, assignedAssets: readableAssets, assignmentRules: row.rules.length } },
             )
           if (ids.length > 0) {
@@ -171,6 +171,8 @@ type CountedNodes = {
   shownRelations: number
   /** The number of assigned assets that the caller can read. */
   readableAssets: number
+  /** A sentence for a refused deletion if other assets are assigned too. It does not contain their number. */
+  hiddenNote: string
   /** Throws if the nodes with the lock are not the counted nodes, or have new assignments. */
   requireCounted(tx: Transaction, ids: readonly string[]): Promise<void>
 }
@@ -206,9 +208,10 @@ export async function deleteCounted<Result>(
         : await context.database.read(caller, (handle) => countReadable(handle, ids, countScope(caller)))
     // A caller that cannot list relations gets the number of assets that it can read.
     const shownRelations = may(caller, 'glb_inventory_read_relation_data') ? remainingRelations : readableAssets
+    const hiddenNote = readableAssets < remainingRelations ? ' Assets that you cannot read are assigned too.' : ''
     try {
       return await context.database.transaction(caller, (tx) =>
-        remove(tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }),
+        remove(tx, { ids, remainingRelations, shownRelations, readableAssets, hiddenNote, requireCounted }),
       )
     } catch (error) {
       if (!(error instanceof NodesChanged)) throw error

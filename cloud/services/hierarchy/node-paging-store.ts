@@ -32,9 +32,9 @@ const positionsStatement = statement<PlacePosition>(
 )
 
 /**
- * Returns the positions of places among the current siblings. The places are on one path, from the top. The last result is
- * the first place whose node is not there any more, so that a changed cursor cannot make the statement count the same
- * siblings several times.
+ * Returns the positions of places among the current siblings. The places are on one path, from the top. The result
+ * ends with the first place whose node is no longer there, so that a changed cursor cannot make the statement count the
+ * same siblings several times.
  */
 export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Promise<PlacePosition[]> {
   return handle.rows(

@@ -122,7 +122,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         context,
         caller,
         subtree,
-        async (tx, { ids, remainingRelations, shownRelations, readableAssets, requireCounted }) => {
+        async (tx, { ids, remainingRelations, shownRelations, readableAssets, hiddenNote, requireCounted }) => {
           const { tree, node } = await lockedNode(tx, id)
           requireMatch(headers['if-match'], node.version)
           await requireCounted(tx, await store.subtreeOf(tx, id))
@@ -133,7 +133,7 @@ export function nodeHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
           if (!recursive && (ids.length > 1 || remainingRelations > 0))
             throw new Problem(
               'hierarchy_not_empty',
-              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${readableAssets}, rules: ${counts.deletedRules}). To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
+              `The node ${node.name} is not empty (nodes below it: ${ids.length - 1}, assigned assets: ${readableAssets}, rules: ${counts.deletedRules}).${hiddenNote} To delete the node with all nodes below it, add recursive=true. The assets are not deleted`,
               {
                 counts: {
                   childNodes: ids.length - 1,

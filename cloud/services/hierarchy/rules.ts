@@ -14,7 +14,7 @@ import { readableGateways, readsAllAssets } from '../../platform/asset-visibilit
 import { bytesOfId, idBytes, idOfBytes } from '../../platform/database/id.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { assignNow } from './assignment-run.ts'
+import { assignNow, currentNodes } from './assignment-run.ts'
 import { listProjected } from './count-store.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
 import * as store from './node-store.ts'
@@ -46,10 +46,12 @@ export function ruleHandlers(context: Context): Pick<Handlers<typeof hierarchy>,
         // A caller that can read all assets also sees deleted gateways of stored rules, and can keep these rules.
         const kept = readsAllAssets(caller) ? before.rules.flatMap(({ gatewayId }) => gatewayId ?? []) : []
         const gatewayIds = new Set([...existing, ...kept])
-        await store.replaceRules(tx, id, storedRules(context, data.rules, { before, gatewayIds }))
+        const rules = storedRules(context, data.rules, { before, gatewayIds })
+        await store.replaceRules(tx, id, rules)
         const detail = { rules: data.rules.length }
         await reportHierarchy(tx, caller, { action: 'replaceRules', event: 'updated', row: before, detail })
-        return answer(200, { data }, { etag: etagOf(before.rulesVersion + 1) })
+        const shown = showRules(context, { id, rules }, readsAllAssets(caller) ? null : existing)
+        return answer(200, { data: { rules: shown } }, { etag: etagOf(before.rulesVersion + 1) })
       })
     },
 
@@ -124,9 +126,17 @@ async function existingGateways({ peers }: Context, caller: Caller, rules: reado
  * Returns the rules of a hierarchy for a caller. A gateway that the caller cannot read has a substitute id, so that the
  * caller can write the rules back without knowing the gateway.
  */
-async function shownRules(context: Context, caller: Caller, { id, rules }: store.HierarchyRow): Promise<Rule[]> {
-  if (rules.every(({ gatewayId }) => gatewayId === undefined)) return rules
-  const readable = await readableGateways(context, caller)
+async function shownRules(context: Context, caller: Caller, row: store.HierarchyRow): Promise<Rule[]> {
+  if (row.rules.every(({ gatewayId }) => gatewayId === undefined)) return row.rules
+  return showRules(context, row, await readableGateways(context, caller))
+}
+
+/** `readable` contains the gateways that the caller can read. Null means all gateways. */
+function showRules(
+  context: Context,
+  { id, rules }: Pick<store.HierarchyRow, 'id' | 'rules'>,
+  readable: readonly string[] | null,
+): Rule[] {
   return rules.map(({ gatewayId, ...rule }) => {
     if (gatewayId === undefined) return rule
     const isReadable = readable === null || readable.includes(gatewayId)
@@ -216,10 +226,11 @@ const proposalsMs = 10_000
  * the limit of proposals or of time is reached.
  */
 async function proposalsOf(
-  { database, peers }: Context,
+  context: Context,
   caller: Caller,
   { hierarchyId, rules, onlyUnassigned }: ProposalQuery,
 ): Promise<{ proposals: Proposal[]; isComplete: boolean; inOtherNode: number }> {
+  const { database, peers } = context
   const paths = await database.read(caller, (handle) =>
     store.pathsTo(
       handle,
@@ -240,20 +251,17 @@ async function proposalsOf(
       const { data } = await peers(inventory, caller).matchAssets({ body: { data: query } })
       const fresh = data.assets.filter(({ id }) => !matched.has(id))
       for (const { id } of fresh) matched.add(id)
-      const current = await database.read(caller, async (handle) => {
-        const projected = await listProjected(
-          handle,
-          fresh.map(({ id }) => id),
-        )
-        const own = projected.filter((row) => row.hierarchyId === hierarchyId)
-        const currentPaths = await store.pathsTo(handle, onlyUnassigned ? [] : own.map((row) => row.nodeId))
-        return new Map(own.map((row) => [row.assetId, { id: row.nodeId, path: namesOf(currentPaths.get(row.nodeId)) }]))
-      })
+      const assetIds = fresh.map(({ id }) => id)
+      const nodeOf = await nodesOfAssets(context, caller, { hierarchyId, assetIds, nodeId, onlyUnassigned })
+      const currentPaths = await database.read(caller, (handle) =>
+        store.pathsTo(handle, onlyUnassigned ? [] : [...nodeOf.values()]),
+      )
       for (const { id, name } of fresh) {
-        const node = current.get(id)
-        if (node?.id === nodeId) continue
-        if (node !== undefined) inOtherNode++
-        if (node !== undefined && onlyUnassigned) continue
+        const currentNodeId = nodeOf.get(id)
+        if (currentNodeId === nodeId) continue
+        if (currentNodeId !== undefined) inOtherNode++
+        if (currentNodeId !== undefined && onlyUnassigned) continue
+        const currentNodePath = namesOf(currentPaths.get(currentNodeId ?? ''))
         if (proposals.length === hierarchyLimits.proposals) return { proposals, isComplete: false, inOtherNode }
         proposals.push({
           assetId: id,
@@ -261,9 +269,9 @@ async function proposalsOf(
           nodeId,
           nodeName,
           nodePath,
-          ...(node === undefined
+          ...(currentNodeId === undefined
             ? {}
-            : { currentNodeId: node.id, currentNodeName: node.path.at(-1) ?? '', currentNodePath: node.path }),
+            : { currentNodeId, currentNodeName: currentNodePath.at(-1) ?? '', currentNodePath }),
           rule: index,
         })
       }
@@ -272,6 +280,32 @@ async function proposalsOf(
     }
   }
   return { proposals, isComplete: true, inOtherNode }
+}
+
+type MatchedAssets = { hierarchyId: string; assetIds: readonly string[]; nodeId: string; onlyUnassigned: boolean }
+
+/**
+ * Returns the nodes of matching assets in the hierarchy, by the id of the asset. The projection contains most assets that
+ * have a node. The nodes of the assets that would be proposed are read from the inventory, because the projection does not
+ * contain the latest assignments.
+ */
+async function nodesOfAssets(
+  context: Context,
+  caller: Caller,
+  { hierarchyId, assetIds, nodeId, onlyUnassigned }: MatchedAssets,
+): Promise<Map<string, string>> {
+  const projected = await context.database.read(caller, (handle) => listProjected(handle, assetIds))
+  const nodeOf = new Map(
+    projected.filter((row) => row.hierarchyId === hierarchyId).map((row) => [row.assetId, row.nodeId]),
+  )
+  const proposed = assetIds.filter((id) => !nodeOf.has(id) || (!onlyUnassigned && nodeOf.get(id) !== nodeId))
+  const { assetOf, inHierarchy } = await currentNodes(context, caller, { hierarchyId, assetIds: proposed })
+  for (const id of proposed) {
+    const current = assetOf.get(id)?.nodes.findLast((node) => inHierarchy.has(node.nodeId))
+    if (current === undefined) nodeOf.delete(id)
+    else nodeOf.set(id, current.nodeId)
+  }
+  return nodeOf
 }
 
 function namesOf(path: readonly { name: string }[] = []): string[] {
