@@ -345,7 +345,7 @@ describe('indexes of frequent statements', () => {
     const sent = await hub.statements(() => admin.hierarchy.listNodes({ params: { id: ids.hierarchy }, query }))
     for (const [part, table] of [
       ['as position', 'hierarchy_nodes'],
-      ['as "hasChildren"', 'below'],
+      ['with recursive below', 'below'],
     ] as const) {
       const statements = sent.filter(({ text }) => text.includes(part))
       assert.ok(statements.length > 0)

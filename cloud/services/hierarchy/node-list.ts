@@ -107,7 +107,7 @@ async function listMatches(
   const placed = rows.flatMap((row) => {
     const position = positions.get(row.id)
     const level = (paths.get(row.id)?.length ?? 1) - 1
-    return position === undefined ? [] : [{ row: { ...row, ...position }, level }]
+    return position === undefined ? [] : [{ row: position, level }]
   })
   const last = found.length > limit ? rows.at(-1) : undefined
   return {

@@ -2,7 +2,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { arrayOf } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { isAscii, lowerCase } from './name-tokens.ts'
-import { isChildOf } from './node-store.ts'
+import { hasChildren, isChildOf, type StructureRow } from './node-store.ts'
 import type { Rank } from './rank-store.ts'
 import { lowerCases } from './search-store.ts'
 
@@ -59,17 +59,17 @@ export function positionsAt(handle: Handle, places: readonly SiblingPlace[]): Pr
 }
 
 const siblingPositionsStatement = statement<NodePosition>(
-  `select s.id, s.parent_id as "parentId", s.position from (
+  `select n.id, n.parent_id as "parentId", n.position, ${hasChildren} as "hasChildren" from (
      select c.id, c.parent_id, row_number() over (partition by c.parent_id order by c.rank, c.rank_tail, c.id) - 1 as position
      from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = any(array(
-       select n.parent_id from hierarchy_nodes n where n.tenant_id = $1 and n.id = any($2::uuid[])))) as s
-   join unnest($2::uuid[]) as f (id) on f.id = s.id`,
+       select x.parent_id from hierarchy_nodes x where x.tenant_id = $1 and x.id = any($2::uuid[])))) as n
+   join unnest($2::uuid[]) as f (id) on f.id = n.id`,
 )
 
-type NodePosition = { id: string; parentId: string; position: number }
+type NodePosition = Omit<StructureRow, keyof Rank>
 
 /**
- * Returns the parents of nodes and their positions among their siblings, by the id of the node. The siblings of several
+ * Returns nodes with their parents and their positions among their siblings, by the id of the node. The siblings of several
  * nodes are read once.
  */
 export async function positionsOf(handle: Handle, ids: readonly string[]): Promise<Map<string, NodePosition>> {

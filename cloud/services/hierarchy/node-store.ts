@@ -158,7 +158,7 @@ const storedColumns = (table: string) => `${table}.id, ${table}.hierarchy_id, ${
  * The condition that node `n` has children. If most nodes have the same parent, the planner expects many children of every
  * node and would read the whole table. The order makes it use the index.
  */
-const hasChildren = `(select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id
+export const hasChildren = `(select true from hierarchy_nodes c where c.tenant_id = $1 and c.parent_id = n.id
     order by c.rank, c.rank_tail, c.id limit 1) is true`
 
 /** Integers are summed several times as fast as big integers, whose sum is `numeric`. A count fits in an integer. */
@@ -207,10 +207,10 @@ export type StructureRow = Pick<ListedNode, 'id' | 'parentId' | 'rank' | 'tail' 
   hasChildren: boolean
 }
 
-export const structureColumns = `n.id, n.parent_id as "parentId", n.rank, n.rank_tail as tail,
+const structureColumns = `n.id, n.parent_id as "parentId", n.rank, n.rank_tail as tail,
   ${hasChildren} as "hasChildren"`
 
-export type UnplacedRow = Omit<StructureRow, 'position'>
+type UnplacedRow = Omit<StructureRow, 'position'>
 
 const childrenStatement = statement<UnplacedRow>(
   `select ${structureColumns} from (

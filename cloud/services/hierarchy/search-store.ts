@@ -1,7 +1,7 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { isAscii, lowerCase, nameQuery } from './name-tokens.ts'
-import { isChildOf, structureColumns, type UnplacedRow } from './node-store.ts'
+import { isChildOf } from './node-store.ts'
 
 /**
  * The search for nodes by a part of their name.
@@ -44,7 +44,7 @@ const restriction = {
 
 const unrestricted = { with: '', compared: '', indexed: 'select m.id, m.name from matching m' } as const
 
-type Match = UnplacedRow & { name: string }
+type Match = { id: string; name: string }
 
 const searchWith = (lowered: string, restricted: Record<keyof typeof restriction, string>) => {
   const next = `from hierarchy_nodes m where m.tenant_id = $1 and m.hierarchy_id = $2 and (m.name, m.id) > ($4, $5::uuid)`
@@ -62,8 +62,7 @@ const searchWith = (lowered: string, restricted: Record<keyof typeof restriction
      ), found as (
        select id, name from compared union select id, name from indexed order by name, id limit $6
      )
-     select ${structureColumns}, n.name from found join hierarchy_nodes n on n.tenant_id = $1 and n.id = found.id
-     order by n.name, n.id`,
+     select id, name from found order by name, id`,
   )
 }
 

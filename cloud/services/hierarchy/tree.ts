@@ -50,8 +50,10 @@ export function showNode(row: ListedNode, level: number): HierarchyNode {
   }
 }
 
+type PrintedNode = Omit<StructureRow, keyof Rank>
+
 type ListedText = {
-  row: StructureRow
+  row: PrintedNode
   contents: NodeContents
   counts: AssetCounts
   children: number
@@ -149,7 +151,7 @@ type LeveledNode = { row: StructureRow; level: number }
 /** Returns the JSON texts of nodes with their contents and counts. */
 export async function printNodes(
   handle: Handle,
-  nodes: readonly LeveledNode[],
+  nodes: readonly { row: PrintedNode; level: number }[],
   { hierarchyId, scope }: Pick<TreePage, 'hierarchyId' | 'scope'>,
 ): Promise<string[]> {
   const rows = nodes.map(({ row }) => row)
