@@ -8,7 +8,14 @@ import { LeaseLost, type RunAgain, type Task, type TaskKind } from './task.ts'
 
 export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
 
-type Options = { database: Database; log: Log; tenantId: string; claimed: store.ClaimedTask; kind: TaskKind }
+type Options = {
+  database: Database
+  log: Log
+  tenantId: string
+  claimed: store.ClaimedTask
+  kind: TaskKind
+  mayDelayOthers: () => boolean
+}
 
 /**
  * The default limits of a task. The lease of a periodic task is short, because other work waits for the task. If its
@@ -38,18 +45,21 @@ export class Run {
   readonly #database: Database
   readonly #log: Log
   readonly #controller = new AbortController()
+  readonly #mayDelayOthers: () => boolean
+  #nextWake = Promise.withResolvers<void>()
   #leaseEndsAt: number
   #renewal: NodeJS.Timeout | undefined
   #ended = false
   #over = false
   #stopping = false
 
-  constructor({ database, log, tenantId, claimed, kind }: Options) {
+  constructor({ database, log, tenantId, claimed, kind, mayDelayOthers }: Options) {
     this.tenantId = tenantId
     this.claimed = claimed
     this.kind = kind
     this.#database = database
     this.#log = log
+    this.#mayDelayOthers = mayDelayOthers
     this.#leaseEndsAt = performance.now() + leaseMsOf(kind)
   }
 
@@ -63,6 +73,12 @@ export class Run {
    */
   confirmEnded(): void {
     this.#ended = true
+  }
+
+  /** Called when the topic of the task is signalled during the run. */
+  wake(): void {
+    this.#nextWake.resolve()
+    this.#nextWake = Promise.withResolvers()
   }
 
   /** Aborts the handler because the process stops. The task waits again, and this attempt is not counted. */
@@ -97,6 +113,8 @@ export class Run {
       payload,
       attempt: attempts,
       signal: this.#controller.signal,
+      mayDelayOthers: this.#mayDelayOthers,
+      nextWake: () => this.#nextWake.promise,
       complete: async (tx, next) => {
         await this.#end(tx, next)
         tx.signal(endedTopic + this.ticket)

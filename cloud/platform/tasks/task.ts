@@ -11,6 +11,10 @@ export type Task<Payload = unknown> = {
   readonly attempt: number
   /** The signal is aborted when the lease is lost or the process stops. */
   readonly signal: AbortSignal
+  /** Returns whether as many tasks run as the process allows, so that other tasks may wait for the end of this run. */
+  mayDelayOthers(): boolean
+  /** Resolves when the topic of the task is signalled the next time. */
+  nextWake(): Promise<void>
   /**
    * Ends the task in the transaction of its effect, so that both are committed or neither. If another worker holds the
    * task now, `complete` throws `LeaseLost`, which rolls the effect back. If a handler does not call `complete`, the

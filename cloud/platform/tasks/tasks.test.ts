@@ -406,6 +406,31 @@ test('runs a periodic task for every tenant, and once for several signals', asyn
   assert.equal(await tasks.runDue(other.tenantId, { at: later(1.1 * minuteMs) }), 1, 'and every so often')
 })
 
+test('a running task sees the next signal, and whether it may delay other tasks', async () => {
+  await using hub = await testHub()
+  const seen: boolean[] = []
+  const busy = Promise.withResolvers<void>()
+  const tasks = tasksOf(hub, {
+    tidy: {
+      periodic: { everyMs: minuteMs, wakeOn: 'dirt' },
+      async run({ mayDelayOthers, nextWake }) {
+        const woken = nextWake()
+        seen.push(mayDelayOthers())
+        tasks.wake(hub.tenant.tenantId, 'sweep')
+        await until(mayDelayOthers)
+        await hub.context.database.transaction(hub.tenant, async (tx) => tx.signal('dirt'))
+        await woken
+        busy.resolve()
+      },
+    },
+    sweep: { periodic: { everyMs: minuteMs }, run: () => busy.promise },
+  })
+  tasks.start()
+  await until(() => tasks.stats().done >= 2)
+  assert.equal(seen[0], false)
+  await tasks.stop()
+})
+
 test('waits for the minimum pause of a periodic task, even if the tenant has other due tasks', async () => {
   await using hub = await testHub()
   const { database } = hub.context

@@ -110,7 +110,9 @@ export class Worker {
   wake(tenantId: string, kind: string): void {
     const { woken, runs } = this.#tenant(tenantId)
     woken.add(kind)
-    if ([...runs.keys()].some((run) => run.claimed.kind === kind)) return
+    const ownRuns = [...runs.keys()].filter((run) => run.claimed.kind === kind)
+    for (const run of ownRuns) run.wake()
+    if (ownRuns.length > 0) return
     this.#checkIn(tenantId, Math.max(this.#options.debounceMs, this.#pauseMs(tenantId, kind)))
   }
 
@@ -287,7 +289,8 @@ export class Worker {
     const tenant = this.#tenant(tenantId)
     if (kind.periodic?.minPauseMs !== undefined)
       tenant.pausedUntil.set(claimed.kind, performance.now() + kind.periodic.minPauseMs)
-    const run = new Run({ database, log, tenantId, claimed, kind })
+    const mayDelayOthers = () => this.#capacity()[laneOf(kind)] <= 0
+    const run = new Run({ database, log, tenantId, claimed, kind, mayDelayOthers })
     const outcome = run.execute()
     this.#runs.set(run.ticket, run)
     tenant.runs.set(run, outcome)

@@ -335,7 +335,8 @@ async function runOnce({ runMs, attempt = 1, peers }: RunOptions) {
   const kind = assignmentTasks(used, runMs === undefined ? {} : { runMs })['hierarchy.assign']
   const { signal } = new AbortController()
   const task = { tenantId: hub.tenant.tenantId, id: newId(), key: '', payload: {}, attempt, signal }
-  return kind?.run({ ...task, complete: () => assert.fail('The task ends after its run') })
+  const unused = () => assert.fail('The task ends after its run, and waits for no signal')
+  return kind?.run({ ...task, complete: unused, mayDelayOthers: unused, nextWake: unused })
 }
 
 /** Does work while an assignment is locked, so that this assignment and all later ones cannot run. */

@@ -67,9 +67,18 @@ export const inventoryService = service({
     return {
       'inventory.apply': {
         periodic: { everyMs: 5_000, wakeOn: writesTopic, pending: anyQueued },
-        async run({ tenantId, signal }) {
+        async run({ tenantId, signal, mayDelayOthers, nextWake }) {
           const { relationsMerged } = inventoryLimits
-          const options = { schemas, waiters, payloads, relationsEnded, relationsMerged, sliceMs }
+          const options = {
+            schemas,
+            waiters,
+            payloads,
+            relationsEnded,
+            relationsMerged,
+            sliceMs,
+            mayDelayOthers,
+            nextWake,
+          }
           await applyQueued({ database, access, log, tasks, ...options }, tenantId, signal)
         },
       },

@@ -284,8 +284,11 @@ describe('the applier of inventory writes', () => {
     const statuses: string[] = []
     // The test queues one write more than the limit of a batch. The assets of these writes do not exist, so the writes are
     // cheap.
-    for (let items = 0; items <= 1_000; items += inventoryLimits.bulk)
-      statuses.push(await accepted('setAccessGroups', { body: { data: moves() } }, administrator))
+    const queue = async () => {
+      for (let items = 0; items <= 1_000; items += inventoryLimits.bulk)
+        statuses.push(await accepted('setAccessGroups', { body: { data: moves() } }, administrator))
+    }
+    await queue()
     const queued = async () => {
       const states = await Promise.all(statuses.map((id) => stateOf(id, administrator)))
       return states.flatMap(({ state }, index) => (state === 'queued' ? [index] : []))
@@ -297,8 +300,9 @@ describe('the applier of inventory writes', () => {
     await apply({ sliceMs: 0 })
     assert.deepEqual(await queued(), [statuses.length - 1])
     assert.equal(wakeUps, 1)
-    await apply({ sliceMs: 0 })
-    assert.deepEqual(await queued(), [])
+    await queue()
+    await apply({ sliceMs: 0, mayDelayOthers: () => false })
+    assert.deepEqual(await queued(), [], 'a run that delays no other task does not stop')
   })
 
   test('fails only the writes into an access group that was deleted in the meantime, with the reason', async () => {
@@ -330,20 +334,22 @@ describe('the applier of inventory writes', () => {
   /** Queues batches that write the same assets repeatedly. One transaction cannot take all of them. */
   async function queueBatches(tag: string): Promise<string[]> {
     const statuses: string[] = []
-    for (let round = 0; round < 5; round++) {
-      const assets = Array.from({ length: 500 }, (_, index) => ({
-        functional_object_type: 'Device',
-        name: `${tag} ${index} round ${round}`,
-        // Each round adds one identifier, by which the next round may find the asset.
-        asset_identifiers: [`${tag}-${index}`, `${tag}-${index}-round-${round}`].map((value) => ({
-          asset_identifier_type: 'CustomIdentifier',
-          name: 'tag',
-          value,
-        })),
-      }))
-      statuses.push(await accepted('createAssets', { body: { data: { assets } } }))
-    }
+    for (let round = 0; round < 5; round++) statuses.push(await queueRound(tag, round))
     return statuses
+  }
+
+  function queueRound(tag: string, round: number): Promise<string> {
+    const assets = Array.from({ length: 500 }, (_, index) => ({
+      functional_object_type: 'Device',
+      name: `${tag} ${index} round ${round}`,
+      // Each round adds one identifier, by which the next round may find the asset.
+      asset_identifiers: [`${tag}-${index}`, `${tag}-${index}-round-${round}`].map((value) => ({
+        asset_identifier_type: 'CustomIdentifier',
+        name: 'tag',
+        value,
+      })),
+    }))
+    return accepted('createAssets', { body: { data: { assets } } })
   }
 
   /** Asserts that every asset was created once and then updated in each round. */
@@ -381,6 +387,33 @@ describe('the applier of inventory writes', () => {
     const finished = sent.flatMap((text, index) => (text.startsWith('update operations') ? [index] : []))
     assert.equal(finished.length, 3)
     assert.ok(Number(loaded[1]) < Number(finished[0]), 'the second batch is loaded before the first one is finished')
+    await assertRounds(statuses)
+  })
+
+  test('computes the changes of writes that are accepted while a large batch is being saved', async () => {
+    const statuses = [await queueRound('arrival', 0)]
+    const { app: address, server } = hub.database
+    const isSecondStarted = Promise.withResolvers<boolean>()
+    const wake = Promise.withResolvers<void>()
+    let transactions = 0
+    class SlowDatabase extends Database {
+      override transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+        const number = ++transactions
+        if (number === 2) isSecondStarted.resolve(true)
+        return super.transaction(scope, async (tx) => {
+          const done = await work(tx)
+          if (number > 1) return done
+          for (let round = 1; round < 5; round++) statuses.push(await queueRound('arrival', round))
+          wake.resolve()
+          const timer = setTimeout(() => isSecondStarted.resolve(false), 20_000)
+          assert.ok(await isSecondStarted.promise, 'the second batch starts before the first one is committed')
+          clearTimeout(timer)
+          return done
+        })
+      }
+    }
+    await using database = new SlowDatabase({ address, server, connections: 4 })
+    await apply({ database, nextWake: () => wake.promise })
     await assertRounds(statuses)
   })
 

@@ -67,8 +67,15 @@ export type ApplierOptions = {
   payloads: PayloadCache<unknown>
   tasks: Pick<Tasks, 'enqueue'>
   log: Log
-  /** The time after which a run stops although more writes are queued. Without it, a run ends when the queue is empty. */
+  /**
+   * The time after which a run stops although more writes are queued, if other tasks wait for it. Without this time, a run
+   * ends when the queue is empty.
+   */
   sliceMs?: number
+  /** Returns whether other tasks may wait for the end of this run. */
+  mayDelayOthers?: () => boolean
+  /** Resolves when a write of the tenant is accepted the next time. */
+  nextWake?: () => Promise<void>
   /** The maximum number of relations that end in one transaction because their assets are deleted. */
   relationsEnded: number
   /** The maximum number of relations of an asset that is merged into another asset. */
@@ -103,7 +110,8 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
   let mode = normal
   let next: BatchRun | undefined
   const start = performance.now()
-  const isTimeOver = () => performance.now() - start > (options.sliceMs ?? Infinity)
+  const { sliceMs = Infinity, mayDelayOthers = () => true } = options
+  const isTimeOver = () => performance.now() - start > sliceMs && mayDelayOthers()
   try {
     while (!signal.aborted || next !== undefined) {
       // Each run applies at least one batch, even if its time is very short.
@@ -115,7 +123,7 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
       const run: BatchRun = next ?? startBatch(options, tenantId, { limits: batchLimits, mode })
       next = undefined
       const decided = await run.decided
-      if (decided?.mayOverlap && decided.hasMore && !signal.aborted && !isTimeOver())
+      if (decided?.mayOverlap && (await hasNext(run, decided)) && !signal.aborted && !isTimeOver())
         next = startBatch(options, tenantId, { limits: batchLimits, mode: normal, before: run })
       const result = await run.result
       if (result.type !== 'applied') next = await ended(options, next)
@@ -133,6 +141,16 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
   } finally {
     await ended(options, next)
   }
+}
+
+/**
+ * Returns whether writes are queued after a batch. If the batch is large, more writes probably follow soon, so this function
+ * waits for them until the batch is saved. A small batch is not worth it: its next writes are cheaper in one larger batch.
+ */
+async function hasNext({ result, wake }: BatchRun, { hasMore, isLarge }: DecidedBatch): Promise<boolean> {
+  if (hasMore || !isLarge || wake === undefined) return hasMore
+  const isSaved = () => false
+  return Promise.race([result.then(isSaved, isSaved), wake.then(() => true)])
 }
 
 /** Waits for the end of a batch that was started on top of a failed batch. Usually this batch is rolled back too. */
@@ -204,6 +222,8 @@ type DecidedBatch = {
   /** Whether the next batch may be decided before this one is committed. */
   mayOverlap: boolean
   hasMore: boolean
+  /** Whether the batch has at least half of the items that a batch can have. */
+  isLarge: boolean
 }
 
 /** A batch in flight. */
@@ -217,6 +237,8 @@ type BatchRun = {
    */
   attempt?: DecidedBatch
   isEnded: boolean
+  /** Resolves when a write is accepted after the start of the batch. */
+  wake: Promise<void> | undefined
 }
 
 /** Rolls the transaction of a batch back when it is thrown. `startBatch` always catches it. */
@@ -230,6 +252,7 @@ class RollBack extends Error {
 }
 
 function startBatch(options: ApplierOptions, tenantId: string, batchOptions: BatchOptions): BatchRun {
+  const wake = options.nextWake?.()
   const decided = Promise.withResolvers<DecidedBatch | undefined>()
   const onDecided = (attempt: DecidedBatch) => {
     run.attempt = attempt
@@ -241,7 +264,7 @@ function startBatch(options: ApplierOptions, tenantId: string, batchOptions: Bat
   })
   // This handler prevents an unhandled rejection. The caller awaits the result later.
   result.catch(() => undefined)
-  const run: BatchRun = { decided: decided.promise, result, isEnded: false }
+  const run: BatchRun = { decided: decided.promise, result, isEnded: false, wake }
   return run
 }
 
@@ -267,7 +290,14 @@ async function applyBatch(
     if (batch === undefined) throw new RollBack({ type: 'retry', mode: { deletionsApart, relationsLocked: true } })
     const outcomes = await decideAll(options, tx, { writes, batch })
     const ids = entries.map(({ id }) => id)
-    onDecided({ batch, ids, mayOverlap: mode === normal && entries.every(mayOverlap), hasMore: queue.hasMore })
+    const items = outcomes.reduce((sum, { result }) => sum + (Array.isArray(result) ? result.length : 1), 0)
+    onDecided({
+      batch,
+      ids,
+      mayOverlap: mode === normal && entries.every(mayOverlap),
+      hasMore: queue.hasMore,
+      isLarge: items >= batchLimits.items / 2,
+    })
     const rows = await assetRows(tx, batch)
     if (base !== undefined && !(await isCommitted(before, base))) throw new RollBack({ type: 'retry', mode })
     const { ended: endedRelations, isComplete } = await endRelationsOfDeleted(tx, batch, options.relationsEnded)
