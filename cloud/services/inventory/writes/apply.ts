@@ -145,7 +145,8 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
 
 /**
  * Returns whether writes are queued after a batch. If the batch is large, more writes probably follow soon, so this function
- * waits for them until the batch is saved. A small batch is not worth it: its next writes are cheaper in one larger batch.
+ * waits for them until the batch is saved. After a small batch, it does not wait, because the next writes cost less in one
+ * larger batch.
  */
 async function hasNext({ result, wake }: BatchRun, { hasMore, isLarge }: DecidedBatch): Promise<boolean> {
   if (hasMore || !isLarge || wake === undefined) return hasMore
