@@ -190,6 +190,17 @@ test('refuses an export that is larger than the limit', async () => {
   await assert.rejects(printToFile(textOf('äb'), { maxBytes: 2 }), { code: 'conflict' })
 })
 
+test('names the folder for temporary files when it has no space for an export', async () => {
+  async function* full(): AsyncGenerator<string> {
+    yield 'a'
+    throw Object.assign(new Error('write failed'), { code: 'ENOSPC' })
+  }
+  await assert.rejects(printToFile(full()), {
+    code: 'unavailable',
+    message: /^The folder for temporary files has no space/,
+  })
+})
+
 test('ends an export that its client has not read in time, and logs it', async () => {
   const stream = await fileStream(await printToFile(textOf('a')), { ...sending, sendMs: 1 })
   await assert.rejects(finished(stream), /has not read the export within/)

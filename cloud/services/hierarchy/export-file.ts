@@ -59,8 +59,18 @@ export async function printToFile(
     return { handle, bytes }
   } catch (error) {
     await handle.close()
-    throw error
+    throw isFull(error) ? noSpace(error) : error
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+}
+
+function noSpace(cause: unknown): Problem {
+  const detail =
+    'The folder for temporary files has no space left for the export. Free space there, or set TMPDIR to another folder'
+  return new Problem('unavailable', detail, { retryAfter: 10, cause })
 }
 
 type SendOptions = { caller: Caller; log: Log; hierarchyId: string; sendMs?: number }
