@@ -172,7 +172,7 @@ describe('indexes of frequent statements', () => {
       const client = hub.context.peers(inventory, { ...systemCaller(tenant), principal: gateway })
       for (const name of ['first', 'second']) {
         const assets = [foundDevice(1, { name })]
-        await client.createAssets({ body: { data: { assets } }, headers: { prefer: 'wait=10' } })
+        await client.createAssets({ body: { data: { assets } }, headers: { prefer: 'wait=30' } })
       }
     },
     'listing the identity conflicts of a gateway': () =>
@@ -365,7 +365,7 @@ describe('indexes of frequent statements', () => {
 
   /** Sends a write and waits until it is accepted and applied. */
   async function write(operation: string, input: object): Promise<{ mergeId: string }> {
-    const { body } = await admin.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
+    const { body } = await admin.exchange(inventory, operation, { headers: { prefer: 'wait=30' }, ...input })
     const { data } = body as { data?: { state: string; detail: { result: { mergeId: string } } } }
     assert.equal(data?.state, 'finished', JSON.stringify(body))
     return data.detail.result

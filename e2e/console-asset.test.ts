@@ -29,7 +29,7 @@ describe('asset pages and topology in the console', () => {
 
   async function create(asset: Record<string, unknown>): Promise<string> {
     const { data } = await admin.inventory.createAsset({
-      headers: { prefer: 'wait=20' },
+      headers: { prefer: 'wait=30' },
       body: { data: { asset: { functional_object_type: 'Device', ...asset } } },
     })
     return (data.detail?.result as { assetId: string } | undefined)?.assetId ?? assert.fail('the asset was not created')
@@ -281,7 +281,7 @@ describe('asset pages and topology in the console', () => {
       location: [{ location_type: 'Okz', location_identifier: evil('place') }],
       instance_annotations: [{ key: evil('key'), value: evil('value') }],
     })
-    const headers = { prefer: 'wait=20' }
+    const headers = { prefer: 'wait=30' }
     await admin.inventory.setResponsible({ params: { id }, headers, body: { data: { responsible: evil('person') } } })
     await admin.inventory.setPropertyValues({
       headers,

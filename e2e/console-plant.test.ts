@@ -61,7 +61,7 @@ describe('start page, inbox and assets in the console', () => {
       })),
       ...fields,
     }
-    await caller.inventory.createAsset({ headers: { prefer: 'wait=20' }, body: { data: { asset } } })
+    await caller.inventory.createAsset({ headers: { prefer: 'wait=30' }, body: { data: { asset } } })
   }
 
   const rows = (page: Page) => page.locator('.grid-body [role=row]')

@@ -178,7 +178,7 @@ async function requireApplied(caller: Caller, accepted: ReadonlySet<string>): Pr
     let state = 'queued'
     await until('accepted writes are applied', async () => {
       // A read may still be refused shortly after an outage.
-      const read = await caller.inventory.readStatus({ params: { id }, query: { wait: 10 } }).catch(unless503)
+      const read = await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } }).catch(unless503)
       state = read?.data.state ?? state
       return state !== 'queued'
     })

@@ -100,7 +100,7 @@ describe('a link with updates and a client of another library', () => {
   })
 
   test('a link with updates conforms to the protocol', async () => {
-    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 10_000 }))
+    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 60_000 }))
     const updates = results.filter(({ sentence }) => sentence.includes('update'))
     assert.deepEqual(
       updates.map(({ outcome, detail }) => detail ?? outcome),

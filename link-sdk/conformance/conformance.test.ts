@@ -10,7 +10,7 @@ const manifest = { id: 'test.links.bad', name: 'Bad', vendor: 'Test', version: '
 
 async function failuresOf(link: LinkDefinition): Promise<CheckResult[]> {
   await using running = await startLink(link, { logLevel: 'silent' })
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 5_000 }))
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 60_000 }))
   return results.filter(({ outcome }) => outcome === 'fail')
 }
 

@@ -344,7 +344,7 @@ export class TestHub {
   /** Throws if database connections were not returned. The background tasks of shared processes can finish first. */
   async #refuseLeaks(): Promise<void> {
     const leaked = () => this.#processes.pools.reduce((sum, pool) => sum + pool.inUse, 0)
-    const deadline = performance.now() + (this.#isSharing ? 20_000 : 0)
+    const deadline = performance.now() + (this.#isSharing ? 60_000 : 0)
     while (leaked() > 0 && performance.now() < deadline) await delay(20)
     if (leaked() > 0) throw new Error(`${leaked()} database connections were not returned`)
   }

@@ -72,7 +72,7 @@ export async function createTestAsset(
   ]
   const asset = { functional_object_type: 'Device', name, asset_identifiers, ...more }
   const answer = await caller.exchange(inventory, 'createAsset', {
-    headers: { prefer: 'wait=10' },
+    headers: { prefer: 'wait=30' },
     body: { data: { asset } },
   })
   const { data } = answer.body as { data?: { detail?: { result?: { assetId?: string } } } }

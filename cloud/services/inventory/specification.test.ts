@@ -279,7 +279,7 @@ describe('specification', () => {
         const { status, body } = await answered(admin, operation, input)
         assert.equal(status, 202, operation)
         const id = (body.data as { statusId: string }).statusId
-        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 20 } })
+        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 30 } })
         assert.equal(data.state, 'finished', `${operation} ${JSON.stringify(data.detail)}`)
         const [result] = [data.detail.result].flat() as Put[]
         assert.match(result?.outcome ?? '', /^(created|updated|deleted)$/, operation)
@@ -447,7 +447,7 @@ describe('specification', () => {
         body: { data: { responsible: 'jane' } },
         headers: { 'if-match': '"99"' },
       })
-      const status = await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 20 } })
+      const status = await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
       assert.equal(status.data.state, 'failed')
       assert.equal((status.data.detail.result as ProblemDocument).code, 'precondition_failed')
     })

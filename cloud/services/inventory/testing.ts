@@ -195,13 +195,26 @@ export type AppliedWrite = {
   result: { assetId: string; outcome: string; code?: string; mergeId: string; createdAssetId: string }
 }
 
-/** Sends a write and returns its result when it is applied. Throws if it is not applied within ten seconds. */
+/** Sends a write and returns its result when it is applied. Throws if it is not applied within two minutes. */
 export async function applyWrite(caller: TestCaller, operation: string, input: object): Promise<AppliedWrite> {
-  const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
-  const { data } = exchange.body as { data?: { state?: string; detail?: { result: AppliedWrite['result'] } } }
-  if (data?.state === undefined || data.detail === undefined)
-    throw new Error(`${operation} was not applied: ${JSON.stringify(exchange.body)}`)
-  return { state: data.state, result: data.detail.result }
+  const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=30' }, ...input })
+  const { data } = exchange.body as { data?: AcceptedWrite }
+  if (data === undefined) throw new Error(`${operation} was not accepted: ${JSON.stringify(exchange.body)}`)
+  return appliedWrite(caller, data)
+}
+
+export type AcceptedWrite = { statusId: string; state?: string; detail?: { result: AppliedWrite['result'] } }
+
+/** Returns the result of an accepted write when it is applied. Throws if it is not applied within two minutes. */
+export async function appliedWrite(caller: TestCaller, accepted: AcceptedWrite): Promise<AppliedWrite> {
+  const wait = { params: { id: accepted.statusId }, query: { wait: 30 } }
+  const deadline = performance.now() + 120_000
+  for (let status: Partial<AcceptedWrite> = accepted; ; ) {
+    const { state, detail } = status
+    if ((state === 'finished' || state === 'failed') && detail !== undefined) return { state, result: detail.result }
+    if (performance.now() > deadline) throw new Error(`A write was not applied in time: ${JSON.stringify(status)}`)
+    status = (await caller.inventory.readStatus(wait)).data as Partial<AcceptedWrite>
+  }
 }
 
 /** Asserts that all stored counts equal the counted rows. */

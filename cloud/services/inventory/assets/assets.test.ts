@@ -7,7 +7,7 @@ import { systemCaller } from '../../../platform/access/system.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { PayloadCache } from '../../../platform/payload-cache.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { assertCounts, createCaller } from '../testing.ts'
+import { type AcceptedWrite, appliedWrite, assertCounts, createCaller } from '../testing.ts'
 import { WriteAcceptor, type WriteRequest } from '../writes/accept.ts'
 import { preferredWaitMs, statusTasks } from '../writes/status.ts'
 
@@ -49,12 +49,12 @@ describe('assets', () => {
     operation: string,
     input: object,
   ): Promise<{ state: string; result: Result }> {
-    const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
+    const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=30' }, ...input })
     assert.equal(exchange.status, 202, JSON.stringify(exchange.body))
-    const { data } = exchange.body as { data: { statusId: string; state?: string; detail?: { result: Result } } }
+    const { data } = exchange.body as { data: AcceptedWrite }
     assert.match(exchange.headers.get('location') ?? '', new RegExp(`/inventory/v2/status/${data.statusId}$`))
-    assert.ok(data.state !== undefined, 'it was not applied in time')
-    return { state: data.state, result: data.detail?.result as Result }
+    const { state, result } = await appliedWrite(caller, data)
+    return { state, result: result as unknown as Result }
   }
 
   const put = (asset: object, more: object = {}, caller = operator) =>
@@ -62,7 +62,7 @@ describe('assets', () => {
 
   test('POST /assets returns 202 with a status id, and the status returns the outcome', async () => {
     const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('press') } } })
-    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
     assert.equal(status.data.state, 'finished')
     const result = status.data.detail.result as Result
     assert.equal(result.outcome, 'created')
@@ -400,7 +400,7 @@ describe('assets', () => {
       })
       ids.push(data.statusId)
     }
-    for (const id of ids) await operator.inventory.readStatus({ params: { id }, query: { wait: 10 } })
+    for (const id of ids) await operator.inventory.readStatus({ params: { id }, query: { wait: 30 } })
     const history = await operator.inventory.readHistory({ params: { id: result.assetId }, query: { limit: 100 } })
     const values = history.data.toReversed().map(({ after }) => after?.responsible)
     assert.deepEqual(
@@ -579,7 +579,7 @@ describe('assets', () => {
   })
 
   test('applies a write with an Idempotency-Key once, and repeats the response immediately', async () => {
-    const headers = { 'idempotency-key': v7(), prefer: 'wait=10' }
+    const headers = { 'idempotency-key': v7(), prefer: 'wait=30' }
     const send = () =>
       operator.exchange(inventory, 'createAsset', { headers, body: { data: { asset: device('only-once') } } })
     const [first, second] = [await send(), await send()]
@@ -587,7 +587,7 @@ describe('assets', () => {
     assert.equal(first.headers.get('preference-applied'), null)
     const { data } = first.body as { data: { statusId: string; state?: string } }
     assert.equal(data.state, undefined)
-    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
     assert.equal((status.data.detail.result as Result).outcome, 'created')
   })
 
@@ -613,7 +613,7 @@ describe('assets', () => {
     assert.equal(after.state, 'finished')
     const outcomes = await Promise.all(
       [before, poison].map(async (id) => {
-        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 10 } })
+        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 30 } })
         return [data.state, (data.detail.result as Result).code ?? (data.detail.result as Result).outcome]
       }),
     )
@@ -647,7 +647,7 @@ describe('assets', () => {
         status = await stateOf(first)
       }
       assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])
-      const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 10 } })
+      const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 30 } })
       assert.equal(data.state, 'finished')
       await owner.query('rollback')
     })
@@ -659,7 +659,7 @@ describe('assets', () => {
   test('checks If-Match when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
-    const headers = { prefer: 'wait=10', 'if-match': read.headers.get('etag') ?? '' }
+    const headers = { prefer: 'wait=30', 'if-match': read.headers.get('etag') ?? '' }
     const change = (responsible: string) =>
       finish(operator, 'setResponsible', { params: { id: result.assetId }, body: { data: { responsible } }, headers })
     assert.equal((await change('a')).state, 'finished')
@@ -673,7 +673,7 @@ describe('assets', () => {
     const outcomeOf = async (operation: string, ifMatch: string, input: object) => {
       const written = await finish(operator, operation, {
         ...input,
-        headers: { prefer: 'wait=10', 'if-match': ifMatch },
+        headers: { prefer: 'wait=30', 'if-match': ifMatch },
       })
       const [one] = [written.result].flat()
       return one?.code ?? one?.outcome
@@ -700,7 +700,7 @@ describe('assets', () => {
       (await put(device('matched-tag'))).result.assetId,
       (await put(device('other'))).result.assetId,
     ]
-    const headers = { prefer: 'wait=10', 'if-match': await tagOf(matched) }
+    const headers = { prefer: 'wait=30', 'if-match': await tagOf(matched) }
     const states = [
       { asset_id: matched, state_value: 'regarded' },
       { asset_id: matched, state_value: 'ignored' },
@@ -715,7 +715,7 @@ describe('assets', () => {
     const admin = await hub.as('administrator')
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'former' } } })
     const asset = { ...device('regrouped'), access_group: 'former' }
-    const { result } = await finish(admin, 'createAsset', { body: { data: { asset } }, headers: { prefer: 'wait=10' } })
+    const { result } = await finish(admin, 'createAsset', { body: { data: { asset } }, headers: { prefer: 'wait=30' } })
     const params = { id: result.assetId }
     const etag = (await admin.exchange(inventory, 'readAsset', { params })).headers.get('etag') ?? ''
     const again = () => admin.exchange(inventory, 'readAsset', { params, headers: { 'if-none-match': etag } })
@@ -723,7 +723,7 @@ describe('assets', () => {
     await admin.authorization.updateAccessGroup({ params: { id: group.id }, body: { data: { name: 'present' } } })
     const { status, body } = await again()
     assert.deepEqual([status, (body as { data: { access_group: string } }).data.access_group], [200, 'present'])
-    const headers = { prefer: 'wait=10', 'if-match': etag }
+    const headers = { prefer: 'wait=30', 'if-match': etag }
     const written = await finish(admin, 'setResponsible', { params, body: { data: { responsible: 'x' } }, headers })
     assert.equal(written.state, 'finished')
   })
@@ -898,7 +898,7 @@ describe('assets', () => {
       await owner.query('rollback')
       return data.statusId
     })
-    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 10 } })
+    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 30 } })
     assert.equal(data.state, 'finished')
   })
 

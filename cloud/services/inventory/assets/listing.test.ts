@@ -17,7 +17,7 @@ test('refuses any cursor that the server did not create', async () => {
   const admin = await hub.as('administrator')
   await admin.inventory.createAssets({
     body: { data: { assets: [asset(1, { name: 'a' }), asset(2, {})] } },
-    headers: { prefer: 'wait=10' },
+    headers: { prefer: 'wait=30' },
   })
   const answer = async (query: Query) => {
     const { status, body } = await admin.exchange(inventory, 'listAssets', { query: { ...query, limit: 1 } })
@@ -50,7 +50,7 @@ test('returns the complete asset list by cursor for every sort order, even with 
     const description = descriptions[tag]
     return asset(tag, { ...(name && { name }), ...(description && { description }) })
   })
-  await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=10' } })
+  await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=30' } })
   for (const sort of [undefined, 'name', '-name', 'name,-description', '-name,description', '-created_timestamp']) {
     const sorted = sort === undefined ? {} : { sort }
     const complete = await admin.inventory.listAssets({ query: { ...sorted, limit: 100 } })

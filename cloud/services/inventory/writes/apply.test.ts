@@ -405,7 +405,7 @@ describe('the applier of inventory writes', () => {
           if (number > 1) return done
           for (let round = 1; round < 5; round++) statuses.push(await queueRound('arrival', round))
           wake.resolve()
-          const timer = setTimeout(() => isSecondStarted.resolve(false), 20_000)
+          const timer = setTimeout(() => isSecondStarted.resolve(false), 120_000)
           assert.ok(await isSecondStarted.promise, 'the second batch starts before the first one is committed')
           clearTimeout(timer)
           return done
@@ -455,7 +455,7 @@ describe('the applier of inventory writes', () => {
     const assets = [{ functional_object_type: 'Asset', asset_identifiers: [] }]
     // The service reads the size of the queue again after a moment. The first request then finds that the queue is
     // full. The body of the second request is not valid JSON, but it is refused before its body is read.
-    const deadline = performance.now() + 20_000
+    const deadline = performance.now() + 120_000
     let statuses: number[] = []
     while (statuses[1] !== 503 && performance.now() < deadline)
       statuses = [await send(JSON.stringify({ data: { assets } })), await send('{')]

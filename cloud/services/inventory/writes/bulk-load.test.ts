@@ -43,7 +43,7 @@ describe('assets of a simulated plant', () => {
     const admin = await hub.as('administrator')
     const { body } = await admin.exchange(inventory, 'createAssets', {
       body: { data: { assets: [...plantAssets(sent)].map(({ asset }) => asset) } },
-      headers: { prefer: 'wait=10' },
+      headers: { prefer: 'wait=30' },
     })
     assert.equal((body as { data: { state: string } }).data.state, 'finished')
     const list = await admin.inventory.listAssets({ query: { limit: 100, sort: 'name' } })

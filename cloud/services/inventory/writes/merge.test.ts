@@ -223,7 +223,7 @@ describe('merge, undo and split', () => {
     ])
     const { statusId } = (late.body as { data?: { statusId: string } }).data ?? {}
     if (statusId === undefined) return
-    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 10 } })
+    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 30 } })
     if (data.state === 'finished') return
     assert.equal((data.detail.result as ProblemDocument).code, 'asset_not_found')
     assert.deepEqual(await allOf(id), before)
@@ -231,7 +231,7 @@ describe('merge, undo and split', () => {
 
   test('checks If-Match when the merge is applied', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
-    const headers = { prefer: 'wait=10', 'if-match': '"99"' }
+    const headers = { prefer: 'wait=30', 'if-match': '"99"' }
     const { state: final, result } = await applyWrite(operator, 'mergeAsset', {
       params: { id },
       body: { data: { other } },
@@ -253,7 +253,7 @@ describe('merge, undo and split', () => {
     ]
     const results: unknown[] = []
     for (const { data } of accepted) {
-      const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+      const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
       results.push((status.data.detail.result as { assetId: string }).assetId)
     }
     assert.deepEqual(results, [other, id, id])

@@ -60,7 +60,7 @@ describe('inventory writes while the database cannot write', () => {
     for (const id of ids) {
       let state = 'queued'
       while (state === 'queued')
-        state = (await operator.inventory.readStatus({ params: { id }, query: { wait: 10 } })).data.state
+        state = (await operator.inventory.readStatus({ params: { id }, query: { wait: 30 } })).data.state
       assert.equal(state, 'finished')
     }
   }

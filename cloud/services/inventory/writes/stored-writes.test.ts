@@ -59,7 +59,7 @@ describe('writes that version 1.0.0-alpha.1 queued', () => {
       ),
     )
     await hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => tx.signal(writesTopic))
-    const { data } = await operator.inventory.readStatus({ params: { id }, query: { wait: 20 } })
+    const { data } = await operator.inventory.readStatus({ params: { id }, query: { wait: 30 } })
     return { state: data.state, result: (data.detail as { result: unknown }).result }
   }
 
