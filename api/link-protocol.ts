@@ -16,8 +16,10 @@ import { DriverEventApi } from './proto/generated/driver-event_pb.js'
 import { DriverInfoApi } from './proto/generated/driver-info_pb.js'
 import { FirmwareupdateApi } from './proto/generated/firmware-update_pb.js'
 import { IdentifiersApi } from './proto/generated/identifiers_pb.js'
+import { PermitApi, PermitKind as WirePermitKind } from './proto/generated/permits_pb.js'
 import { RegistryApi } from './proto/generated/registry_pb.js'
 import { DcdStatus } from './proto/generated/status_pb.js'
+import type { PermitKind } from './scan-budget.ts'
 
 /**
  * The protocol between a gateway and its asset links.
@@ -38,6 +40,20 @@ export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 /** The metadata key of a `DiscoverDevices` call. With this key, a caller requests messages with `progress`. */
 export const progressMetadataKey = 'millwright-discovery-progress'
 
+/**
+ * The metadata key of a call of a link: the id of the scan. The link sends it back with its requests for permits, so that
+ * the gateway can assign them to the scan.
+ */
+export const scanMetadataKey = 'millwright-scan'
+
+/** The numbers of the kinds of permits in the protocol. */
+export const permitKindNumbers: Readonly<Record<PermitKind, WirePermitKind>> = {
+  datagram: WirePermitKind.DATAGRAM,
+  request: WirePermitKind.REQUEST,
+  datagram_request: WirePermitKind.DATAGRAM_REQUEST,
+  connection: WirePermitKind.CONNECTION,
+}
+
 /** All services of the protocol. The last three belong to the first generation of the protocol. */
 export const linkServices = {
   registry: RegistryApi,
@@ -48,6 +64,7 @@ export const linkServices = {
   artefactUpdate: ArtefactUpdateApi,
   alarms: AlarmEventApi,
   driverEvents: DriverEventApi,
+  permits: PermitApi,
   firstDiscovery: DeviceDiscoveryApi,
   firstFirmwareUpdate: FirmwareupdateApi,
   firstStatus: DcdStatus,

@@ -4,6 +4,7 @@ import type { Asset } from './device-identifiers.ts'
 import type { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import { faultsOf, type Manifest } from './manifest.ts'
+import type { Permits } from './network/permits.ts'
 import type { Filter, Options } from './parameters.ts'
 import type { Updates } from './update.ts'
 
@@ -23,7 +24,12 @@ export type Target = {
   credentials: readonly Credential[]
 }
 
-type Call = { signal: AbortSignal; log: Log }
+type Call = {
+  signal: AbortSignal
+  log: Log
+  /** The permits of this call. The link takes one before each datagram, connection and request. */
+  permits: Permits
+}
 
 export type DiscoverCall = Call & {
   filters: readonly Filter[]

@@ -9,27 +9,28 @@ import type { SupportedPropertySchema } from '@millwright/api/proto/generated/pr
 import { type VariantValue, variantOf, variantTypeOf } from '@millwright/api/variant.ts'
 import type { LinkDefinition, PropertiesCall, PropertyValues, SupportedProperty, Target } from './define-link.ts'
 import { LinkError } from './link-error.ts'
-import type { Log } from './log.ts'
 import { targetOf } from './target.ts'
-import { answer, type ServedService } from './unary.ts'
+import { answer, type ServedService, type ServiceContext } from './unary.ts'
 
 export type PropertiesLink = LinkDefinition & Required<Pick<LinkDefinition, 'properties'>>
 
 /** Returns the device-info service, which reads properties of one device on demand. */
-export function deviceInfoService(link: PropertiesLink, log: Log): ServedService {
+export function deviceInfoService(link: PropertiesLink, { log, permits: source }: ServiceContext): ServedService {
   return {
     service: linkServices.deviceInfo,
     definition: (name) => wireService(linkServices.deviceInfo, name),
     implementation: {
-      getPropertyValues: answer(async ({ device, keys }: GetPropertyValuesRequest, signal) => {
-        const call = { device: deviceOf(device), keys, signal, log }
+      getPropertyValues: answer(async ({ device, keys }: GetPropertyValuesRequest, context) => {
+        using permits = source.forCall(context)
+        const call = { device: deviceOf(device), keys, signal: context.signal, permits, log }
         const values = await link.properties(call)
         if (keys.length === 0) return { propertyResults: allOf(values) }
         const supported = await supportedKeys(link, { call, values })
         return { propertyResults: keys.map((key) => resultOf(key, values[key], supported)) }
       }, log),
-      getSupportedProperties: answer(async ({ device }: GetSupportedPropertiesRequest, signal) => {
-        const call = { device: deviceOf(device), keys: [], signal, log }
+      getSupportedProperties: answer(async ({ device }: GetSupportedPropertiesRequest, context) => {
+        using permits = source.forCall(context)
+        const call = { device: deviceOf(device), keys: [], signal: context.signal, permits, log }
         if (link.supportedProperties !== undefined) {
           return { properties: (await link.supportedProperties(call)).map(describe) }
         }

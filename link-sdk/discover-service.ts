@@ -21,20 +21,23 @@ import type { Log } from './log.ts'
 import type { Parameter } from './manifest.ts'
 import { readFilters, readOptions } from './parameters.ts'
 import { targetOf } from './target.ts'
-import { answer, type ServedService, signalOf } from './unary.ts'
+import { answer, type ServedService, type ServiceContext, scanOf, signalOf } from './unary.ts'
 
 /** The maximum size of a message. It is below 4 MiB, which is the default limit of gRPC clients. */
 const largestMessageBytes = 3 * 1024 * 1024
 const batch = { items: 100, bytes: 256 * 1024 } as const
 
-type Context = { log: Log; stopping: AbortSignal }
+type Context = ServiceContext & { stopping: AbortSignal }
 type Stream = ServerWritableStream<DiscoverRequest, Buffer>
 
 /**
  * Returns the discovery service. The limit of concurrent discoveries applies to the service names of all vendor
  * prefixes together.
  */
-export function discoverService({ manifest, discover }: LinkDefinition, { log, stopping }: Context): ServedService {
+export function discoverService(
+  { manifest, discover }: LinkDefinition,
+  { log, stopping, permits: source }: Context,
+): ServedService {
   let underWay = 0
 
   async function discoverDevices(stream: Stream): Promise<void> {
@@ -48,8 +51,9 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
     underWay += 1
     const startedAt = performance.now()
     log.info('Discovery started.', { filters, options, targets: targets.length })
+    using permits = source.forCall({ signal, ...scanOf(stream) })
     try {
-      const results = discover({ filters, options, targets, progress: progressWriter(stream), signal, log })
+      const results = discover({ filters, options, targets, progress: progressWriter(stream), signal, permits, log })
       const { devices, errors } = await send(results, { stream, signal, log })
       log.info('Discovery ended.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
     } finally {
@@ -79,7 +83,7 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
   }
 }
 
-function fail(stream: Stream, { error, log, stopping }: Context & { error: unknown }): void {
+function fail(stream: Stream, { error, log, stopping }: Omit<Context, 'permits'> & { error: unknown }): void {
   if (stream.cancelled) return void log.info('Discovery canceled.')
   const reason = stopping.aborted ? new LinkError('UNAVAILABLE', 'The link is stopping.') : error
   if (!(reason instanceof LinkError)) log.error('Discovery failed.', { error })

@@ -7,22 +7,23 @@ import type {
 import { type Asset, identifiersOf } from './device-identifiers.ts'
 import type { PropertiesLink } from './device-info-service.ts'
 import { LinkError } from './link-error.ts'
-import type { Log } from './log.ts'
 import { targetOf } from './target.ts'
-import { answer, type ServedService } from './unary.ts'
+import { answer, type ServedService, type ServiceContext } from './unary.ts'
 
 /**
  * Returns the identifiers service for older gateways. The service returns the values of the properties in the encoding
  * of a discovered device.
  */
-export function identifiersService(link: PropertiesLink, log: Log): ServedService {
+export function identifiersService(link: PropertiesLink, { log, permits: source }: ServiceContext): ServedService {
   return {
     service: linkServices.identifiers,
     definition: (name) => wireService(linkServices.identifiers, name),
     implementation: {
-      getIdentifiers: answer(async ({ target, identifiers }: GetIdentifiersRequest, signal) => {
+      getIdentifiers: answer(async ({ target, identifiers }: GetIdentifiersRequest, context) => {
         if (target === undefined) throw new LinkError('INVALID_ARGUMENT', 'The request names no device.')
-        const values = await link.properties({ device: targetOf(target), keys: [], signal, log })
+        using permits = source.forCall(context)
+        const { signal } = context
+        const values = await link.properties({ device: targetOf(target), keys: [], signal, permits, log })
         const readable = Object.entries(values).filter(([, value]) => !(value instanceof LinkError))
         const all = identifiersOf(Object.fromEntries(readable) as Asset)
         return { identifiers: all.filter((one) => isWanted(one, identifiers)) }

@@ -36,6 +36,12 @@ export type Manifest = {
    * the fields on the platform.
    */
   credentialSchemas?: readonly { uri: string; schema: object }[]
+  /**
+   * The functions that the link sends to devices. A link with this table takes a permit for everything that it sends, so
+   * the budget of the gateway applies to it. A link that sends nothing has an empty table. Without the table, the link is
+   * shown as not budgeted.
+   */
+  sends?: readonly SentFunction[]
   /** The icon, a square PNG image. */
   icon?: Uint8Array
   /**
@@ -43,6 +49,20 @@ export type Manifest = {
    * RESOURCE_EXHAUSTED.
    */
   discoveriesAtOnce?: number
+}
+
+/** `SentFunction` is a function of a protocol that a link uses. All functions only read. */
+export type SentFunction = {
+  /** The protocol, such as `snmp`. */
+  protocol: string
+  /** The name of the function, such as `GetBulk`. A link can take permits only for functions of this table. */
+  operation: string
+  /** The function code in the protocol, such as `0xA5`. */
+  code?: string
+  transport: 'udp' | 'tcp' | 'icmp'
+  /** The default ports. */
+  ports?: readonly number[]
+  description: string
 }
 
 export type Version = { major: number; minor: number; patch: number; suffix: string }

@@ -1,5 +1,5 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { interfaceName, usualVendors } from '@millwright/api/link-protocol.ts'
+import { interfaceName, linkServices, usualVendors } from '@millwright/api/link-protocol.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import type { LinkDefinition } from './define-link.ts'
 import { deviceInfoService, type PropertiesLink } from './device-info-service.ts'
@@ -7,8 +7,9 @@ import { discoverService } from './discover-service.ts'
 import { driverInfoService } from './driver-info-service.ts'
 import { identifiersService } from './identifiers-service.ts'
 import { type Log, type LogLevel, openLog } from './log.ts'
+import { openPermitSource } from './network/permit-source.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
-import type { ServedService } from './unary.ts'
+import type { ServedService, ServiceContext } from './unary.ts'
 import { type UpdateLink, updateService } from './update-service.ts'
 
 export type LinkSettings = {
@@ -43,7 +44,9 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
-  const services = servicesOf(link, { log, stopping: stopping.signal })
+  const { registry } = settings
+  const permits = openPermitSource({ manifest: link.manifest, ...(registry === undefined ? {} : { registry }) })
+  const services = servicesOf(link, { log, stopping: stopping.signal, permits })
   const interfaces = vendors.flatMap((vendor) => services.map(({ service }) => interfaceName(service, vendor)))
 
   const server = new Server()
@@ -62,6 +65,7 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
     for (const name of ['', ...interfaces]) health.setStatus(name, 'NOT_SERVING')
     await registered?.stop()
     await shutDown(server, { graceMs, giveUp: () => stopping.abort() })
+    permits.close()
     log.info('The link has stopped.')
   }
   return {
@@ -72,12 +76,12 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   }
 }
 
-function servicesOf(link: LinkDefinition, context: { log: Log; stopping: AbortSignal }): ServedService[] {
+function servicesOf(link: LinkDefinition, context: ServiceContext & { stopping: AbortSignal }): ServedService[] {
   const { log } = context
   return [
     driverInfoService(link.manifest, log),
     discoverService(link, context),
-    ...(hasProperties(link) ? [deviceInfoService(link, log), identifiersService(link, log)] : []),
+    ...(hasProperties(link) ? [deviceInfoService(link, context), identifiersService(link, context)] : []),
     ...(hasUpdate(link) ? [updateService(link, log)] : []),
   ]
 }
@@ -105,7 +109,9 @@ type Place = { settings: LinkSettings; host: string; port: number; interfaces: r
 function registrationOf({ manifest }: LinkDefinition, place: Place): Registration | undefined {
   const { settings, host, port, log } = place
   if (settings.registry === undefined) return undefined
-  const interfaces = [...place.interfaces]
+  // The interface for permits shows the gateway that the link keeps the budget.
+  const budgeted = manifest.sends === undefined ? [] : [interfaceName(linkServices.permits)]
+  const interfaces = [...place.interfaces, ...budgeted]
   return {
     registry: settings.registry,
     vendor: (settings.vendors ?? usualVendors)[0] ?? '',

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type IpRange, isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { Credential } from '@millwright/link-sdk/credential.ts'
 import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { rangesNamed, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import { assetOf } from './asset.ts'
 import { ask, type Device, isTarget } from './device.ts'
-import { numberOfAddress, type Range, rangesOf } from './ip-range.ts'
-import { plantOf, rememberPlant, wholeNumber } from './options.ts'
+import { plantOf, rememberPlant } from './options.ts'
 import { type ReferenceDevice, referenceDevices } from './reference.ts'
 import {
   addressNumber,
@@ -24,7 +25,7 @@ import {
  */
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const wait = paced(wholeNumber(call.options, 'rate', { most: 1_000_000 }), call.signal)
-  const ranges = rangesOf(call.filters)
+  const ranges = rangesNamed('ip_range', call.filters)
   const seen = call.options.reference === true ? scanReference(call, ranges) : scanPlant(call, ranges)
   for (const { device, address, credentials } of seen) {
     await wait()
@@ -34,7 +35,10 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
 
 type ScannedDevice = { device: Device; address: Address; credentials: readonly Credential[] }
 
-function* scanPlant({ options, targets, progress }: DiscoverCall, ranges: readonly Range[]): Generator<ScannedDevice> {
+function* scanPlant(
+  { options, targets, progress }: DiscoverCall,
+  ranges: readonly IpRange[],
+): Generator<ScannedDevice> {
   const plant = plantOf(options)
   rememberPlant(plant)
   const isRange = !targets.some(namesDevice)
@@ -83,7 +87,7 @@ export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 
   return undefined
 }
 
-function* scanReference({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<ScannedDevice> {
+function* scanReference({ options, targets }: DiscoverCall, ranges: readonly IpRange[]): Generator<ScannedDevice> {
   const named = targets.filter(namesDevice)
   const general = targets.filter((target) => !namesDevice(target)).flatMap(({ credentials }) => credentials)
   for (const device of referenceDevices) {
@@ -107,8 +111,8 @@ export function isReferenceTarget({ address, identifiers }: Target, device: Refe
   return isTarget(device, identifiers)
 }
 
-function isIn(ranges: readonly Range[], address: number): boolean {
-  return ranges.length === 0 || ranges.some(({ from, to }) => address >= from && address <= to)
+function isIn(ranges: readonly IpRange[], address: number): boolean {
+  return ranges.length === 0 || isInRanges(ranges, address)
 }
 
 function answerOf(device: Device, { address, credentials }: Omit<ScannedDevice, 'device'>): DiscoveryResult {

@@ -7,6 +7,7 @@ export const manifest: Manifest = {
   version: '0.1.0',
   description: 'Simulated plant of any size, for demonstrations and load tests.',
   discoveriesAtOnce: 4,
+  sends: [],
   filters: [
     {
       key: 'ip_range',

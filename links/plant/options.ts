@@ -1,4 +1,4 @@
-import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { manifest } from './manifest.ts'
 import { type Plant, plantLimits } from './simulator.ts'
@@ -12,14 +12,6 @@ export function plantOf(options: Options): Plant {
     protectedPercent: wholeNumber(options, 'protected_percent', { most: 100 }),
     silentPercent: wholeNumber(options, 'silent_percent', { most: 100 }),
   }
-}
-
-type Limits = { least?: number; most: number }
-
-export function wholeNumber(options: Options, key: string, { least = 0, most }: Limits): number {
-  const value = options[key]
-  if (typeof value === 'number' && value >= least && value <= most) return value
-  throw new LinkError('INVALID_ARGUMENT', `"${key}" must be a whole number from ${least} to ${most}, but is ${value}.`)
 }
 
 const lastSeen = new Map<number, Plant>()

@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox'
+import { closed } from './envelope.ts'
+
+const rate = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description })
+
+/** The limits of the traffic to one device, or of all traffic of a gateway. */
+export const TrafficLimits = closed({
+  datagramsPerSecond: rate('UDP datagrams and ICMP echo requests per second'),
+  connectionsPerSecond: rate('New TCP connections per second'),
+  requestsPerSecond: rate('Application requests per second'),
+  connections: rate('TCP connections that are open at the same time'),
+})
+export type TrafficLimits = Static<typeof TrafficLimits>
+
+const clockTime = Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'A time such as 22:00' })
+
+/** The limits that all links of a gateway share. A link asks the gateway for a permit before it sends anything. */
+export const ScanBudget = closed({
+  perDevice: TrafficLimits,
+  perGateway: TrafficLimits,
+  protocols: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      maxItems: 64,
+      description: 'The allowed protocols, such as snmp. Without this field, all protocols are allowed',
+    }),
+  ),
+  hours: Type.Optional(
+    Type.Array(closed({ from: clockTime, to: clockTime }), {
+      minItems: 1,
+      maxItems: 24,
+      description:
+        'The allowed hours in the local time of the gateway. An end before the start is on the next day. Without this field, every hour is allowed',
+    }),
+  ),
+  excludedAddresses: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+    maxItems: 1_000,
+    description: 'Addresses and ranges to which nothing is sent, such as 10.0.0.7 or 10.0.8.0/24',
+  }),
+})
+export type ScanBudget = Static<typeof ScanBudget>
+
+export const defaultBudget: ScanBudget = {
+  perDevice: { datagramsPerSecond: 20, connectionsPerSecond: 20, requestsPerSecond: 20, connections: 2 },
+  perGateway: { datagramsPerSecond: 500, connectionsPerSecond: 500, requestsPerSecond: 500, connections: 256 },
+  excludedAddresses: [],
+}
+
+/** The kinds of permits. A request over UDP is one datagram and one application request. */
+export const permitKinds = ['datagram', 'request', 'datagram_request', 'connection'] as const
+export type PermitKind = (typeof permitKinds)[number]
+
+/** `PermitRequest` describes traffic before it is sent. */
+export type PermitRequest = {
+  /** The IP address of the device. */
+  address: string
+  /** The protocol, such as `snmp`. */
+  protocol: string
+  /** The function of the protocol, as the table `sends` of the link's manifest names it, such as `GetBulk`. */
+  operation: string
+  kind: PermitKind
+}
+
+/** The reasons why a gateway refuses a permit. */
+export const refusalReasons = ['excluded', 'protocol', 'hours', 'canceled'] as const
+export type RefusalReason = (typeof refusalReasons)[number]

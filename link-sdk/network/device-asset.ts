@@ -1,0 +1,135 @@
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import type { Asset } from '../device-identifiers.ts'
+
+/** `DeviceFacts` is what a link learned about a device. All fields are optional, because devices tell different facts. */
+export type DeviceFacts = {
+  name?: string | undefined
+  description?: string | undefined
+  manufacturer?: string | undefined
+  /** The product name, such as `SCALANCE XC208`. */
+  product?: string | undefined
+  productFamily?: string | undefined
+  /** The order number or model number. */
+  orderNumber?: string | undefined
+  serialNumber?: string | undefined
+  hardwareVersion?: string | undefined
+  firmwareVersion?: string | undefined
+  /** The name of the firmware. The default is `Firmware`. */
+  firmwareName?: string | undefined
+  location?: string | undefined
+  /** The MAC address that identifies the device. */
+  macAddress?: string | undefined
+  /** The SHA-256 hash of the certificate of the device, in hexadecimal digits. */
+  certificateHash?: string | undefined
+  interfaces?: readonly InterfaceFacts[]
+  /** Further fields of the asset, such as `asset_relations`. */
+  more?: Asset
+}
+
+export type InterfaceFacts = {
+  /** The name of the interface, such as `eth0`. It is unique within the device. */
+  name: string
+  macAddress?: string | undefined
+  ipAddress?: string | undefined
+  networkMask?: string | undefined
+}
+
+/** Returns the asset of a device. Its identifiers are all facts that identify the device. */
+export function deviceAsset(facts: DeviceFacts): Asset {
+  const { firmwareVersion, firmwareName = 'Firmware' } = facts
+  return {
+    functional_object_type: 'Device',
+    functional_object_schema_url: baseSchemaUrl,
+    name: facts.name,
+    description: facts.description,
+    asset_identifiers: identifiersOf(facts),
+    product_instance_information: {
+      serial_number: facts.serialNumber,
+      manufacturer_product: {
+        manufacturer: { name: facts.manufacturer },
+        product_id: facts.orderNumber,
+        product_version: facts.hardwareVersion,
+        product_name: facts.product,
+        product_family: facts.productFamily,
+      },
+    },
+    connection_points: (facts.interfaces ?? []).flatMap(connectionPointsOf),
+    software_components: firmwareVersion === undefined ? [] : [firmwareOf(firmwareName, firmwareVersion)],
+    location: facts.location && [{ location_type: 'Okz', location_identifier: facts.location }],
+    ...facts.more,
+  }
+}
+
+/** Returns whether the facts contain an identifier. A device without an identifier cannot be stored. */
+export function isIdentified(facts: DeviceFacts): boolean {
+  return identifiersOf(facts).length > 0
+}
+
+/** A serial number identifies a device only together with its manufacturer. */
+function identifiersOf({ manufacturer, orderNumber, serialNumber, macAddress, certificateHash }: DeviceFacts): Asset[] {
+  const isSerial = isFilled(manufacturer) && isFilled(serialNumber)
+  return [
+    ...(isSerial
+      ? [
+          {
+            asset_identifier_type: 'ProductInstanceIdentifier',
+            vendor: manufacturer,
+            article_number: orderNumber,
+            serial_number: serialNumber,
+          },
+        ]
+      : []),
+    ...(isFilled(macAddress) ? [macIdentifier(macAddress)] : []),
+    ...(isFilled(certificateHash)
+      ? [{ asset_identifier_type: 'CertificateIdentifier', certificate_id: certificateHash }]
+      : []),
+  ]
+}
+
+export function macIdentifier(macAddress: string): Asset {
+  return { asset_identifier_type: 'MacIdentifier', mac_address: macAddress }
+}
+
+function isFilled(text: string | undefined): text is string {
+  return text !== undefined && text.trim() !== ''
+}
+
+function connectionPointsOf({ name, macAddress, ipAddress, networkMask }: InterfaceFacts): Asset[] {
+  const port = { connection_point_type: 'EthernetPort', id: name, name, mac_address: macAddress }
+  if (ipAddress === undefined) return [port]
+  return [
+    port,
+    {
+      connection_point_type: 'Ipv4Connectivity',
+      id: `${name}-ipv4-${ipAddress}`,
+      ipv4_address: ipAddress,
+      network_mask: networkMask,
+      related_connection_points: [{ connection_point_id: name, custom_relationship: 'Relies on' }],
+    },
+  ]
+}
+
+function firmwareOf(name: string, version: string): Asset {
+  return {
+    software_component_type: 'SoftwareArtifactComponent',
+    artifact: {
+      functional_object_type: 'SoftwareArtifact',
+      functional_object_schema_url: baseSchemaUrl,
+      name,
+      is_firmware: true,
+      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
+    },
+  }
+}
+
+/**
+ * Returns a relation of the device to another device, which is known by its MAC address. The inventory finds the other
+ * device by this address.
+ */
+export function relationTo(predicate: 'is_connected_to' | 'is_module_of', macAddress: string): Asset {
+  return {
+    predicate,
+    relational_role_of_related_asset: 'object',
+    related_asset: { asset_identifiers: [macIdentifier(macAddress)] },
+  }
+}
