@@ -1,7 +1,7 @@
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Asset } from '../device-identifiers.ts'
 
-/** `DeviceFacts` is what a link learned about a device. All fields are optional, because devices tell different facts. */
+/** `DeviceFacts` is what a link learned about a device. All fields are optional, because devices report different facts. */
 export type DeviceFacts = {
   name?: string | undefined
   description?: string | undefined

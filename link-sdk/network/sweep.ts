@@ -9,7 +9,7 @@ type SweepOptions<Item, Result> = {
 }
 
 /**
- * Works on many items concurrently, and yields each result as soon as it exists. Items are taken one by one, so memory
+ * Works on many items concurrently, and yields each result as soon as it exists. Items are taken individually, so memory
  * does not grow with their number. Ends immediately with the reason of the signal when it is aborted, and with the error
  * when `work` throws.
  */
