@@ -53,10 +53,3 @@ export function addressesOf(asset: Document | undefined): string[] {
     [ipv4, ipv6].filter((one) => typeof one === 'string'),
   )
 }
-
-/** Returns a canonical JSON text. Documents that differ only in the order of fields have the same text. */
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, one: unknown) =>
-    isDocument(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
-  )
-}

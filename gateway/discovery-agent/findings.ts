@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { MappingResult } from '../mapping/asset.ts'
 import { type Document, documentsOf } from '../mapping/document.ts'
-import { canonical } from './device-address.ts'
 import { errorOfMapping } from './device-error.ts'
 
 /** The limits of a batch: the limits of one request, and a maximum age of one second. */
@@ -129,7 +129,7 @@ export class Findings {
 }
 
 function identityOf({ asset_identifiers: identifiers }: Document): string {
-  const printed = documentsOf(identifiers).map(canonical).toSorted()
+  const printed = documentsOf(identifiers).map(canonicalJson).toSorted()
   return createHash('sha1').update(JSON.stringify(printed)).digest('base64').slice(0, 16)
 }
 

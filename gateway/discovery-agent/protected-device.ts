@@ -1,8 +1,9 @@
+import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import { protectedText } from '../job-credentials.ts'
-import { addressIn, canonical } from './device-address.ts'
+import { addressIn } from './device-address.ts'
 import type { ReportedError } from './device-error.ts'
 
 /**
@@ -21,7 +22,7 @@ export function locationOf(connection: ConnectionParameterSet): DeviceLocation {
   const { parameterJson } = connection
   try {
     const parameters: unknown = JSON.parse(parameterJson)
-    return { connection, key: canonical(parameters), address: addressIn(parameters) }
+    return { connection, key: canonicalJson(parameters), address: addressIn(parameters) }
   } catch {
     return { connection, key: parameterJson, address: addressIn({ address: parameterJson }) }
   }

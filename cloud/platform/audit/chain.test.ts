@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Content, canonical, emptyHead, extend, faultAfter, faultOfEnd, type Link, verifyExport } from './chain.ts'
+import { type Content, emptyHead, extend, faultAfter, faultOfEnd, type Link, verifyExport } from './chain.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
 
@@ -33,32 +33,6 @@ function firstFault(links: readonly Link[], head = links.at(-1)) {
 }
 
 const lines = (links: readonly Link[]) => links.map((link) => JSON.stringify(link))
-
-/** Returns the same value with the keys of its objects in another order. `jsonb` also changes the order. */
-function shuffled(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shuffled)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .map(([key, member]) => [key, shuffled(member)] as const)
-      .reverse(),
-  )
-}
-
-test('prints equal values as the same canonical JSON, and different values as different JSON', () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-      assert.equal(canonical(a), canonical(shuffled(a)))
-      assert.equal(canonical(a), canonical(JSON.parse(canonical(a))))
-      assert.equal(canonical(a) === canonical(b), JSON.stringify(sorted(a)) === JSON.stringify(sorted(b)))
-    }),
-  )
-  assert.equal(canonical({ b: [1, -0, 1e21], a: undefined, ä: 'x\n' }), '{"b":[1,0,1e+21],"ä":"x\\n"}')
-})
-
-function sorted(value: unknown): unknown {
-  return JSON.parse(canonical(value))
-}
 
 test('verifies an audit chain that was extended in one or several steps', async () => {
   await fc.assert(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '@millwright/api/canonical-json.ts'
 
 /** The content of an entry, as it is hashed, exported and verified. */
 export type Content = {
@@ -27,20 +28,10 @@ export type Fault = { sequence: number; detail: string }
 export const emptyHead: Head = { sequence: 0, hash: '0'.repeat(64) }
 
 /**
- * Prints canonical JSON (RFC 8785): sorted keys, no spaces, numbers and strings as in JavaScript. Older entries are
- * stored as `jsonb`, which preserves neither the order of keys nor the notation of numbers. The canonical JSON of an
- * entry is the same in both cases.
+ * Hashes an entry together with the hash of its predecessor. So a change of one entry changes all later hashes. Older
+ * entries are stored as `jsonb`, which preserves neither the order of keys nor the notation of numbers. The canonical
+ * JSON of an entry is the same in both cases.
  */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
-}
-
-/** Hashes an entry together with the hash of its predecessor. So a change of one entry changes all later hashes. */
 export function hashOf(
   content: Content,
   { sequence, previousHash }: { sequence: number; previousHash: string },
@@ -48,7 +39,19 @@ export function hashOf(
   const { tenant, id, time, action, outcome, principal, principalName, principalKind } = content
   const { target, requestId, address, detail } = content
   const author = { principal, principalName, principalKind }
-  const text = canonical({ tenant, sequence, id, time, action, outcome, ...author, target, requestId, address, detail })
+  const text = canonicalJson({
+    tenant,
+    sequence,
+    id,
+    time,
+    action,
+    outcome,
+    ...author,
+    target,
+    requestId,
+    address,
+    detail,
+  })
   return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(text).digest('hex')
 }
 

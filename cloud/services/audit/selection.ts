@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@millwright/api/audit.ts'
+import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { canonical } from '../../platform/audit/chain.ts'
 import { bytesOfId, highestId, idBytes, idOfBytes, lowestId, lowestIdAt } from '../../platform/database/id.ts'
 import type { Secrets } from '../../platform/secrets/secrets.ts'
 
@@ -59,7 +59,7 @@ type Cursors = { next(lastId: string): string; read(cursor: string): string }
  * query or another tenant, and cursors that this server did not create.
  */
 export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters: Filters }): Cursors {
-  const context = canonical({ tenantId: query.tenantId, ...query.filters })
+  const context = canonicalJson({ tenantId: query.tenantId, ...query.filters })
   const message = (id: Buffer) => Buffer.concat([id, Buffer.from(context)])
   return {
     next(lastId) {
