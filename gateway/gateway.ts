@@ -11,6 +11,9 @@ import { ownKey } from './identity/key.ts'
 import { TokenSource } from './identity/token.ts'
 import { LinkMonitor } from './link-monitor/link-monitor.ts'
 import { createLog, type Log } from './log.ts'
+import { budgetFileName } from './permits/budget-file.ts'
+import { GatewayPermits } from './permits/gateway-permits.ts'
+import { permitService } from './permits/permit-service.ts'
 import { Registry } from './registry/registry.ts'
 import { RegistryServer } from './registry/registry-server.ts'
 import type { GatewaySettings } from './settings.ts'
@@ -58,11 +61,13 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
 
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
+  const permits = await GatewayPermits.open(join(settings.home, budgetFileName))
   const registryServer = await RegistryServer.start({
     registry,
     host: settings.registryHost,
     port: settings.registryPort,
     vendors: settings.linkVendors,
+    services: [permitService(permits)],
   })
   cleanUp.defer(() => registryServer.stop())
   // The spool is opened after the registry port. A second process of the same gateway fails at that port, before it can
@@ -77,6 +82,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     registry,
     monitor,
     connections,
+    permits,
     spool,
     log,
     linkSilenceMs: settings.linkSilenceMs,

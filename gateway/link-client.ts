@@ -5,6 +5,7 @@ import {
   type LinkService,
   linkServices,
   parseInterfaceName,
+  scanMetadataKey,
   wireMethod,
 } from '@millwright/api/link-protocol.ts'
 import { endpointOf, type Registration } from './registry/registration.ts'
@@ -29,10 +30,12 @@ const channelOptions = {
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
 
-type StreamOptions<Read> = {
-  signal: AbortSignal
-  read?: (bytes: Buffer) => Read
-  metadata?: Readonly<Record<string, string>>
+type MetadataFields = Readonly<Record<string, string>>
+type StreamOptions<Read> = { signal: AbortSignal; read?: (bytes: Buffer) => Read; metadata?: MetadataFields }
+type ClientOptions = {
+  purpose?: keyof typeof largestMessageBytes
+  /** The scan that the calls belong to. The link names it when it takes permits. */
+  scanId?: string | undefined
 }
 type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
@@ -40,9 +43,11 @@ type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (by
 export class LinkClient {
   readonly #client: Client
   readonly #registration: Registration
+  readonly #metadata: MetadataFields
 
-  constructor(registration: Registration, purpose: keyof typeof largestMessageBytes = 'answer') {
+  constructor(registration: Registration, { purpose = 'answer', scanId }: ClientOptions = {}) {
     this.#registration = registration
+    this.#metadata = scanId === undefined ? {} : { [scanMetadataKey]: scanId }
     this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
       ...channelOptions,
       'grpc.max_receive_message_length': largestMessageBytes[purpose],
@@ -66,7 +71,7 @@ export class LinkClient {
         wire.requestSerialize,
         deserialize,
         request,
-        new Metadata(),
+        Metadata.fromHttp2Headers(this.#metadata),
         { deadline: Date.now() + deadlineMs },
         (error, value) => {
           signal?.removeEventListener('abort', cancel)
@@ -97,7 +102,7 @@ export class LinkClient {
       wire.requestSerialize,
       deserialize,
       request,
-      Metadata.fromHttp2Headers(metadata),
+      Metadata.fromHttp2Headers({ ...this.#metadata, ...metadata }),
       {},
     )
     const cancel = () => call.cancel()

@@ -10,6 +10,7 @@ import { LinkClient, linkErrorText } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
+import type { GatewayPermits, ScanPermits } from '../permits/gateway-permits.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
@@ -27,6 +28,7 @@ type Options = {
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
+  permits: GatewayPermits
   spool: Spool
   log: Log
   /** The maximum time between two messages of the link during a scan. */
@@ -34,7 +36,14 @@ type Options = {
   renewEveryMs?: number | undefined
 }
 
-type ScanContext = { leased: LeasedJob; registration: Registration; scanRequest: ScanRequest; findings: Findings }
+type ScanContext = {
+  leased: LeasedJob
+  registration: Registration
+  scanRequest: ScanRequest
+  findings: Findings
+  /** The id of the scan for permits. */
+  scanId: string
+}
 
 /**
  * The maximum number of protected devices of one scan that are read again with credentials. These devices stay in
@@ -105,19 +114,29 @@ export class DiscoveryAgent {
 
   async #scan(leased: LeasedJob, registration: Registration, scanRequest: ScanRequest): Promise<JobOutcome> {
     const { spool } = this.#options
+    let permits: ScanPermits
+    try {
+      permits = await this.#options.permits.startScan()
+    } catch (error) {
+      return failed(error instanceof Error ? error.message : String(error))
+    }
+    // After a cancellation, the gateway gives no permits, so the links send nothing even if they ignore the cancellation.
+    leased.signal.addEventListener('abort', permits.end, { once: true })
+    if (leased.signal.aborted) permits.end()
     let sequence = 0
     const findings = new Findings((batch) => {
       const entry = findingsEntry({ jobId: leased.job.id, lease: leased.lease, sequence: sequence++, batch })
       return spool.append(entry, this.#stopping.signal)
     })
     leased.note('Scanning')
-    const scanning = { leased, registration, scanRequest, findings }
+    const scanning = { leased, registration, scanRequest, findings, scanId: permits.id }
     let trouble: unknown
     try {
       await this.#unlock(scanning, await this.#scanAll(scanning))
     } catch (error) {
       trouble = error
     }
+    permits.end()
     // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
     // The messages contain no counts of devices, because users who can read the gateway may lack permission to read all
@@ -132,7 +151,7 @@ export class DiscoveryAgent {
    * Scans all devices and returns the protected devices. If the link fails, the findings until then are still
    * delivered.
    */
-  async #scanAll({ leased, registration, scanRequest, findings }: ScanContext): Promise<ProtectedDevice[]> {
+  async #scanAll({ leased, registration, scanRequest, findings, scanId }: ScanContext): Promise<ProtectedDevice[]> {
     const locked = new Map<string, ProtectedDevice>()
     const relations = new ScanRelations()
     const { connections, linkSilenceMs: silenceMs } = this.#options
@@ -144,6 +163,7 @@ export class DiscoveryAgent {
         registration,
         lookUp,
         scanRequest,
+        scanId,
         silenceMs,
         signal,
         onWaiting,
@@ -171,13 +191,13 @@ export class DiscoveryAgent {
   }
 
   async #unlock(
-    { leased, registration, scanRequest, findings }: ScanContext,
+    { leased, registration, scanRequest, findings, scanId }: ScanContext,
     locked: readonly ProtectedDevice[],
   ): Promise<void> {
     if (locked.length === 0) return
     const { cloud, monitor, linkSilenceMs: silenceMs } = this.#options
     const service = readServiceOf(monitor.reportOf(scanRequest.assetLinkId) ?? registration)
-    using link = new LinkClient(registration, 'scan')
+    using link = new LinkClient(registration, { purpose: 'scan', scanId })
     const unlocking = unlock(locked, {
       read:
         service === undefined
@@ -185,7 +205,7 @@ export class DiscoveryAgent {
           : (device: DeviceDestination, signal: AbortSignal) => readDevice(link, { device, service, signal }),
       isFound: (device) => findings.has(device),
       newCredentials: () => new JobCredentials({ leased, assetLinkId: scanRequest.assetLinkId, cloud }),
-      discover: (targets, signal) => scan({ registration, scanRequest, targets, silenceMs, signal }),
+      discover: (targets, signal) => scan({ registration, scanRequest, scanId, targets, silenceMs, signal }),
       signal: leased.signal,
     })
     leased.note('Reading protected devices')

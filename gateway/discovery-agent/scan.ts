@@ -31,6 +31,8 @@ type Scan = {
   /** Returns the current registration of the link. */
   lookUp?: () => Registration | undefined
   scanRequest: ScanRequest
+  /** The id of the scan for permits. */
+  scanId?: string
   /** The devices to scan. Without targets, the link scans all devices. */
   targets?: DeviceDestination[]
   /** The maximum time between two messages of the link. */
@@ -59,7 +61,7 @@ export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
     let hasBegun = false
     // The current registration is used, because a link may have another address after a restart.
     const registration = options.lookUp?.() ?? options.registration
-    using link = new LinkClient(registration, 'scan')
+    using link = new LinkClient(registration, { purpose: 'scan', scanId: options.scanId })
     const silence = new AbortController()
     const call = { ...options, registration, signal: AbortSignal.any([signal, silence.signal]) }
     try {

@@ -1,4 +1,11 @@
-import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js'
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type ServiceError,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, wireService } from '@millwright/api/link-protocol.ts'
 import type {
@@ -10,7 +17,14 @@ import { PortTakenError, SetupError } from '../setup-error.ts'
 import { infoOf, registrationFrom, registrationLimits } from './registration.ts'
 import type { Registry } from './registry.ts'
 
-type Options = { registry: Registry; host: string; port: number; vendors: readonly string[] }
+type Options = {
+  registry: Registry
+  host: string
+  port: number
+  vendors: readonly string[]
+  /** Further services for links at the same address. */
+  services?: readonly [ServiceDefinition, UntypedServiceImplementation][]
+}
 
 type Unary<Request> = (
   call: { request: Request },
@@ -27,13 +41,14 @@ export class RegistryServer {
     this.port = port
   }
 
-  static async start({ registry, host, port, vendors }: Options): Promise<RegistryServer> {
+  static async start({ registry, host, port, vendors, services = [] }: Options): Promise<RegistryServer> {
     // Without this option, a second gateway could listen on the same port and receive half of the registrations.
     const server = new Server({ 'grpc.so_reuseport': 0 })
     for (const vendor of vendors) {
       const service = wireService(linkServices.registry, interfaceName(linkServices.registry, vendor))
       server.addService(service, handlersFor(registry, vendor))
     }
+    for (const [definition, implementation] of services) server.addService(definition, implementation)
     const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     const bound = await new Promise<number>((resolve, reject) => {
       server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) =>

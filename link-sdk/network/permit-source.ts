@@ -63,13 +63,13 @@ function refused(error: unknown): never {
 
 function gatewayPermits(registry: string): PermitSource {
   const client = new Client(registry, credentials.createInsecure(), { 'grpc.enable_http_proxy': 0 })
-  return { close: () => client.close(), forCall: (call) => new GatewayPermits(client, call) }
+  return { close: () => client.close(), forCall: (call) => new RemotePermits(client, call) }
 }
 
 type Waiter = { resolve: (permit: Permit) => void; reject: (error: Error) => void; isConnection: boolean }
 
-/** `GatewayPermits` asks the gateway for the permits of one call, over one stream that opens with the first permit. */
-class GatewayPermits implements CallPermits {
+/** `RemotePermits` asks the gateway for the permits of one call, over one stream that opens with the first permit. */
+class RemotePermits implements CallPermits {
   readonly #client: Client
   readonly #signal: AbortSignal
   readonly #scan: string | undefined

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { type DiscoverCall, type DiscoveryResult, defineLink } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { openPermitSource } from '@millwright/link-sdk/network/permit-source.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { rangeFilters, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { type RunningGateway, startGateway } from '../gateway.ts'
+import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
+
+type Packet = { text: string; atMs: number }
+
+/** A UDP device that records what it receives. */
+async function udpDevice() {
+  const packets: Packet[] = []
+  const socket = createSocket('udp4', (bytes) => packets.push({ text: String(bytes), atMs: performance.now() }))
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  return { packets, port: (socket.address() as AddressInfo).port, [Symbol.dispose]: () => void socket.close() }
+}
+
+const sends = [{ protocol: 'knock', operation: 'Knock', transport: 'udp' as const, description: 'One datagram' }]
+
+/** A link that sends datagrams to each address of its range, `rounds` times, and ignores the signal of its call. */
+function knockingLink(id: string, { port, rounds }: { port: number; rounds: number }) {
+  async function* discover({ filters, permits }: DiscoverCall): AsyncGenerator<DiscoveryResult> {
+    const socket = createSocket('udp4')
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        for (const address of scanRangeOf(filters).addresses()) {
+          try {
+            await permits.take({ address, protocol: 'knock', operation: 'Knock', kind: 'datagram' })
+          } catch (error) {
+            if (error instanceof PermitRefusedError && error.reason === 'excluded') continue
+            throw error
+          }
+          await new Promise<void>((resolve) => socket.send(`${id} to ${address}`, port, '127.0.0.1', () => resolve()))
+        }
+      }
+    } finally {
+      socket.close()
+    }
+    yield { error: new LinkError('NOT_FOUND', 'done'), address: { ip_address: '127.0.0.1' } }
+  }
+  return defineLink({
+    manifest: { id, name: id, vendor: 'Test', version: '1.0.0', sends, filters: rangeFilters },
+    discover,
+  })
+}
+
+describe('permits', () => {
+  let cloud: TestCloud
+  let gateway: RunningGateway
+  const home = temporaryFolder()
+  const setBudget = (budget: object) => writeFileSync(join(home, 'budget.json'), JSON.stringify(budget))
+
+  before(async () => {
+    cloud = await TestCloud.start()
+    cloud.configure(home)
+    gateway = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+  })
+  after(async () => {
+    await gateway.stop()
+    await cloud.stop()
+  })
+  beforeEach(() => setBudget({}))
+
+  async function run(id: string, device: { port: number }, rounds: number) {
+    const link = await startLink(knockingLink(id, { port: device.port, rounds }), {
+      registry: `127.0.0.1:${gateway.registryPort}`,
+      logLevel: 'silent',
+    })
+    const isListed = () =>
+      cloud
+        .callsOf('reportLinks')
+        .some(({ body }) =>
+          body.data.links.some(
+            (one: { appInstanceId: string; state: string }) => one.appInstanceId === id && one.state === 'running',
+          ),
+        )
+    await until(isListed)
+    return link
+  }
+  /** Changes the budget and waits until the gateway uses it. */
+  async function applyBudget(budget: object) {
+    setBudget(budget)
+    using device = await udpDevice()
+    await using _link = await run('reloading', device, 1)
+    await endOf(scan('reloading', '10.1.9.1'))
+  }
+  const scan = (id: string, range: string) =>
+    cloud.offer('discovery', { runId: 'r', assetLinkId: id, filters: [{ key: 'ip_range', value: range }] })
+  const endOf = (job: string) => until(() => cloud.endOf(job))
+
+  test('two links that scan the same device share its budget', async () => {
+    setBudget({ perDevice: { datagramsPerSecond: 20 } })
+    using device = await udpDevice()
+    await using _one = await run('share.one', device, 12)
+    await using _two = await run('share.two', device, 12)
+    const jobs = [scan('share.one', '10.1.0.1'), scan('share.two', '10.1.0.1')]
+    for (const job of jobs) assert.equal((await endOf(job)).state, 'FINISHED')
+    await until(() => device.packets.length === 24)
+    const times = device.packets.map(({ atMs }) => atMs)
+    // 24 datagrams at 20 per second need at least 23 intervals of 50 ms.
+    assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 23 * 50 * 0.95, `${times}`)
+    const inOneSecond = times.map((from) => times.filter((ms) => ms >= from && ms < from + 1_000).length)
+    assert.ok(Math.max(...inOneSecond) <= 21, `${inOneSecond}`)
+  })
+
+  test('an excluded address receives nothing', async () => {
+    setBudget({ excludedAddresses: ['10.1.1.2-10.1.1.3'] })
+    using device = await udpDevice()
+    await using _link = await run('excluding', device, 1)
+    await endOf(scan('excluding', '10.1.1.1-10.1.1.4'))
+    await until(() => device.packets.length === 2)
+    assert.deepEqual(
+      device.packets.map(({ text }) => text),
+      ['excluding to 10.1.1.1', 'excluding to 10.1.1.4'],
+    )
+  })
+
+  test('a link that ignores the cancellation of its scan sends nothing afterwards', async () => {
+    setBudget({ perDevice: { datagramsPerSecond: 5 } })
+    using device = await udpDevice()
+    await using _link = await run('stubborn', device, 10)
+    const job = scan('stubborn', '10.1.2.1')
+    await until(() => device.packets.length > 1)
+    cloud.canceled.add(job)
+    const canceledAtMs = performance.now()
+    assert.equal((await endOf(job)).state, 'CANCELED')
+    // A second scan of the link takes much longer than one second, so that a late datagram of the first scan is seen.
+    await endOf(scan('stubborn', '10.1.2.2-10.1.2.101'))
+    const late = device.packets.filter(({ text, atMs }) => text.endsWith('10.1.2.1') && atMs > canceledAtMs + 1_000)
+    assert.deepEqual(late, [])
+  })
+
+  test('a scan with an invalid budget fails with the invalid field, and sends nothing', async () => {
+    using device = await udpDevice()
+    await using _link = await run('misconfigured', device, 1)
+    setBudget({ perDevice: { requestsPerSecond: 0 } })
+    const { state, message } = await endOf(scan('misconfigured', '10.1.3.1'))
+    assert.equal(state, 'FAILED')
+    assert.match(message, /budget\.json is not a valid budget: \/perDevice\/requestsPerSecond must be >= 1/)
+    setBudget({ protocols: ['snmp'] })
+    const second = await endOf(scan('misconfigured', '10.1.3.1'))
+    assert.match(second.message, /The budget of the gateway does not allow the protocol knock/)
+    assert.deepEqual(device.packets, [])
+  })
+
+  test('a link can take permits only for the functions of its manifest', async () => {
+    await applyBudget({})
+    const source = openPermitSource({
+      manifest: { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends },
+      registry: `127.0.0.1:${gateway.registryPort}`,
+    })
+    using permits = source.forCall({ signal: new AbortController().signal })
+    const request = { address: '10.1.4.1', protocol: 'knock', kind: 'datagram' as const }
+    await permits.take({ ...request, operation: 'Knock' })
+    await assert.rejects(permits.take({ ...request, operation: 'Write' }), /may not send knock Write/)
+    source.close()
+  })
+
+  test('a link sends nothing if its gateway gives no permits', async () => {
+    const server = new Server()
+    const port = await new Promise<number>((resolve) =>
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound)),
+    )
+    const manifest = { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends }
+    const source = openPermitSource({ manifest, registry: `127.0.0.1:${port}` })
+    using permits = source.forCall({ signal: new AbortController().signal })
+    const request = { address: '10.1.5.1', protocol: 'knock', operation: 'Knock', kind: 'datagram' as const }
+    await assert.rejects(permits.take(request), { code: 'FAILED_PRECONDITION' })
+    source.close()
+    server.forceShutdown()
+  })
+
+  test('the end of a call closes the connections of its permits', async () => {
+    await applyBudget({ perDevice: { connections: 1 } })
+    const manifest = { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends }
+    const source = openPermitSource({ manifest, registry: `127.0.0.1:${gateway.registryPort}` })
+    const request = { address: '10.1.6.1', protocol: 'knock', operation: 'Knock', kind: 'connection' as const }
+    const call = () => source.forCall({ signal: new AbortController().signal })
+    const first = call()
+    await first.take(request)
+    using second = call()
+    const waiting = second.take(request)
+    let isGranted = false
+    void waiting.then(() => {
+      isGranted = true
+    })
+    using other = call()
+    await other.take({ ...request, address: '10.1.6.2' })
+    assert.equal(isGranted, false, 'the device has one connection')
+    first[Symbol.dispose]()
+    await waiting
+    source.close()
+  })
+})

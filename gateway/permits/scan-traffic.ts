@@ -1,0 +1,74 @@
+import { numberOfAddress } from '@millwright/api/ip-range.ts'
+import { packetClassOf, receiptLimits } from '@millwright/api/receipt.ts'
+import type { PermitRequest, RefusalReason } from '@millwright/api/scan-budget.ts'
+
+type Counts = Record<string, number>
+
+/** `AddressTraffic` is the traffic to one address, or to all addresses of a network. */
+export type AddressTraffic = { packets: Counts; first: Date; last: Date }
+
+/**
+ * The number of addresses that are counted individually, and the number of networks by which the other addresses are
+ * counted. A receipt has an entry for each of both.
+ */
+const most = { addresses: receiptLimits.entries / 2, networks: receiptLimits.entries / 2 - 1 } as const
+const otherNetworks = '0.0.0.0/0'
+
+/**
+ * `ScanTraffic` counts the permits of one scan. Each permit counts as sent, so a count is never lower than the traffic on
+ * the network. Memory is limited, because a scan with many addresses counts the later addresses by network.
+ */
+export class ScanTraffic {
+  readonly startedAt = new Date()
+  readonly totals: Counts = {}
+  readonly refused: Partial<Record<RefusalReason, number>> = {}
+  readonly #addresses = new Map<string, AddressTraffic>()
+  readonly #networks = new Map<string, AddressTraffic & { hosts: Set<number> }>()
+
+  add({ address, protocol, operation }: PermitRequest, at: Date): void {
+    const name = packetClassOf({ protocol, operation })
+    this.totals[name] = (this.totals[name] ?? 0) + 1
+    const traffic = this.#trafficOf(address, at)
+    traffic.packets[name] = (traffic.packets[name] ?? 0) + 1
+    traffic.last = at
+  }
+
+  addRefusal(reason: RefusalReason): void {
+    this.refused[reason] = (this.refused[reason] ?? 0) + 1
+  }
+
+  /** Returns the traffic to individual addresses, in the order of their first permit. */
+  get addresses(): ReadonlyMap<string, AddressTraffic> {
+    return this.#addresses
+  }
+
+  /** Returns the traffic to the other addresses by network. */
+  networks(): { network: string; addresses: number; traffic: AddressTraffic }[] {
+    return [...this.#networks].map(([network, { hosts, ...traffic }]) => ({
+      network,
+      addresses: hosts.size,
+      traffic,
+    }))
+  }
+
+  #trafficOf(address: string, at: Date): AddressTraffic {
+    const known = this.#addresses.get(address)
+    if (known !== undefined) return known
+    if (this.#addresses.size < most.addresses) {
+      const traffic = { packets: {}, first: at, last: at }
+      this.#addresses.set(address, traffic)
+      return traffic
+    }
+    const own = networkOf(address)
+    const network = this.#networks.has(own) || this.#networks.size < most.networks ? own : otherNetworks
+    const traffic = this.#networks.get(network) ?? { packets: {}, first: at, last: at, hosts: new Set<number>() }
+    traffic.hosts.add(numberOfAddress(address) ?? -1)
+    this.#networks.set(network, traffic)
+    return traffic
+  }
+}
+
+/** Returns the /24 network of an IPv4 address. All IPv6 addresses are in one network. */
+function networkOf(address: string): string {
+  return address.includes(':') ? '::/0' : `${address.slice(0, address.lastIndexOf('.'))}.0/24`
+}
