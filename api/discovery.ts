@@ -3,6 +3,7 @@ import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { CredentialUse, DeviceError, gatekeeperLimits, LinkEvent, LinkParameter, LinkReport } from './gatekeeper.ts'
 import { oneOf } from './inventory/shapes.ts'
+import { SignedReceipt } from './receipt.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 
@@ -121,6 +122,10 @@ export const AssetLink = closed({
   filters: Type.Array(LinkParameter),
   options: Type.Array(LinkParameter),
   endpoint: Type.String(),
+  budgeted: Type.Boolean({
+    description:
+      'Whether the link asks its gateway for a permit before it sends anything. Other links have no receipts',
+  }),
   reachable: Type.Boolean(),
   problem: Type.Optional(Type.String()),
   state: LinkReport.properties.state,
@@ -138,6 +143,8 @@ const Finding = closed({
 const jobId = closed({ jobId: Uuid })
 const gatewayId = closed({ gatewayId: Uuid })
 const assetId = closed({ id: Uuid })
+
+const runQuery = Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The run; default: the latest' }))
 
 const PropertyError = closed({ code: Type.Integer(), name: Type.String(), description: Type.String() })
 
@@ -265,7 +272,7 @@ export const discovery = contract({
       params: jobId,
       query: closed({
         ...pageQuery,
-        run: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The run; default: the latest' })),
+        run: runQuery,
         outcome: Type.Optional(Finding.properties.outcome),
       }),
       answers: {
@@ -280,6 +287,31 @@ export const discovery = contract({
         ),
       },
       errors: ['not_found'],
+    },
+    getReceipt: {
+      method: 'GET',
+      path: '/discoveries/{jobId}/receipt',
+      summary: 'Read the receipt of a run: what was sent to each device, signed by the gateway',
+      description:
+        '`data` is the receipt as the gateway signed it. Save it to verify it offline with `millwright receipt verify`.',
+      access: 'glb_jobs_read',
+      params: jobId,
+      query: closed({ run: runQuery }),
+      answers: {
+        200: closed({
+          data: SignedReceipt,
+          meta: closed({
+            verified: Type.Boolean({
+              description: 'Whether the signature is valid and was created with the key of the gateway',
+            }),
+            keyThumbprint: Type.String({
+              description: 'RFC 7638 thumbprint of the key of the gateway when it sent the receipt',
+            }),
+            receivedTimestamp: Timestamp,
+          }),
+        }),
+      },
+      errors: ['not_found', 'run_not_finished', 'link_not_budgeted', 'receipt_not_sent'],
     },
     listAssetLinks: {
       method: 'GET',
@@ -351,6 +383,17 @@ export const discovery = contract({
       ),
       answers: { 202: data(closed({ accepted: count })) },
       errors: ['not_found', 'lease_lost'],
+    },
+    recordReceipt: {
+      method: 'PUT',
+      path: '/runs/{id}/receipt',
+      summary: 'Store the receipt of a run',
+      bodyBytes: gatekeeperLimits.receiptUploadBytes,
+      access: 'peer',
+      params: assetId,
+      body: data(closed({ gatewayId: Uuid, jobId: Uuid, lease: Uuid, receipt: SignedReceipt })),
+      answers: { 204: empty },
+      errors: ['not_found', 'lease_lost', 'invalid_receipt'],
     },
     endGatewayRuns: {
       method: 'POST',

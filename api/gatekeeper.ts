@@ -3,6 +3,7 @@ import { contract, empty } from './contract.ts'
 import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
+import { receiptLimits, SignedReceipt } from './receipt.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 /**
@@ -34,6 +35,8 @@ export const gatekeeperLimits = {
    */
   renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
+  /** The maximum size of a request with a receipt in bytes: the receipt, and the rest of the request. */
+  receiptUploadBytes: receiptLimits.bytes + 4 * 1024,
   /** The maximum number of addresses in one request for credentials. */
   addressesPerRequest: credentialLimits.devicesPerSelection,
 } as const
@@ -242,6 +245,19 @@ export const gatekeeper = contract({
       ),
       answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
       errors: ['not_found', 'lease_lost'],
+    },
+    uploadReceipt: {
+      method: 'POST',
+      path: '/jobs/{id}/receipt',
+      summary: 'Upload the receipt of a discovery before its end; repeating the request has no effect',
+      description:
+        'The receipt is signed with the key of this gateway, and names the gateway, the discovery and the run of the job. A later receipt of the same run replaces the earlier one. The request names a lease of the job, which can be expired.',
+      bodyBytes: gatekeeperLimits.receiptUploadBytes,
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(closed({ lease: Uuid, receipt: SignedReceipt })),
+      answers: { 204: empty },
+      errors: ['not_found', 'lease_lost', 'invalid_receipt'],
     },
     requestCredentials: {
       method: 'POST',

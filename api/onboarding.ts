@@ -150,7 +150,7 @@ export const onboarding = contract({
     resolveGateway: {
       method: 'GET',
       path: '/gateways/{id}/standing',
-      summary: 'Read whether a gateway can get jobs, and the access group of its findings',
+      summary: 'Read whether a gateway can get jobs, the access group of its findings, and its key',
       access: 'peer',
       params: id,
       answers: {
@@ -161,6 +161,7 @@ export const onboarding = contract({
             access_group: Uuid,
             state: OnboardedGateway.properties.state,
             version: OnboardedGateway.properties.version,
+            keyThumbprint: OnboardedGateway.properties.keyThumbprint,
           }),
         ),
       },

@@ -30,8 +30,8 @@ const workflowOperations: AllowList<typeof workflows.operations> = [
 ]
 
 /**
- * The gatekeeper operations that agents may call. `requestCredentials` and `reportLinks` are missing on purpose: only
- * the gateway itself calls them.
+ * The gatekeeper operations that agents may call. `requestCredentials`, `reportLinks` and `uploadReceipt` are missing on
+ * purpose: only the gateway itself calls them.
  */
 const gatekeeperOperations: AllowList<typeof gatekeeper.operations> = [
   'leaseJob',

@@ -1,8 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, KeyObject, randomUUID } from 'node:crypto'
 import { client, requestFor, type Transport } from '@millwright/api/client.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { gatekeeper, type LinkReport } from '@millwright/api/gatekeeper.ts'
-import { workflows } from '@millwright/api/workflows.ts'
+import type { GatewayKey } from '@millwright/api/onboarding.ts'
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
+import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts'
+import { defaultBudget } from '@millwright/api/scan-budget.ts'
+import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import type { RawAnswer, RawRequest, TestCaller, TestHub } from './hub.ts'
 
@@ -144,4 +148,31 @@ export function foundDevice(index: number, changes: Record<string, unknown> = {}
     product_instance_information: { serial_number: `SN${index}` },
     ...changes,
   }
+}
+
+/** Creates the receipt of a job, signed by the gateway. `changes` replace fields before the receipt is signed. */
+export function signedReceipt(
+  { id: gatewayId, key }: Pick<TestGateway, 'id' | 'key'>,
+  { definition }: WorkflowJob,
+  changes: Partial<SignedReceipt> = {},
+): SignedReceipt {
+  const time = '2026-01-31T08:30:00.000Z'
+  const publicKey = key.publicKey as GatewayKey
+  return signReceipt(
+    {
+      jobId: String(definition.discoveryId),
+      runId: String(definition.runId),
+      gatewayId,
+      assetLinkId: String(definition.assetLinkId),
+      from: time,
+      to: time,
+      state: 'finished',
+      budget: defaultBudget,
+      devices: [{ address: '10.0.0.7', packets: { 'snmp Get': 3 }, first: time, last: time }],
+      totals: { 'snmp Get': 3 },
+      refused: {},
+      ...changes,
+    },
+    { privateKey: KeyObject.from(key.privateKey), publicKey, thumbprint: keyThumbprint(publicKey) },
+  )
 }

@@ -10,7 +10,7 @@ import { workflows } from '@millwright/api/workflows.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
-import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, signedReceipt } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -91,6 +91,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}`, ['GET', 'DELETE']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/runs`, ['GET']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/report`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/receipt`, ['GET']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/run`, ['POST']),
     ...reaches(credentials.prefix, `/schemas/${credential.schemaId}`, ['GET', 'DELETE']),
     ...reaches(credentials.prefix, `/instances/${credential.instanceId}`, ['GET', 'PATCH', 'DELETE']),
@@ -127,6 +128,10 @@ async function useShopFloor(
   await gateway.gatekeeper.uploadFound({
     params: { id: job.id },
     body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1), foundDevice(2)], errors } },
+  })
+  await gateway.gatekeeper.uploadReceipt({
+    params: { id: job.id },
+    body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
   })
   await gateway.gatekeeper.endJob({
     params: { id: lease.id },

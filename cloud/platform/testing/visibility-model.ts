@@ -361,6 +361,7 @@ const surfaces: Record<string, VisibilityCheck> = {
     const shown = await asking.askFor('discovery', 'getDiscovery', { input: { params: input.params }, isThere })
     const runs = await asking.askFor('discovery', 'listRuns', { input, isThere })
     const report = await asking.askFor('discovery', 'getReport', { input, isThere })
+    await asking.askFor('discovery', 'getReceipt', { input, isThere })
     if (!isThere) {
       for (const operation of ['cancelDiscovery', 'runDiscovery', 'deleteDiscovery'])
         await asking.askFor('discovery', operation, { input: { params: { jobId: one.id } }, isThere })

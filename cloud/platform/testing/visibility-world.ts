@@ -3,7 +3,7 @@ import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
 import { createCaller } from './caller.ts'
-import { enrolledGateway, foundDevice, linkReport, type TestGateway } from './gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, signedReceipt, type TestGateway } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -208,6 +208,10 @@ async function discover({ hub, admin }: World, gateway: TestGateway, { assetLink
   await gateway.gatekeeper.uploadFound({
     params: { id: job.id },
     body: { data: { lease: lease.id, sequence: 0, assets: devices, errors: [] } },
+  })
+  await gateway.gatekeeper.uploadReceipt({
+    params: { id: job.id },
+    body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
   })
   await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
   const deadline = performance.now() + 120_000

@@ -36,6 +36,14 @@ export function canReadProperties(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
 }
 
+/** The interface that a link registers if it asks its gateway for permits. */
+const permits = 'safety.permits.v1'
+
+/** Returns whether a link asks its gateway for a permit before it sends anything. */
+export function isBudgeted(interfaces: readonly string[]): boolean {
+  return interfaces.some((name) => interfaceOf(name) === permits)
+}
+
 /** The first gateway version that supports the interfaces of asset links. */
 export const minimumGatewayVersion = '0.3.10'
 
@@ -130,6 +138,7 @@ export function showLink(
     filters: report.filters,
     options: report.options,
     endpoint: report.endpoint,
+    budgeted: isBudgeted(report.interfaces),
     reachable: report.state === 'running' && !isSilent && !isRevoked,
     ...(problem === undefined ? {} : { problem }),
     state: report.state,

@@ -58,7 +58,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
  * Returns whether the run belongs to the gateway. Users can change the definition of a job, so the run id in the
  * definition is not trusted.
  */
-async function isOwn(
+export async function isOwn(
   { database }: Context,
   caller: Caller,
   { runId, gatewayId }: { runId: string; gatewayId: string },

@@ -6,6 +6,7 @@ import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
 import { propertyHandlers } from './properties.ts'
+import { receiptHandlers } from './receipts.ts'
 import { reportHandlers } from './reports.ts'
 import { runScheduleTasks } from './run-schedule.ts'
 import { runStartTasks } from './run-start.ts'
@@ -17,6 +18,7 @@ export const discoveryService = service({
   handlers: (context) => ({
     ...discoveryHandlers(context),
     ...reportHandlers(context),
+    ...receiptHandlers(context),
     ...linkHandlers(context),
     ...propertyHandlers(context),
     ...runHandlers(context),

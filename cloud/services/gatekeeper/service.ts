@@ -127,6 +127,18 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return answer(202, accepted)
     },
 
+    async uploadReceipt({ params: { id }, body: { data } }, caller) {
+      requireGateway(caller)
+      await presence.note(caller)
+      const runId = runOf(await ownJob(context, caller, id))
+      if (runId === undefined) throw new Problem('not_found', `Job ${id} is not a discovery job`)
+      await discoveries(caller).recordReceipt({
+        params: { id: runId },
+        body: { data: { gatewayId: caller.principal.id, jobId: id, ...data } },
+      })
+      return answer(204, undefined)
+    },
+
     ...credentialHandlers(context),
 
     async reportLinks({ body: { data } }, caller) {

@@ -129,8 +129,17 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     async resolveGateway({ params: { id } }, caller) {
       const row = await find(context, caller, id)
       const [current = row] = await withAssets(context, caller, [row])
-      const { name, access_group, state, version } = showGateway(current, new Date())
-      return { data: { id, name, access_group, state, ...(version === undefined ? {} : { version }) } }
+      const { name, access_group, state, version, keyThumbprint } = showGateway(current, new Date())
+      return {
+        data: {
+          id,
+          name,
+          access_group,
+          state,
+          ...(version === undefined ? {} : { version }),
+          ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
+        },
+      }
     },
   }
 }

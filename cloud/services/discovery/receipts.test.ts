@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { gatekeeper, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { receiptLimits, type SignedReceipt } from '@millwright/api/receipt.ts'
+import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
+import { enrolledGateway, linkReport, newKey, signedReceipt, type TestGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const budgetedLink = linkReport({
+  appInstanceId: 'snmp-1',
+  interfaces: [...linkReport().interfaces, 'millwright.safety.permits.v1'],
+})
+
+describe('receipts of scans', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let gateway: TestGateway
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    gateway = await enrolledGateway(hub, admin)
+    const links = [budgetedLink, linkReport()]
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  /** Starts a discovery and leases its job. */
+  async function started(assetLinkId = budgetedLink.appInstanceId) {
+    const { jobId } = await admin.discovery.createDiscovery({
+      params: { gatewayId: gateway.id },
+      body: { data: { assetLinkId } },
+    })
+    return { jobId, ...(await leased()) }
+  }
+  async function leased() {
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
+    assert.ok(taken !== undefined, 'there is a job')
+    return taken.data
+  }
+  type Started = Awaited<ReturnType<typeof started>>
+
+  const upload = ({ job, lease }: Pick<Started, 'job' | 'lease'>, receipt: SignedReceipt, sender = gateway) =>
+    sender.gatekeeper.uploadReceipt({ params: { id: job.id }, body: { data: { lease: lease.id, receipt } } })
+
+  async function end({ jobId, job, lease }: Started): Promise<void> {
+    await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
+    const deadline = performance.now() + 120_000
+    for (;;) {
+      await hub.settle()
+      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
+      if (data.state === 'finished') return
+      assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
+    }
+  }
+  const read = (jobId: string, run?: string, caller: TestCaller = admin) =>
+    caller.discovery.getReceipt({ params: { jobId }, query: run === undefined ? {} : { run } })
+  const thumbprint = async () => (await admin.onboarding.getGateway({ params: { id: gateway.id } })).data.keyThumbprint
+
+  test('returns the receipt of a run as the gateway signed it, with the key of the gateway', async () => {
+    const run = await started()
+    const receipt = signedReceipt(gateway, run.job, { refused: { excluded: 2 } })
+    await upload(run, receipt)
+    await end(run)
+    const { data, meta } = await read(run.jobId)
+    assert.deepEqual(data, receipt)
+    const keyThumbprint = await thumbprint()
+    assert.deepEqual([meta.verified, meta.keyThumbprint], [true, keyThumbprint])
+    assert.deepEqual(verifyReceipt(data), { isValid: true, thumbprint: keyThumbprint })
+  })
+
+  test('stores a repeated receipt once, and replaces it by a later receipt of the same run', async () => {
+    const run = await started()
+    const receipt = signedReceipt(gateway, run.job)
+    await upload(run, receipt)
+    const first = await read(run.jobId)
+    await upload(run, receipt)
+    assert.deepEqual(await read(run.jobId), first)
+    const later = signedReceipt(gateway, run.job, { state: 'canceled' })
+    await upload(run, later)
+    assert.deepEqual((await read(run.jobId)).data, later)
+    await end(run)
+    await upload(run, later)
+  })
+
+  test('keeps the receipt of each run of a discovery until the discovery is deleted', async () => {
+    const first = await started()
+    const receipt = signedReceipt(gateway, first.job)
+    await upload(first, receipt)
+    await end(first)
+    await admin.discovery.runDiscovery({ params: { jobId: first.jobId } })
+    const second = { jobId: first.jobId, ...(await leased()) }
+    const other = signedReceipt(gateway, second.job)
+    await upload(second, other)
+    await end(second)
+    assert.deepEqual((await read(first.jobId)).data, other)
+    assert.deepEqual((await read(first.jobId, receipt.runId)).data, receipt)
+    const foreign = await started()
+    await assert.rejects(read(foreign.jobId, receipt.runId), { code: 'not_found' })
+    await end(foreign)
+    await admin.discovery.deleteDiscovery({ params: { jobId: first.jobId } })
+    await hub.settle()
+    await assert.rejects(read(first.jobId), { code: 'not_found' })
+    await assert.rejects(upload(second, other), { code: 'not_found' })
+  })
+
+  test('explains why a run has no receipt', async () => {
+    const run = await started()
+    await assert.rejects(read(run.jobId), { status: 404, code: 'run_not_finished' })
+    await end(run)
+    await assert.rejects(read(run.jobId), { status: 404, code: 'receipt_not_sent' })
+    const foreign = await started(linkReport().appInstanceId)
+    await end(foreign)
+    await assert.rejects(read(foreign.jobId), { status: 404, code: 'link_not_budgeted' })
+    await assert.rejects(read(randomUUID()), { status: 404, code: 'not_found' })
+    const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual(new Map(links.map((link) => [link.assetLinkId, link.budgeted])).get('snmp-1'), true)
+    assert.equal(links.find(({ assetLinkId }) => assetLinkId !== 'snmp-1')?.budgeted, false)
+  })
+
+  test('refuses a receipt that was changed, or that another key signed', async () => {
+    const run = await started()
+    const receipt = signedReceipt(gateway, run.job)
+    const refused = (forged: SignedReceipt, detail: RegExp) =>
+      assert.rejects(upload(run, forged), { status: 400, code: 'invalid_receipt', message: detail })
+    await refused({ ...receipt, totals: { 'snmp Get': 2 } }, /was changed/)
+    await refused({ ...receipt, signature: 'none' }, /not a detached JWS/)
+    await refused(signedReceipt({ id: gateway.id, key: await newKey() }, run.job), /not the key of the gateway/)
+    await end(run)
+    await assert.rejects(read(run.jobId), { code: 'receipt_not_sent' })
+  })
+
+  test('refuses a receipt of another gateway, discovery or run', async () => {
+    const earlier = await started()
+    await end(earlier)
+    const run = await started()
+    for (const [name, pattern] of [
+      ['gatewayId', /gatewayId/],
+      ['jobId', /jobId/],
+      ['runId', /runId/],
+    ] as const) {
+      const receipt = signedReceipt(gateway, run.job, { [name]: randomUUID() })
+      await assert.rejects(upload(run, receipt), { code: 'invalid_receipt', message: pattern })
+    }
+    await assert.rejects(upload(run, signedReceipt(gateway, earlier.job)), { code: 'invalid_receipt' })
+    const receipt = signedReceipt(gateway, run.job)
+    await assert.rejects(upload({ job: run.job, lease: earlier.lease }, receipt), { code: 'lease_lost' })
+    const other = await enrolledGateway(hub, admin, { name: 'line 2' })
+    await assert.rejects(upload(run, signedReceipt(other, run.job), other), { code: 'not_found' })
+    await assert.rejects(upload(run, receipt, other), { code: 'not_found' })
+    const user = await admin.exchange(gatekeeper, 'uploadReceipt', {
+      params: { id: run.job.id },
+      body: { data: { lease: run.lease.id, receipt } },
+    })
+    assert.equal(user.status, 403)
+    await end(run)
+  })
+
+  test('refuses the receipt of a gateway of another tenant', async () => {
+    const run = await started()
+    await using elsewhere = await testHub()
+    const stranger = await enrolledGateway(elsewhere, await elsewhere.as('administrator'))
+    await assert.rejects(upload(run, signedReceipt(gateway, run.job), stranger), { code: 'not_found' })
+    await end(run)
+    await assert.rejects(read(run.jobId, undefined, await elsewhere.as('administrator')), { code: 'not_found' })
+  })
+
+  test('accepts a receipt with the maximum number of entries, and refuses a larger receipt', async () => {
+    const run = await started()
+    const at = '2026-01-31T08:30:00.000Z'
+    const entries = (number: number) =>
+      Array.from({ length: number }, (_, index) => ({
+        address: `10.0.${index >> 8}.${index & 255}`,
+        packets: { 'snmp Get': 3 },
+        first: at,
+        last: at,
+      }))
+    const largest = signedReceipt(gateway, run.job, { devices: entries(receiptLimits.entries) })
+    await upload(run, largest)
+    assert.deepEqual((await read(run.jobId)).data, largest)
+    const many = signedReceipt(gateway, run.job, { devices: entries(receiptLimits.entries + 1) })
+    await assert.rejects(upload(run, many), { status: 400, code: 'invalid_body' })
+    const long = signedReceipt(gateway, run.job, { refused: { ['x'.repeat(receiptLimits.bytes)]: 1 } })
+    await assert.rejects(upload(run, long), { status: 400, code: 'invalid_receipt', message: /bytes/ })
+    const body = JSON.stringify({ data: 'x'.repeat(gatekeeperLimits.receiptUploadBytes) })
+    const { status, body: problem } = await gateway.send({
+      method: 'POST',
+      path: `${gatekeeper.prefix}/jobs/${run.job.id}/receipt`,
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    assert.deepEqual([status, (problem as ProblemDocument).code], [413, 'body_too_large'])
+    await end(run)
+  })
+
+  test('shows a receipt only to callers who can read the jobs and the gateway', async () => {
+    const run = await started()
+    await upload(run, signedReceipt(gateway, run.job))
+    await end(run)
+    const group = (await admin.authorization.createAccessGroup({ body: { data: { name: 'hall-9' } } })).data.id
+    const withoutJobs = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
+    await assert.rejects(read(run.jobId, undefined, withoutJobs), { status: 403 })
+    const elsewhere = await createCaller(hub, [
+      { permissions: ['glb_jobs_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: group },
+    ])
+    await assert.rejects(read(run.jobId, undefined, elsewhere), { status: 404, code: 'not_found' })
+    const reader = await createCaller(hub, [{ permissions: ['glb_jobs_read', 'inventory_read_asset_data'] }])
+    assert.equal((await read(run.jobId, undefined, reader)).meta.verified, true)
+  })
+})
