@@ -62,6 +62,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'scans, their schedules and reports',
     load: () => import('../discovery/discoveries.ts'),
   },
+  receipt: {
+    group: work,
+    description: 'receipts of scans: what was sent to each device',
+    load: () => import('../discovery/receipt.ts'),
+  },
   credentials: {
     group: work,
     description: 'device credentials (write-only)',

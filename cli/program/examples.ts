@@ -112,6 +112,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'discoveries resume': [`discoveries resume ${id}`],
   'discoveries delete': [`discoveries delete ${id}`],
 
+  receipt: [`receipt show ${id}`, 'receipt verify receipt.json'],
+
   credentials: [
     'credentials schemas from-link Ovens',
     `credentials instances create 'Hall 4' --schema ${id} --range 10.0.4.0/24`,
