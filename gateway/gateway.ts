@@ -83,6 +83,8 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     monitor,
     connections,
     permits,
+    identity,
+    key,
     spool,
     log,
     linkSilenceMs: settings.linkSilenceMs,

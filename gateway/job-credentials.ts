@@ -8,6 +8,11 @@ import { Secret } from './secret.ts'
 /** `Credential` is one set of credentials for a device, in the format that links accept. */
 export type Credential = { instanceId: string; schemaUri: string; secret: Secret }
 
+/** `CredentialSource` selects the credentials for addresses. Disposing it overwrites the credentials in memory. */
+export type CredentialSource = Disposable & {
+  ask: (addresses: readonly string[]) => Promise<Map<string, Credential[]>>
+}
+
 /**
  * Returns the error text for a protected device that accepted no credentials. The text contains no part of the
  * credentials.
@@ -32,7 +37,7 @@ type Options = { leased: LeasedJob; assetLinkId: string; cloud: CloudConnection;
  * `JobCredentials` requests credentials from the cloud for the addresses of one job's protected devices. The
  * credentials exist only in memory, and are overwritten at the end of the job.
  */
-export class JobCredentials implements Disposable {
+export class JobCredentials implements CredentialSource {
   readonly #options: Required<Options>
   readonly #secrets: Secret[] = []
 

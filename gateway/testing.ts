@@ -245,6 +245,7 @@ export class TestCloud {
     if (operation === 'enrol') return this.#enrol(data)
     if (operation === 'leaseJob') return this.#lease(data.workflows)
     if (operation === 'reportLinks') return { status: 200, body: { data: [] } }
+    if (operation === 'uploadReceipt') return { status: 204 }
     if (operation === 'uploadFound') return { status: 202, body: { data: { accepted: data.assets.length } } }
     if (operation === 'requestCredentials') return this.#credentialsFor(params.id ?? '', data)
     if (this.leases.get(data.jobId) !== params.id) return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }

@@ -1,5 +1,6 @@
 import { printed } from '@millwright/api/client.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { isTransientCode } from '@millwright/api/transient.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
@@ -8,10 +9,12 @@ import type { Batch } from './findings.ts'
 type JobEnd = { jobId: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
 
 /** `EntryHeader` is the header of a spool entry: the kind of the gatekeeper request, and the job. */
-type EntryHeader = { kind: 'found' | 'end'; id: string; jobId: string }
+type EntryHeader = { kind: (typeof entryKinds)[number]; id: string; jobId: string }
+
+const entryKinds = ['found', 'receipt', 'end'] as const
 
 /**
- * `SpoolEntry` contains findings of a job, or the end of a job. The first line is the header. The rest is the body of
+ * `SpoolEntry` contains findings of a job, the receipt of its scan, or the end of the job. The first line is the header. The rest is the body of
  * the request, which the gateway does not parse again.
  */
 export type SpoolEntry = string
@@ -28,6 +31,10 @@ export function findingsEntry({ jobId, lease, sequence, batch }: FindingsBatch):
 
 export function endEntry(lease: string, ending: JobEnd): SpoolEntry {
   return entryOf({ kind: 'end', id: lease, jobId: ending.jobId }, JSON.stringify({ data: ending }))
+}
+
+export function receiptEntry(lease: string, jobId: string, receipt: SignedReceipt): SpoolEntry {
+  return entryOf({ kind: 'receipt', id: jobId, jobId }, JSON.stringify({ data: { lease, receipt } }))
 }
 
 function entryOf(header: EntryHeader, body: string): SpoolEntry {
@@ -65,7 +72,7 @@ export async function deliver(entry: SpoolEntry, { cloud, log, attempt }: Delive
 function headerOf(entry: SpoolEntry): EntryHeader | undefined {
   try {
     const header: Partial<EntryHeader> = JSON.parse(entry.slice(0, Math.max(0, entry.indexOf('\n'))))
-    const isWhole = (header.kind === 'found' || header.kind === 'end') && typeof header.id === 'string'
+    const isWhole = entryKinds.some((kind) => kind === header.kind) && typeof header.id === 'string'
     return isWhole ? (header as EntryHeader) : undefined
   } catch {
     return undefined
@@ -74,5 +81,6 @@ function headerOf(entry: SpoolEntry): EntryHeader | undefined {
 
 async function send({ kind, id }: EntryHeader, body: string, { gatekeeper }: CloudConnection): Promise<void> {
   if (kind === 'found') await gatekeeper.uploadFound({ params: { id }, body: printed(body) })
+  else if (kind === 'receipt') await gatekeeper.uploadReceipt({ params: { id }, body: printed(body) })
   else await gatekeeper.endJob({ params: { id }, body: printed(body) })
 }

@@ -1,20 +1,24 @@
+import { signReceipt } from '@millwright/api/receipt-signature.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { DeviceConnections } from '../device-info/device-connections.ts'
 import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
+import type { Identity } from '../identity/enrolment.ts'
+import type { OwnKey } from '../identity/key.ts'
 import { JobCredentials } from '../job-credentials.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
 import type { JobOutcome, LeasedJob } from '../jobs/leased-job.ts'
-import { LinkClient, linkErrorText } from '../link-client.ts'
+import { LinkClient, linkErrorText, offers } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
 import type { GatewayPermits, ScanPermits } from '../permits/gateway-permits.ts'
+import { trafficFields } from '../permits/scan-receipt.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
-import { endEntry, findingsEntry } from './delivery.ts'
+import { endEntry, findingsEntry, receiptEntry } from './delivery.ts'
 import { addressesOf } from './device-address.ts'
 import { Findings } from './findings.ts'
 import { type ProtectedDevice, protectedDeviceOf } from './protected-device.ts'
@@ -29,12 +33,16 @@ type Options = {
   monitor: LinkMonitor
   connections: DeviceConnections
   permits: GatewayPermits
+  identity: Identity
+  key: OwnKey
   spool: Spool
   log: Log
   /** The maximum time between two messages of the link during a scan. */
   linkSilenceMs: number
   renewEveryMs?: number | undefined
 }
+
+type EndedScan = { leased: LeasedJob; registration: Registration; permits: ScanPermits }
 
 type ScanContext = {
   leased: LeasedJob
@@ -139,12 +147,42 @@ export class DiscoveryAgent {
     permits.end()
     // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
+    const outcome = this.#outcomeOf(leased, trouble)
+    await this.#appendReceipt(outcome, { leased, registration, permits })
+    return outcome
+  }
+
+  #outcomeOf(leased: LeasedJob, trouble: unknown): JobOutcome {
     // The messages contain no counts of devices, because users who can read the gateway may lack permission to read all
     // devices that it found.
     if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
     if (trouble !== undefined) return failed(`The asset link ended the scan with an error: ${linkErrorText(trouble)}`)
     return { state: 'FINISHED', message: 'Scan complete' }
+  }
+
+  /**
+   * Appends the signed receipt of a scan to the spool. A link that takes no permits has no receipt, because the gateway
+   * does not know what the link sent.
+   */
+  async #appendReceipt({ state }: JobOutcome, { leased, registration, permits }: EndedScan): Promise<void> {
+    const { spool, identity, key, log } = this.#options
+    const runId = textOf(leased.job.definition.runId)
+    if (runId === undefined || !offers(registration, 'permits')) return
+    const { budget, traffic } = permits
+    const receipt = signReceipt(
+      {
+        jobId: leased.job.id,
+        runId,
+        gatewayId: identity.gatewayId,
+        assetLinkId: registration.appInstanceId,
+        ...trafficFields({ state: receiptStateOf[state], budget, traffic, endedAt: new Date() }),
+      },
+      key,
+    )
+    const entry = receiptEntry(leased.lease, leased.job.id, receipt)
+    log.info({ job: leased.job.id, totals: receipt.totals }, 'scan receipt')
+    await spool.append(entry, this.#stopping.signal)
   }
 
   /**
@@ -219,6 +257,8 @@ export class DiscoveryAgent {
     await this.#options.spool.append(entry, this.#stopping.signal)
   }
 }
+
+const receiptStateOf = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
 
 function failed(message: string): JobOutcome {
   return { state: 'FAILED', message }

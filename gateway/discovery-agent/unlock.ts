@@ -2,7 +2,7 @@ import { type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.t
 import { Problem } from '@millwright/api/problem.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import { type DeviceDestination, isRefusal } from '../device-info/device-info.ts'
-import { type Credential, type JobCredentials, redactedText } from '../job-credentials.ts'
+import { type Credential, type CredentialSource, redactedText } from '../job-credentials.ts'
 import { isServiceError, linkErrorText } from '../link-client.ts'
 import type { MappingResult } from '../mapping/asset.ts'
 import { type Attempt, Attempts, isAt, targetOf } from './attempts.ts'
@@ -19,7 +19,7 @@ import type { ScanMessage } from './scan.ts'
 
 type Options = {
   /** Returns an object that requests the credentials for a group of addresses. */
-  newCredentials: () => JobCredentials
+  newCredentials: () => CredentialSource
   /** Reads one device. The function is undefined when the link has no interface for reading one device. */
   read?: ((device: DeviceDestination, signal: AbortSignal) => Promise<MappingResult>) | undefined
   /** Starts a scan of these devices only. */

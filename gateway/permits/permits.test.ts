@@ -6,12 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
+import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
 import { type DiscoverCall, type DiscoveryResult, defineLink } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { openPermitSource } from '@millwright/link-sdk/network/permit-source.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { rangeFilters, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { calculateJwkThumbprint } from 'jose'
 import { type RunningGateway, startGateway } from '../gateway.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
 
@@ -96,7 +99,13 @@ describe('permits', () => {
     await endOf(scan('reloading', '10.1.9.1'))
   }
   const scan = (id: string, range: string) =>
-    cloud.offer('discovery', { runId: 'r', assetLinkId: id, filters: [{ key: 'ip_range', value: range }] })
+    cloud.offer('discovery', {
+      runId: crypto.randomUUID(),
+      assetLinkId: id,
+      filters: [{ key: 'ip_range', value: range }],
+    })
+  const receiptOf = (job: string): SignedReceipt =>
+    cloud.callsOf('uploadReceipt').find(({ params }) => params.id === job)?.body.data.receipt
   const endOf = (job: string) => until(() => cloud.endOf(job))
 
   test('two links that scan the same device share its budget', async () => {
@@ -114,16 +123,39 @@ describe('permits', () => {
     assert.ok(Math.max(...inOneSecond) <= 21, `${inOneSecond}`)
   })
 
-  test('an excluded address receives nothing', async () => {
+  test('an excluded address receives nothing, and the signed receipt lists what was sent', async () => {
     setBudget({ excludedAddresses: ['10.1.1.2-10.1.1.3'] })
     using device = await udpDevice()
-    await using _link = await run('excluding', device, 1)
-    await endOf(scan('excluding', '10.1.1.1-10.1.1.4'))
-    await until(() => device.packets.length === 2)
+    await using _link = await run('excluding', device, 2)
+    const job = scan('excluding', '10.1.1.1-10.1.1.4')
+    await endOf(job)
+    await until(() => device.packets.length === 4)
     assert.deepEqual(
-      device.packets.map(({ text }) => text),
-      ['excluding to 10.1.1.1', 'excluding to 10.1.1.4'],
+      new Set(device.packets.map(({ text }) => text)),
+      new Set(['excluding to 10.1.1.1', 'excluding to 10.1.1.4']),
     )
+    const receipt = receiptOf(job)
+    assert.deepEqual(verifyReceipt(receipt), {
+      isValid: true,
+      thumbprint: await calculateJwkThumbprint(cloud.key ?? {}),
+    })
+    assert.equal(verifyReceipt({ ...receipt, totals: { 'knock Knock': 3 } }).isValid, false)
+    assert.deepEqual(
+      receipt.devices.map((one) => ['address' in one ? one.address : one.network, one.packets]),
+      [
+        ['10.1.1.1', { 'knock Knock': 2 }],
+        ['10.1.1.4', { 'knock Knock': 2 }],
+      ],
+    )
+    const { totals, refused, state, budget } = receipt
+    assert.deepEqual(
+      { totals, refused, state },
+      { totals: { 'knock Knock': 4 }, refused: { excluded: 4 }, state: 'finished' },
+    )
+    assert.deepEqual(budget.excludedAddresses, ['10.1.1.2-10.1.1.3'])
+    assert.ok(receipt.devices.every(({ first, last }) => receipt.from <= first && first < last && last <= receipt.to))
+    const order = cloud.calls.filter(({ body }) => JSON.stringify(body).includes(job)).map(({ operation }) => operation)
+    assert.ok(order.indexOf('uploadReceipt') < order.indexOf('endJob'), `${order}`)
   })
 
   test('a link that ignores the cancellation of its scan sends nothing afterwards', async () => {
@@ -139,6 +171,7 @@ describe('permits', () => {
     await endOf(scan('stubborn', '10.1.2.2-10.1.2.101'))
     const late = device.packets.filter(({ text, atMs }) => text.endsWith('10.1.2.1') && atMs > canceledAtMs + 1_000)
     assert.deepEqual(late, [])
+    assert.equal(receiptOf(job).state, 'canceled')
   })
 
   test('a scan with an invalid budget fails with the invalid field, and sends nothing', async () => {
