@@ -1,0 +1,83 @@
+import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { sweep } from '@millwright/link-sdk/network/sweep.ts'
+import { factsOf, type Nameplate, unitAsset } from './asset.ts'
+import { type Host, readHost } from './host.ts'
+import { type ScanOptions, scanOptionsOf } from './options.ts'
+import { rememberPort } from './properties.ts'
+
+/** Yields the Modbus devices of a range as they answer. Addresses that do not answer yield nothing. */
+export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
+  const options = scanOptionsOf(call.options)
+  const range = addressesOf(call)
+  yield* sweep(range.addresses(), {
+    parallel: options.parallel,
+    signal: call.signal,
+    work: (address) => scanAddress(address, { call, options, neighbours }),
+    onDone: (completed) => call.progress((completed / range.size) * 100),
+  })
+}
+
+/** Returns the addresses of the targets, or all addresses of the range if no target has an address. */
+function addressesOf({ filters, targets }: DiscoverCall) {
+  const range = scanRangeOf(filters)
+  const named = new Set(targets.flatMap(({ address }) => addressIn(address.ip_address)))
+  if (named.size === 0) return range
+  const [wanted, excluded] = [rangesNamed('ip_range', filters), rangesNamed('exclude', filters)]
+  const addresses = [...named].filter((address) => {
+    const number = numberOfAddress(address)
+    return number !== undefined && isInRanges(wanted, number) && !isInRanges(excluded, number)
+  })
+  return { size: addresses.length, addresses: () => addresses }
+}
+
+function addressIn(value: unknown): string[] {
+  return typeof value === 'string' ? [value] : []
+}
+
+type Scan = { call: DiscoverCall; options: ScanOptions; neighbours: Neighbours }
+
+async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
+  const { options, neighbours } = scan
+  const { permits, signal } = scan.call
+  for (const port of options.ports) {
+    try {
+      const host = await readHost({ address, port, timeoutMs: options.timeoutMs, permits, signal }, options)
+      if (host === undefined) continue
+      rememberPort(address, port)
+      yield* resultsOf(host, { address, port, macAddress: await neighbours.macAddressOf(address) })
+    } catch (error) {
+      if (error instanceof PermitRefusedError && error.reason === 'excluded') return
+      if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
+      yield { error, address: { ip_address: address, port } }
+    }
+  }
+}
+
+type Place = { address: string; port: number; macAddress: string | undefined }
+
+function* resultsOf({ nameplate, unit, units }: Host, place: Place): Generator<DiscoveryResult> {
+  const { macAddress } = place
+  const facts = factsOf({ ipAddress: place.address, macAddress, nameplate })
+  const address = { ip_address: place.address, port: place.port, unit_id: unit }
+  if (isIdentified(facts)) yield { asset: deviceAsset(facts), address }
+  else yield { error: unidentified(nameplate, place), address }
+  for (const behind of units) {
+    const unitAddress = { ...address, unit_id: behind.unit }
+    if (macAddress === undefined) yield { error: unidentified(behind.nameplate, place), address: unitAddress }
+    else yield { asset: unitAsset({ ...behind, gatewayMac: macAddress }), address: unitAddress }
+  }
+}
+
+function unidentified({ vendorName, productCode }: Nameplate, { address, port }: Place): LinkError {
+  const product = [vendorName, productCode].filter((text) => text !== undefined).join(' ')
+  return new LinkError(
+    'FAILED_PRECONDITION',
+    `${address} port ${port} is a Modbus device${product === '' ? '' : ` (${product})`}, but has no identifier. Modbus has no serial number, and the MAC address is known only on the same network segment. Scan from a gateway on the segment of the device.`,
+  )
+}

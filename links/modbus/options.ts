@@ -1,0 +1,57 @@
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { type Category, categories } from './device.ts'
+
+/** `ScanOptions` are the options of a discovery. */
+export type ScanOptions = {
+  ports: readonly number[]
+  unitIds: readonly number[]
+  gatewayUnits: readonly number[]
+  category: Category
+  reportsServerId: boolean
+  timeoutMs: number
+  parallel: number
+}
+
+const highestUnit = 255
+/** The highest id of a unit on a serial line. */
+const highestSerialUnit = 247
+
+export function scanOptionsOf(options: Options): ScanOptions {
+  const unitIds = unitsOf(options, { key: 'unit_ids', least: 0, most: highestUnit })
+  if (unitIds.length === 0) throw invalid('"unit_ids" must contain at least one unit id, such as 255.')
+  return {
+    ports: portsOf(options, 'ports'),
+    unitIds,
+    gatewayUnits: unitsOf(options, { key: 'gateway_units', least: 1, most: highestSerialUnit }),
+    category: categoryOf(options.category),
+    reportsServerId: options.report_server_id === true,
+    timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
+    parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
+  }
+}
+
+function unitsOf(options: Options, { key, least, most }: { key: string; least: number; most: number }): number[] {
+  const parts = String(options[key] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  const units = parts.flatMap((part) => {
+    const [, first, last = first] = /^(\d{1,3})(?:\s*-\s*(\d{1,3}))?$/.exec(part) ?? []
+    const [from, to] = [Number(first), Number(last)]
+    if (from >= least && to <= most && from <= to)
+      return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+    throw invalid(`"${key}" must contain unit ids from ${least} to ${most} such as 1 or 1-32, but contains "${part}".`)
+  })
+  return [...new Set(units)]
+}
+
+function categoryOf(value: unknown): Category {
+  if (typeof value === 'string' && Object.hasOwn(categories, value)) return value as Category
+  throw invalid(`"category" must be basic, regular or extended, but is "${value}".`)
+}
+
+function invalid(description: string): LinkError {
+  return new LinkError('INVALID_ARGUMENT', description)
+}
