@@ -9,6 +9,10 @@ export type DeviceFacts = {
   /** The product name, such as `SCALANCE XC208`. */
   product?: string | undefined
   productFamily?: string | undefined
+  /** The model within the product, if the device reports both. */
+  productType?: string | undefined
+  /** The web page of the product or its manufacturer. */
+  productLink?: string | undefined
   /** The order number or model number. */
   orderNumber?: string | undefined
   serialNumber?: string | undefined
@@ -51,6 +55,8 @@ export function deviceAsset(facts: DeviceFacts): Asset {
         product_version: facts.hardwareVersion,
         product_name: facts.product,
         product_family: facts.productFamily,
+        product_type: facts.productType,
+        product_link: facts.productLink,
       },
     },
     connection_points: (facts.interfaces ?? []).flatMap(connectionPointsOf),

@@ -4,22 +4,49 @@ import { readFile } from 'node:fs/promises'
 const freshMs = 500
 const complete = 0x2
 
-let reading: { atMs: number; table: Promise<ReadonlyMap<string, string>> } | undefined
-
-/**
- * Returns the MAC address of a device on the same network segment, from the ARP table of this machine. The table
- * contains a device after traffic with it. Returns undefined for a device behind a router, and on systems without
- * /proc/net/arp.
- */
-export async function macAddressOf(address: string): Promise<string | undefined> {
-  const nowMs = performance.now()
-  if (reading === undefined || nowMs - reading.atMs > freshMs) reading = { atMs: nowMs, table: readTable() }
-  return (await reading.table).get(address)
+/** `Neighbours` finds the addresses of devices on the same network segment. */
+export type Neighbours = {
+  /**
+   * Returns the MAC address of a device, after traffic with it. Returns undefined for a device behind a router, and on
+   * systems without /proc/net/arp.
+   */
+  macAddressOf: (ipAddress: string) => Promise<string | undefined>
+  /** Returns the IP address of a device, if this machine had traffic with it recently. */
+  ipAddressOf: (macAddress: string) => Promise<string | undefined>
 }
 
-async function readTable(): Promise<ReadonlyMap<string, string>> {
-  return parseArpTable(await readFile('/proc/net/arp', 'utf8').catch(() => ''))
+type Reading = { atMs: number; table: Promise<ReadonlyMap<string, string>> }
+
+/** Returns the entries of an ARP table. `read` returns the content of /proc/net/arp. */
+export function openArpTable(read: () => Promise<string>): Neighbours {
+  let last: Reading | undefined
+
+  /** Returns a reading that started at this time or later. */
+  const readingSince = (atMs: number): Reading => {
+    if (last === undefined || last.atMs < atMs) last = { atMs: performance.now(), table: read().then(parseArpTable) }
+    return last
+  }
+
+  /** An entry can be newer than the last reading, so the table is read again before an entry counts as missing. */
+  const find = async (entryIn: (table: ReadonlyMap<string, string>) => string | undefined) => {
+    const calledMs = performance.now()
+    const entry = entryIn(await readingSince(calledMs - freshMs).table)
+    return entry ?? entryIn(await readingSince(calledMs).table)
+  }
+
+  return {
+    macAddressOf: (ipAddress) => find((table) => table.get(ipAddress)),
+    ipAddressOf: (macAddress) => {
+      const wanted = macAddress.toUpperCase().replaceAll('-', ':')
+      return find((table) => [...table].find(([, mac]) => mac === wanted)?.[0])
+    },
+  }
 }
+
+/** The ARP table of this machine. */
+export const arpTable = openArpTable(() => readFile('/proc/net/arp', 'utf8').catch(() => ''))
+
+export const { macAddressOf } = arpTable
 
 /** Parses the content of /proc/net/arp. Incomplete entries and entries without a MAC address are left out. */
 export function parseArpTable(text: string): Map<string, string> {
