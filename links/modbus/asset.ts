@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { type DeviceFacts, deviceAsset, macIdentifier, relationTo } from '@millwright/link-sdk/network/device-asset.ts'
+import { manufacturerName } from '../manufacturer-name.ts'
 import { firstPrivateObject, type Identification, objectIds } from './device.ts'
 
 /** `Nameplate` contains the identification of a unit as text. */
@@ -72,7 +73,7 @@ function productOf(nameplate: Nameplate): DeviceFacts {
   return {
     name: userApplicationName ?? productName ?? modelName ?? productCode,
     description: nameplate.serverId,
-    manufacturer: vendorName,
+    manufacturer: vendorName === undefined ? undefined : manufacturerName(vendorName),
     orderNumber: productCode,
     product: productName ?? modelName,
     productType: productName === undefined ? undefined : modelName,

@@ -40,7 +40,7 @@ const neighbours = {
 const behindRouter = { macAddressOf: async () => undefined, ipAddressOf: async () => undefined }
 
 const meter = {
-  '0': 'Acme Metering',
+  '0': 'Schneider Electric SE',
   '1': 'AM-4711',
   '2': 'V2.11',
   '3': 'www.acme.example',
@@ -100,7 +100,7 @@ describe('a Modbus device', () => {
     ])
     assert.deepEqual(JSON.parse(JSON.stringify(asset.product_instance_information)), {
       manufacturer_product: {
-        manufacturer: { name: 'Acme Metering' },
+        manufacturer: { name: 'Schneider Electric' },
         product_id: 'AM-4711',
         product_name: 'Power meter',
         product_type: 'PM3',
@@ -111,7 +111,7 @@ describe('a Modbus device', () => {
     assert.match(JSON.stringify(asset.connection_points), /"ipv4_address":"127.0.30.1"/)
   })
 
-  test('is asked only for the categories of its conformity level', async () => {
+  test('receives requests only for the categories of its conformity level', async () => {
     const basic = { '0': 'Acme', '1': 'A1', '2': '1.0' }
     const requests = async (device: SimulatedDevice, options = {}) =>
       requestsOf((await scanDevice(device, { options })).simulator)
@@ -157,7 +157,7 @@ describe('a Modbus device', () => {
     assert.ok(simulator.requests.every(({ functionCode }) => functionCode === 0x2b))
   })
 
-  test('without identification is asked for its server id when the option allows it', async () => {
+  test('without identification receives a request for its server id when the option allows it', async () => {
     const device = { units: { '255': { serverId: 'Oven\0controller' } }, others: { answer: 1 } }
     const { assets, simulator } = await scanDevice(device, { options: { report_server_id: true } })
     assert.equal(assets[0]?.description, 'Oven controller')
@@ -170,7 +170,7 @@ describe('a Modbus device', () => {
       errors.map(({ code }) => code),
       ['FAILED_PRECONDITION'],
     )
-    assert.match(errors[0]?.message ?? '', /Acme Metering AM-4711.*MAC address.*Scan from a gateway/)
+    assert.match(errors[0]?.message ?? '', /Schneider Electric SE AM-4711.*MAC address.*Scan from a gateway/)
     assert.equal(results[0]?.address?.ip_address, '127.0.30.1')
   })
 
@@ -338,7 +338,7 @@ describe('the properties of a device', () => {
     assert.deepEqual(values.modbus, {
       unit_id: 7,
       conformity_level: 3,
-      vendor_name: 'Acme Metering',
+      vendor_name: 'Schneider Electric SE',
       product_code: 'AM-4711',
       revision: 'V2.11',
       vendor_url: 'www.acme.example',
@@ -442,7 +442,7 @@ describe('a hostile device', () => {
     )
   })
 
-  test('that continues its answers without end is asked a limited number of times', async () => {
+  test('that continues its answers without end receives a limited number of requests', async () => {
     const requests: number[] = []
     await using server = await startAnswering((request) => {
       requests.push(request.length)
