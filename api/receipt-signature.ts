@@ -2,8 +2,12 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import Value from 'typebox/value'
 import { canonicalJson } from './canonical-json.ts'
 import { GatewayKey } from './onboarding.ts'
-import { receiptText, type SignedReceipt } from './receipt.ts'
+import { Receipt, receiptText, type SignedReceipt } from './receipt.ts'
 import { tokenAlgorithm } from './token.ts'
+
+export function isReceipt(value: unknown): value is Receipt {
+  return Value.Check(Receipt, value)
+}
 
 /** The key pair of a gateway. `thumbprint` is the RFC 7638 thumbprint of the public key. */
 export type ReceiptKey = { privateKey: KeyObject; publicKey: GatewayKey; thumbprint: string }

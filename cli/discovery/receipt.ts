@@ -1,8 +1,7 @@
 import { discovery } from '@millwright/api/discovery.ts'
-import { type PacketCounts, Receipt } from '@millwright/api/receipt.ts'
-import { type ReceiptCheck, type ReceiptFault, verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import type { PacketCounts } from '@millwright/api/receipt.ts'
+import { isReceipt, type ReceiptCheck, type ReceiptFault, verifyReceipt } from '@millwright/api/receipt-signature.ts'
 import { type Command, Option } from 'commander'
-import Value from 'typebox/value'
 import { readJson } from '../input/json-input.ts'
 import { CommandError } from '../output/error-report.ts'
 import { Output } from '../output/output.ts'
@@ -95,7 +94,7 @@ async function verify(terminal: Terminal, file: string, options: VerifyOptions):
   if (!isObject(document)) throw new CommandError(`${source} is not a receipt.`)
   const check = verifyReceipt(document)
   requireTrust(check, options)
-  if (!Value.Check(Receipt, document)) {
+  if (!isReceipt(document)) {
     throw new CommandError(`${source} is not a receipt that this version can read.`, {
       next: 'millwright receipt show <jobId> --json prints a receipt',
     })
