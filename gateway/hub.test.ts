@@ -5,7 +5,10 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { discovery } from '@millwright/api/discovery.ts'
+import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
+import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { link as plant } from '@millwright/links/plant/link.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
 import {
   askRegistry,
@@ -271,6 +274,28 @@ describe('a gateway enrolled at a hub, with a link of the public SDK', () => {
     assert.deepEqual(data[0], { key: 'name', value: 'Drive 1' })
     assert.ok(data[1] !== undefined && 'error' in data[1])
     assert.equal(data[1].error.name, 'INVALID_ARGUMENT')
+  })
+
+  test('stores the receipt that the gateway signed for a scan of a budgeted link', async () => {
+    await using _plant = await startLink(plant, {
+      registry: `127.0.0.1:${gateway.registryPort}`,
+      logLevel: 'silent',
+    })
+    const params = { gatewayId: gateway.gatewayId }
+    const assetLinkId = plant.manifest.id
+    await until(async () => {
+      const { data: links } = await admin.discovery.listAssetLinks({ params })
+      return links.some((one) => one.assetLinkId === assetLinkId && one.reachable)
+    })
+    const body = { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } }
+    const { jobId } = await admin.discovery.createDiscovery({ params, body })
+    await until(async () => (await admin.discovery.getDiscovery({ params: { jobId } })).data.state === 'finished')
+    const { data: receipt } = await admin.discovery.getReceipt({ params: { jobId }, query: {} })
+    assert.deepEqual(
+      [receipt.jobId, receipt.assetLinkId, receipt.state, receipt.totals],
+      [jobId, assetLinkId, 'finished', {}],
+    )
+    assert.equal(verifyReceipt(receipt).isValid, true)
   })
 
   test('returns 400 with a pointer for a filter value of type bytes that is not base64', async () => {

@@ -167,12 +167,12 @@ export class DiscoveryAgent {
    */
   async #appendReceipt({ state }: JobOutcome, { leased, registration, permits }: EndedScan): Promise<void> {
     const { spool, identity, key, log } = this.#options
-    const runId = textOf(leased.job.definition.runId)
-    if (runId === undefined || !offers(registration, 'permits')) return
+    const { runId, discoveryId } = leased.job.definition
+    if (typeof runId !== 'string' || typeof discoveryId !== 'string' || !offers(registration, 'permits')) return
     const { budget, traffic } = permits
     const receipt = signReceipt(
       {
-        jobId: leased.job.id,
+        jobId: discoveryId,
         runId,
         gatewayId: identity.gatewayId,
         assetLinkId: registration.appInstanceId,

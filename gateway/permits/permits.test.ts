@@ -101,6 +101,7 @@ describe('permits', () => {
   const scan = (id: string, range: string) =>
     cloud.offer('discovery', {
       runId: crypto.randomUUID(),
+      discoveryId: crypto.randomUUID(),
       assetLinkId: id,
       filters: [{ key: 'ip_range', value: range }],
     })
