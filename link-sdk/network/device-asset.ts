@@ -31,7 +31,7 @@ export type DeviceFacts = {
 }
 
 export type InterfaceFacts = {
-  /** The name of the interface, such as `eth0`. It is unique within the device. */
+  /** The name of the interface, such as `eth0`. An interface with several IP addresses has one entry for each. */
   name: string
   macAddress?: string | undefined
   ipAddress?: string | undefined
@@ -59,7 +59,7 @@ export function deviceAsset(facts: DeviceFacts): Asset {
         product_link: facts.productLink,
       },
     },
-    connection_points: (facts.interfaces ?? []).flatMap(connectionPointsOf),
+    connection_points: connectionPointsOf(facts.interfaces ?? []),
     software_components: firmwareVersion === undefined ? [] : [firmwareOf(firmwareName, firmwareVersion)],
     location: facts.location && [{ location_type: 'Okz', location_identifier: facts.location }],
     ...facts.more,
@@ -73,7 +73,7 @@ export function isIdentified(facts: DeviceFacts): boolean {
 
 /** A serial number identifies a device only together with its manufacturer. */
 function identifiersOf({ manufacturer, orderNumber, serialNumber, macAddress, certificateHash }: DeviceFacts): Asset[] {
-  const isSerial = isFilled(manufacturer) && isFilled(serialNumber)
+  const isSerial = isFilled(manufacturer) && isFilled(serialNumber) && !isPlaceholder(serialNumber)
   return [
     ...(isSerial
       ? [
@@ -85,7 +85,7 @@ function identifiersOf({ manufacturer, orderNumber, serialNumber, macAddress, ce
           },
         ]
       : []),
-    ...(isFilled(macAddress) ? [macIdentifier(macAddress)] : []),
+    ...(isMacAddress(macAddress) ? [macIdentifier(macAddress)] : []),
     ...(isFilled(certificateHash)
       ? [{ asset_identifier_type: 'CertificateIdentifier', certificate_id: certificateHash }]
       : []),
@@ -96,22 +96,51 @@ export function macIdentifier(macAddress: string): Asset {
   return { asset_identifier_type: 'MacIdentifier', mac_address: macAddress }
 }
 
+/**
+ * Returns true for texts that devices report instead of a serial number. Many devices report the same text, so it does not
+ * identify one of them.
+ */
+function isPlaceholder(serialNumber: string): boolean {
+  return /^(0+|f+|x+|[-.?_ ]+|n\/?a|none|null|unknown|undefined|default|empty|not (available|set|specified)|(to be filled .*))$/i.test(
+    serialNumber.trim(),
+  )
+}
+
+/** Returns true for the MAC address of one interface: not empty, not all zeros, and not a multicast address. */
+function isMacAddress(text: string | undefined): text is string {
+  if (text === undefined || !/^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text)) return false
+  return /[1-9a-f]/i.test(text) && (Number.parseInt(text.slice(0, 2), 16) & 1) === 0
+}
+
 function isFilled(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== ''
 }
 
-function connectionPointsOf({ name, macAddress, ipAddress, networkMask }: InterfaceFacts): Asset[] {
-  const port = { connection_point_type: 'EthernetPort', id: name, name, mac_address: macAddress }
-  if (ipAddress === undefined) return [port]
+/** Returns the interfaces with a MAC address, each once, and their IP addresses. */
+function connectionPointsOf(interfaces: readonly InterfaceFacts[]): Asset[] {
+  const ports = new Map(interfaces.flatMap((one) => (isMacAddress(one.macAddress) ? [[one.name, one] as const] : [])))
   return [
-    port,
-    {
-      connection_point_type: 'Ipv4Connectivity',
-      id: `${name}-ipv4-${ipAddress}`,
-      ipv4_address: ipAddress,
-      network_mask: networkMask,
-      related_connection_points: [{ connection_point_id: name, custom_relationship: 'Relies on' }],
-    },
+    ...[...ports.values()].map(({ name, macAddress }) => ({
+      connection_point_type: 'EthernetPort',
+      id: name,
+      name,
+      mac_address: macAddress,
+    })),
+    ...interfaces.flatMap(({ name, ipAddress, networkMask }) =>
+      ipAddress === undefined
+        ? []
+        : [
+            {
+              connection_point_type: 'Ipv4Connectivity',
+              id: `${name}-ipv4-${ipAddress}`,
+              ipv4_address: ipAddress,
+              network_mask: networkMask,
+              related_connection_points: ports.has(name)
+                ? [{ connection_point_id: name, custom_relationship: 'Relies on' }]
+                : [],
+            },
+          ],
+    ),
   ]
 }
 

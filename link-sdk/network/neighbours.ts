@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { segments } from './local-network.ts'
 
 /** The time for which a reading of the table is used. */
 const freshMs = 500
@@ -43,8 +44,20 @@ export function openArpTable(read: () => Promise<string>): Neighbours {
   }
 }
 
-/** The ARP table of this machine. */
-export const arpTable = openArpTable(() => readFile('/proc/net/arp', 'utf8').catch(() => ''))
+/** Adds the addresses of this machine, which are not in its ARP table. */
+function withOwnAddresses({ macAddressOf, ipAddressOf }: Neighbours): Neighbours {
+  return {
+    macAddressOf: async (ipAddress) =>
+      segments().find(({ address }) => address === ipAddress)?.macAddress ?? (await macAddressOf(ipAddress)),
+    ipAddressOf: async (macAddress) => {
+      const wanted = macAddress.toUpperCase().replaceAll('-', ':')
+      return segments().find((segment) => segment.macAddress === wanted)?.address ?? (await ipAddressOf(macAddress))
+    },
+  }
+}
+
+/** The ARP table of this machine, with its own addresses. */
+export const arpTable = withOwnAddresses(openArpTable(() => readFile('/proc/net/arp', 'utf8').catch(() => '')))
 
 export const { macAddressOf } = arpTable
 
