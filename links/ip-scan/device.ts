@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 
 /**
  * The state of a port. A device that refuses a connection exists, and its port is `closed`. A port is `silent` if no
- * answer came in time. The address is `unreachable` if the operating system or a router reports that no device has it.
+ * answer was received in time. The address is `unreachable` if the operating system or a router reports that no device has it.
  */
 export type PortState = 'open' | 'closed' | 'silent' | 'unreachable'
 

@@ -66,7 +66,7 @@ type QuietHost = { host: Host; probedAtMs: number }
 type Confirmation = { report: HostReport; signal: AbortSignal; surroundings: Surroundings }
 
 /**
- * The time after which an operating system has asked a device again for its MAC address, and has removed the entry of a
+ * The time after which the operating system has sent ARP requests to a device again, and has removed the entry of a
  * missing device: 5 seconds until the first request, and 3 requests with one second each.
  */
 const confirmationMs = 8_500

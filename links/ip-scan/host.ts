@@ -13,7 +13,7 @@ export type HostProbes = {
   ports: readonly number[]
   timeoutMs: number
   localAddress: string | undefined
-  /** Undefined if ICMP is not available or not wanted. */
+  /** Undefined if ICMP is not available or switched off. */
   ping: Ping | undefined
   permits: Permits
   signal: AbortSignal
