@@ -91,7 +91,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     renewEveryMs: options.renewEveryMs,
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
-  const status = () => statusOf({ identity, tokens, spool, monitor, discovery })
+  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, cloud, log, status })
   cleanUp.defer(() => proxy.stop())
 
@@ -130,9 +130,10 @@ type GatewayParts = {
   spool: Spool
   monitor: LinkMonitor
   discovery: DiscoveryAgent
+  permits: GatewayPermits
 }
 
-function statusOf({ identity, tokens, spool, monitor, discovery }: GatewayParts) {
+function statusOf({ identity, tokens, spool, monitor, discovery, permits }: GatewayParts) {
   return {
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
@@ -140,6 +141,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery }: GatewayParts)
     cloud: { url: identity.baseUrl, standing: tokens.connectionState },
     spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
+    budget: permits.budget,
     links: monitor.reports().map(({ appInstanceId, endpoint, interfaces, state, problem, product }) => ({
       appInstanceId,
       endpoint,

@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { ignoreHangUp } from '../server/stop-signals.ts'
+import { addBudget } from './budget.ts'
 import { addManagement } from './gateways.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
@@ -18,6 +19,7 @@ type Options = { config?: string; home?: string; registryPort?: string; proxyPor
 export function addCommands(gateway: Command, terminal: Terminal): void {
   addRunCommand(gateway)
   addManagement(gateway, terminal)
+  addBudget(gateway, terminal)
 }
 
 export function addRunCommand(gateway: Command): void {

@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { defaultBudget, type ScanBudget } from '@millwright/api/scan-budget.ts'
+import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
+import { type Command, Option } from 'commander'
+import { parsePair } from '../input/json-input.ts'
+import { usageError } from '../output/error-report.ts'
+import { Output } from '../output/output.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { collect } from '../session/platform-command.ts'
+
+type Options = {
+  home?: string
+  set?: string[]
+  exclude?: string[]
+  protocols?: string
+  hours?: string
+  reset?: boolean
+  json?: boolean
+}
+
+/** Adds `millwright gateway budget`, which shows and changes the budget of the gateway on this machine. */
+export function addBudget(gateway: Command, terminal: Terminal): void {
+  gateway
+    .command('budget')
+    .description('limits of the traffic to devices, shared by all links of the gateway on this machine')
+    .option('--home <folder>', 'folder of the gateway')
+    .option('--set <limit=number>', 'set a limit, such as perDevice.requestsPerSecond=5; repeatable', collect)
+    .option('--exclude <range>', 'send nothing to these addresses; repeatable; "none" removes all', collect)
+    .option('--protocols <names>', 'allow only these protocols, separated by commas; "all" allows all')
+    .option('--hours <spans>', 'allow traffic only in these hours, such as 22:00-05:00; "all" allows all')
+    .option('--reset', 'restore the defaults')
+    .addOption(new Option('--json', 'print the budget as JSON'))
+    .addHelpText(
+      'after',
+      `
+A link takes a permit from the gateway before it sends anything. The gateway gives permits within this budget. A change
+applies from the next scan on. Links that take no permits are shown as not budgeted: the budget does not limit them.
+
+Limits: perDevice and perGateway, each with datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections.
+
+Examples:
+  millwright gateway budget
+  millwright gateway budget --set perDevice.requestsPerSecond=5 --set perDevice.connections=1
+  millwright gateway budget --exclude 10.0.0.7 --exclude 10.0.8.0/24 --hours 22:00-05:00
+  millwright gateway budget --protocols snmp,opcua`,
+    )
+    .action((options: Options) => run(terminal, options))
+}
+
+async function run(terminal: Terminal, options: Options): Promise<void> {
+  const { budgetFileName, readBudget, writeBudget } = await import('@millwright/gateway/permits/budget-file.ts')
+  const file = join(homeOf(terminal.environment, options.home), budgetFileName)
+  const before = options.reset ? defaultBudget : await readBudget(file)
+  const budget = changed(before, options)
+  if (JSON.stringify(budget) !== JSON.stringify(await readBudget(file).catch(() => undefined)))
+    await writeBudget(file, budget)
+  await new Output(terminal, options.json ? 'json' : 'text').show({ data: budget })
+}
+
+function homeOf(environment: Environment, home: string | undefined): string {
+  return readSettings({ ...environment, ...(home === undefined ? {} : { [gatewaySettings.home.variable]: home }) }).home
+}
+
+function changed(before: ScanBudget, { set = [], exclude, protocols, hours }: Options): ScanBudget {
+  const budget = structuredClone(before)
+  for (const text of set) setLimit(budget, text)
+  if (exclude !== undefined) budget.excludedAddresses = exclude.filter((range) => range !== 'none')
+  if (protocols === 'all') delete budget.protocols
+  else if (protocols !== undefined) budget.protocols = listOf(protocols)
+  if (hours === 'all') delete budget.hours
+  else if (hours !== undefined) budget.hours = listOf(hours).map(spanOf)
+  return budget
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').map((part) => part.trim())
+}
+
+function setLimit(budget: ScanBudget, text: string): void {
+  const [path, value] = parsePair(text, '--set')
+  const [part, limit, ...rest] = path.split('.')
+  const isKnown = (part === 'perDevice' || part === 'perGateway') && rest.length === 0 && limit !== undefined
+  if (!isKnown || !Object.hasOwn(defaultBudget[part], limit)) {
+    const limits = Object.keys(defaultBudget.perDevice).join(', ')
+    throw usageError(`"${path}" is not a limit. Use perDevice or perGateway, a dot, and one of ${limits}.`)
+  }
+  budget[part][limit as keyof ScanBudget['perDevice']] = Number(value)
+}
+
+function spanOf(text: string): { from: string; to: string } {
+  const [from = '', to = ''] = text.split('-')
+  return { from, to }
+}
