@@ -1,7 +1,16 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { CredentialUse, DeviceError, gatekeeperLimits, LinkEvent, LinkParameter, LinkReport } from './gatekeeper.ts'
+import {
+  CredentialUse,
+  DeviceError,
+  gatekeeperLimits,
+  LinkEvent,
+  LinkParameter,
+  LinkReport,
+  ManagedLink,
+  ManagedLinks,
+} from './gatekeeper.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { SignedReceipt } from './receipt.ts'
 
@@ -322,6 +331,31 @@ export const discovery = contract({
       answers: { 200: data(Type.Array(AssetLink)) },
       errors: ['not_found'],
     },
+    listManagedLinks: {
+      method: 'GET',
+      path: '/gateways/{gatewayId}/links',
+      summary: 'List the built-in links that a gateway can run',
+      description:
+        'The state is the one that the gateway last reported. The list is empty if the gateway cannot run links.',
+      access: 'glb_jobs_read',
+      params: gatewayId,
+      answers: { 200: data(ManagedLinks) },
+      errors: ['not_found'],
+    },
+    switchManagedLink: {
+      method: 'PUT',
+      path: '/gateways/{gatewayId}/links/{name}',
+      summary: 'Start or stop a built-in link of a gateway',
+      description:
+        'Responds when the gateway has stored the change. The change outlasts restarts of the gateway. Also requires ' +
+        '`inventory_write_asset_data` in the access group of the gateway.',
+      waits: true,
+      access: 'glb_gateway_manage',
+      params: closed({ gatewayId: Uuid, name: Type.String({ minLength: 1, maxLength: 64 }) }),
+      body: data(closed({ enabled: Type.Boolean() })),
+      answers: { 200: data(ManagedLink) },
+      errors: ['not_found', 'gateway_not_ready', 'conflict', 'forbidden'],
+    },
     readProperties: {
       method: 'POST',
       path: '/assets/{id}/properties',
@@ -477,6 +511,7 @@ export const discovery = contract({
         closed({
           gatewayVersion: Type.String(),
           links: Type.Array(LinkReport, { maxItems: gatekeeperLimits.linksPerGateway }),
+          managedLinks: Type.Optional(ManagedLinks),
         }),
       ),
       answers: { 200: data(Type.Array(closed({ appInstanceId: Type.String(), assetId: Uuid }))) },

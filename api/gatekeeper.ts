@@ -26,6 +26,13 @@ export const gatekeeperLimits = {
   eventsPerReport: 1_000,
   /** The number of latest alarms and driver events that are stored with a link and returned with it. */
   storedEventsPerLink: 20,
+  /** The maximum number of links that a gateway can run as its child processes. */
+  managedLinks: 64,
+  /** The maximum length of the problem of a link and of a notice. */
+  linkProblem: 1_000,
+  noticesPerLink: 16,
+  /** The number of latest log lines of a managed link in a report. */
+  logLinesPerLink: 20,
   /** The time for which the registration of a link is valid at its gateway. */
   registrationSeconds: 900,
   foundPerUpload: 500,
@@ -119,6 +126,37 @@ export const LinkReport = closed({
   eventStream: Type.Optional(Uuid),
 })
 export type LinkReport = Static<typeof LinkReport>
+
+export const managedLinkStates = ['starting', 'running', 'stopped', 'failed'] as const
+
+/** A built-in link that the gateway can run as a child process. */
+export const ManagedLink = closed({
+  name: Type.String({ minLength: 1, maxLength: 64 }),
+  appInstanceId: Type.String({ maxLength: 256, description: 'The id of the asset link while it runs' }),
+  enabled: Type.Boolean({ description: 'Whether the gateway runs the link' }),
+  state: Type.Unsafe<(typeof managedLinkStates)[number]>({
+    ...oneOf(managedLinkStates),
+    description: 'A failed link starts again after a pause',
+  }),
+  restarts: Type.Integer({ minimum: 0, description: 'Unexpected ends since the link was enabled' }),
+  endpoint: Type.Optional(text(300)),
+  problem: Type.Optional(
+    Type.String({ maxLength: gatekeeperLimits.linkProblem, description: 'The reason of the last unexpected end' }),
+  ),
+  notices: Type.Optional(
+    Type.Array(text(gatekeeperLimits.linkProblem), {
+      maxItems: gatekeeperLimits.noticesPerLink,
+      description: 'Limits of the link on the machine of the gateway, such as missing rights',
+    }),
+  ),
+  log: Type.Optional(
+    Type.Array(text(2_000), { maxItems: gatekeeperLimits.logLinesPerLink, description: 'The latest lines, in order' }),
+  ),
+})
+export type ManagedLink = Static<typeof ManagedLink>
+
+/** The built-in links of a gateway. Older versions of the gateway do not report them. */
+export const ManagedLinks = Type.Array(ManagedLink, { maxItems: gatekeeperLimits.managedLinks })
 
 /** The error of one device. `code` is a status code of the link protocol. */
 export const DeviceError = closed({
@@ -291,6 +329,7 @@ export const gatekeeper = contract({
         closed({
           gatewayVersion: text(64),
           links: Type.Array(LinkReport, { maxItems: gatekeeperLimits.linksPerGateway }),
+          managedLinks: Type.Optional(ManagedLinks),
         }),
       ),
       answers: { 200: data(Type.Array(closed({ appInstanceId: text(256), assetId: Uuid }))) },

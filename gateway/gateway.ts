@@ -10,6 +10,9 @@ import { enrolledIdentity, type Identity } from './identity/enrolment.ts'
 import { ownKey } from './identity/key.ts'
 import { TokenSource } from './identity/token.ts'
 import { LinkMonitor } from './link-monitor/link-monitor.ts'
+import type { BuiltInLink } from './link-runner/link-process.ts'
+import { LinkRunner } from './link-runner/link-runner.ts'
+import { LinkSwitchAgent } from './link-runner/link-switch-agent.ts'
 import { createLog, type Log } from './log.ts'
 import { budgetFileName } from './permits/budget-file.ts'
 import { GatewayPermits } from './permits/gateway-permits.ts'
@@ -32,6 +35,8 @@ export type RunningGateway = {
   proxyPort: number
   /** Returns the state of the connection, the spool and the links. */
   status: () => GatewayStatus
+  /** Starts the enabled built-in links, one after the other. */
+  startLinks: () => Promise<void>
   stop: () => Promise<void>
 }
 
@@ -44,6 +49,8 @@ type GatewayOptions = {
    * cancellations.
    */
   renewEveryMs?: number
+  /** The links that the gateway can run as child processes. */
+  builtInLinks?: readonly BuiltInLink[]
 }
 
 /** Starts all parts of the gateway. Throws a `SetupError` for a problem that the user has to fix. */
@@ -74,7 +81,16 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   // change the files of the spool.
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
-  const monitor = new LinkMonitor({ registry, cloud, log })
+  const runner = new LinkRunner({
+    settings,
+    builtInLinks: options.builtInLinks ?? [],
+    registry,
+    registryPort: registryServer.port,
+    log,
+    onChange: () => monitor.reportSoon(),
+  })
+  cleanUp.defer(() => runner.stop())
+  const monitor = new LinkMonitor({ registry, cloud, log, managedLinks: () => runner.report() })
   const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
   cleanUp.defer(() => connections.close())
   const discovery = new DiscoveryAgent({
@@ -91,7 +107,8 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     renewEveryMs: options.renewEveryMs,
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
-  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits })
+  const linkSwitches = new LinkSwitchAgent({ cloud, runner, log })
+  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, cloud, log, status })
   cleanUp.defer(() => proxy.stop())
 
@@ -102,11 +119,12 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   cleanUp.defer(async () => {
     stopping.abort()
     cloud.close()
-    await Promise.all([monitor.stop(), discovery.stop(), deviceInfo.stop(), delivering])
+    await Promise.all([monitor.stop(), discovery.stop(), deviceInfo.stop(), linkSwitches.stop(), delivering])
   })
   monitor.start()
   discovery.start()
   deviceInfo.start()
+  if (options.builtInLinks !== undefined) linkSwitches.start()
   log.info(
     { gateway: identity.gatewayId, cloud: identity.baseUrl, registryPort: registryServer.port, proxyPort: proxy.port },
     'gateway is ready',
@@ -120,6 +138,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     registryPort: registryServer.port,
     proxyPort: proxy.port,
     status,
+    startLinks: () => runner.start(),
     stop: () => running.disposeAsync(),
   }
 }
@@ -131,9 +150,10 @@ type GatewayParts = {
   monitor: LinkMonitor
   discovery: DiscoveryAgent
   permits: GatewayPermits
+  runner: LinkRunner
 }
 
-function statusOf({ identity, tokens, spool, monitor, discovery, permits }: GatewayParts) {
+function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner }: GatewayParts) {
   return {
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
@@ -150,6 +170,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery, permits }: Gate
       ...(problem === undefined ? {} : { problem }),
       ...(product === undefined ? {} : { product: `${product.vendor} ${product.name} ${product.version}` }),
     })),
+    managedLinks: runner.status(),
     events: monitor.recentEvents,
   }
 }

@@ -17,6 +17,8 @@ export type GatewaySettings = {
   proxyPort: number
   /** The vendor prefixes in the package names that links use. The messages are the same for every prefix. */
   linkVendors: string[]
+  /** The names of the links that the gateway runs as child processes. `all` stands for all built-in links. */
+  links: string[]
   /** The size limit of the spool. */
   spoolBytes: number
   /** The maximum time between two messages of a link during a scan. */
@@ -79,6 +81,12 @@ export const gatewaySettings = {
     help: 'Package prefixes of links, separated by commas',
     parse: vendors,
   },
+  links: {
+    variable: 'MILLWRIGHT_GATEWAY_LINKS',
+    fallback: 'none',
+    help: 'Built-in links that the gateway runs, such as plant,snmp; all or none; npm start runs all of them. millwright gateway links enable and disable override it',
+    parse: linkNames,
+  },
   spoolBytes: {
     variable: 'MILLWRIGHT_GATEWAY_SPOOL_MIB',
     fallback: '256',
@@ -125,6 +133,14 @@ function vendors(text: string, variable: string): string[] {
   return names
 }
 
+function linkNames(text: string, variable: string): string[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+  if (names.length === 1 && names[0] === 'none') return []
+  const wrong = names.find((name) => !/^[a-z][a-z0-9-]*$/.test(name) || name === 'none')
+  if (wrong === undefined) return names
+  throw new SetupError(`${variable} must be all, none, or a list of links such as plant,snmp, but contains "${wrong}".`)
+}
+
 function proxyUrl(text: string, variable: string): string | undefined {
   if (text === '') return undefined
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
@@ -163,6 +179,7 @@ export function readSettings(environment: Environment): GatewaySettings {
     registryPort: read(gatewaySettings.registryPort),
     proxyPort: read(gatewaySettings.proxyPort),
     linkVendors: read(gatewaySettings.linkVendors),
+    links: read(gatewaySettings.links),
     spoolBytes: read(gatewaySettings.spoolBytes),
     linkSilenceMs: read(gatewaySettings.linkSilenceMs),
     outgoingProxy: read(gatewaySettings.outgoingProxy),

@@ -39,6 +39,7 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
     registryPort: 0,
     proxyPort: 0,
     linkVendors: ['millwright', 'siemens'],
+    links: [],
     spoolBytes: 64 * 1024 * 1024,
     linkSilenceMs: 300_000,
     outgoingProxy: undefined,

@@ -76,6 +76,12 @@ export type LinkDefinition = {
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]
   /** Installs firmware and other artefacts on a device. */
   update?: Updates
+  /**
+   * Returns sentences about the limits of the link on this machine, such as a missing right and the command that grants
+   * it. The link works in a reduced way. The sentences are logged when the link starts, and the gateway that started the
+   * link shows them to users.
+   */
+  notices?: () => Promise<readonly string[]> | readonly string[]
 }
 
 /** Defines a link by its manifest and its functions. `runLink` runs the link as a process. */

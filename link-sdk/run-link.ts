@@ -4,17 +4,33 @@ import { startLink } from './start-link.ts'
 
 const exitCodes = { failed: 1, usage: 2 } as const
 
-/** Runs a link as a process until SIGINT or SIGTERM. The settings come from the arguments and the environment. */
+/**
+ * Runs a link as a process until SIGINT or SIGTERM. A link that a gateway started also stops when the gateway ends. The
+ * settings come from the arguments and the environment.
+ */
 export async function runLink(link: LinkDefinition, args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
     const settings = readSettings(args, process.env)
     if (settings === 'help') return void process.stdout.write(helpFor(link.manifest.name))
+    const stopping = stopRequest()
     const running = await startLink(link, settings)
-    const stop = () => void running.stop().then(() => process.exit(0))
-    process.once('SIGINT', stop)
-    process.once('SIGTERM', stop)
+    void stopping.then(() => running.stop()).then(() => process.exit(0))
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
     process.exitCode = error instanceof UsageError ? exitCodes.usage : exitCodes.failed
   }
+}
+
+/**
+ * Resolves when the process should end: at SIGINT, at SIGTERM, and when the channel to the starting process closes. The
+ * channel also closes when the starting process is killed.
+ */
+function stopRequest(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve())
+    process.once('SIGTERM', () => resolve())
+    process.once('disconnect', () => resolve())
+    // The channel does not keep a link alive that could not be started.
+    process.channel?.unref()
+  })
 }

@@ -57,6 +57,8 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   const port = await listen(server, { host, port: requestedPort })
   log.info(`The link ${link.manifest.name} listens.`, { host, port, vendors })
 
+  void logNotices(link, log)
+
   const registration = registrationOf(link, { settings, host, port, interfaces, log })
   const registered = registration && keepRegistered(registration)
   let stopped: Promise<void> | undefined
@@ -73,6 +75,15 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
     port,
     stop: () => (stopped ??= stop()),
     [Symbol.asyncDispose]: () => (stopped ??= stop()),
+  }
+}
+
+/** Logs the notices of the link. The field `notice` marks the entries for the gateway that started the link. */
+async function logNotices({ notices }: LinkDefinition, log: Log): Promise<void> {
+  try {
+    for (const text of (await notices?.()) ?? []) log.warn(text, { notice: true })
+  } catch (error) {
+    log.warn('The limits of the link on this machine could not be determined.', { error })
   }
 }
 

@@ -17,6 +17,7 @@ type Options = { config?: string; home?: string; registryPort?: string; proxyPor
  * the platform.
  */
 export function addCommands(gateway: Command, terminal: Terminal): void {
+  gateway.enablePositionalOptions()
   addRunCommand(gateway)
   addManagement(gateway, terminal)
   addBudget(gateway, terminal)
@@ -37,13 +38,15 @@ First start: register a gateway on the platform (console, or millwright gateway 
 gateway-config.json, which is valid for 30 minutes and for one enrolment. Start the gateway with this file. The gateway
 creates its key pair, which never leaves this machine, and enrols. Later starts do not need the file.
 
-Links register at the registry port, with one of the vendor prefixes in MILLWRIGHT_LINK_VENDORS.
+The gateway runs the built-in links that MILLWRIGHT_GATEWAY_LINKS names (plant,snmp,… or all). "millwright gateway links
+enable" and "disable" start and stop them later. Other links register at the registry port, with one of the vendor prefixes in MILLWRIGHT_LINK_VENDORS.
 The gateway opens all connections to the platform. The platform never connects to the gateway.
 
 Examples:
   millwright gateway onboard 'Hall 4'
   millwright gateway --config gateway-config.json
   millwright gateway --home /var/lib/millwright-gateway
+  MILLWRIGHT_GATEWAY_LINKS=ip-scan,snmp millwright gateway           with links to real networks
   MILLWRIGHT_GATEWAY_REGISTRY_HOST=0.0.0.0 millwright gateway        links on other machines and in containers
   curl http://127.0.0.1:${gatewaySettings.proxyPort.fallback}/gateway/status                       links, their state, data that waits`,
     )
@@ -62,6 +65,7 @@ function printSettings(): void {
 async function run(options: Options): Promise<void> {
   const signals = stopSignals()
   const gateway = await start(options)
+  await gateway.startLinks()
   releaseMemory(() => gateway.status().scans > 0)
   console.log(welcome(gateway))
   await signals
@@ -77,10 +81,13 @@ async function start({ config, home, registryPort, proxyPort }: Options): Promis
     [gatewaySettings.proxyPort.variable]: proxyPort,
   }
   // The import is dynamic, so that the other commands of the CLI do not load the gateway.
-  const { startGateway } = await import('@millwright/gateway/gateway.ts')
+  const [{ startGateway }, { builtInLinks }] = await Promise.all([
+    import('@millwright/gateway/gateway.ts'),
+    import('@millwright/links/catalogue.ts'),
+  ])
   const set = Object.entries(options).filter(([, value]) => value !== undefined)
   await requireKnownSettings(process.env)
-  return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }))
+  return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }), { builtInLinks })
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { displayText } from '../output/text.ts'
 import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
+import { addManagedLinks } from './managed-links.ts'
 
 /** Loads the contracts when a management command runs, because a running gateway does not need them. */
 const loadContracts = async () => {
@@ -77,14 +78,15 @@ Examples:
     },
   )
 
-  platformCommand(
+  const linksCommand = platformCommand(
     gateway
       .command('links')
-      .description('list the links of a gateway with their filters and options')
+      .description('list the links of a gateway with their filters and options; run built-in links')
       .argument('[gateway]', 'id or name'),
     terminal,
     links,
   )
+  addManagedLinks(linksCommand, terminal)
 
   platformCommand(
     gateway.command('revoke').description('permanently revoke a gateway').argument('<gateway>'),
@@ -168,6 +170,6 @@ async function links(session: Session, nameOrId: string | undefined): Promise<vo
       filters: ({ filters }) => keys(filters),
       options: ({ options }) => keys(options),
     },
-    nothing: 'The gateway has no links: start one with millwright link run plant',
+    nothing: 'The gateway has no links: start one with millwright gateway links enable plant',
   })
 }

@@ -8,8 +8,8 @@ import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { type GatewaySettings, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { PortTakenError } from '@millwright/gateway/setup-error.ts'
 
-/** `LocalGateway` is a gateway on the machine of the platform, with a link to a simulated plant. */
-export type LocalGateway = GatewayPorts & { gatewayId: string; stop(): Promise<void> }
+/** `LocalGateway` is a gateway on the machine of the platform, with all built-in links. */
+export type LocalGateway = GatewayPorts & { gatewayId: string; startLinks(): Promise<void>; stop(): Promise<void> }
 
 /**
  * `GatewayPorts` contains the ports that a local gateway listens on. They differ from the default ports when another
@@ -22,34 +22,35 @@ type Environment = Readonly<Record<string, string | undefined>>
 const tenantName = 'default'
 
 /**
- * Starts a gateway with a link to a simulated plant on this machine. The platform registers the gateway automatically,
- * so that a new user can run a scan within a minute. Other links can also register with this gateway.
+ * Starts a gateway on this machine. The platform registers the gateway automatically, so that a new user can run a scan
+ * within a minute. The gateway offers all built-in links; `startLinks` starts them as child processes. Other links can
+ * also register with this gateway.
  */
 export async function startLocalGateway(running: RunningCloud, environment: Environment): Promise<LocalGateway> {
   const home = join(running.home, 'gateway')
   await writeGatewayConfig(running, home)
-  const [{ startGateway }, { startLink }, { link }] = await Promise.all([
+  const [{ startGateway }, { builtInLinks }] = await Promise.all([
     import('@millwright/gateway/gateway.ts'),
-    import('@millwright/link-sdk/start-link.ts'),
-    import('@millwright/links/plant/link.ts'),
+    import('@millwright/links/catalogue.ts'),
   ])
   const settings = readSettings({
     [gatewaySettings.logLevel.variable]: 'warn',
     ...environment,
+    [gatewaySettings.links.variable]: environment[gatewaySettings.links.variable] || 'all',
     [gatewaySettings.home.variable]: home,
     [gatewaySettings.configFile.variable]: '',
   })
-  const gateway = await startOnFreePorts(startGateway, settings, environment)
-  const { gatewayId, registryPort, proxyPort } = gateway
-  const plant = await startLink(link, { registry: `127.0.0.1:${registryPort}`, logLevel: 'warn' })
+  const start: Start = (settings) => startGateway(settings, { builtInLinks })
+  const gateway = await startOnFreePorts(start, settings, environment)
+  const { gatewayId, registryPort, proxyPort, startLinks } = gateway
   await publishPorts(running.home, { registryPort, proxyPort })
   return {
     gatewayId,
     registryPort,
     proxyPort,
+    startLinks,
     async stop() {
       await rm(portsFile(running.home), { force: true })
-      await plant.stop()
       await gateway.stop()
     },
   }

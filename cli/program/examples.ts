@@ -213,7 +213,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'gateway renew': ["gateway renew 'Hall 4'"],
   'gateway list': ['gateway list'],
   'gateway show': ["gateway show 'Hall 4'"],
-  'gateway links': ["gateway links 'Hall 4'", 'gateway links --json'],
+  'gateway links': ["gateway links 'Hall 4'", 'gateway links --json', 'gateway links list'],
   'gateway revoke': ["gateway revoke 'Hall 4'"],
   'gateway delete': ["gateway delete 'Hall 4'"],
   link: ['link new ovens', 'link run ovens --port 8081', 'link test localhost:8081'],

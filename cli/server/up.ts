@@ -74,6 +74,8 @@ async function welcomeWhenReady(running: RunningCloud, { gateway, building, star
   print(
     `A gateway with a simulated plant is online: links register at port ${registryPort}, agents use port ${proxyPort}.`,
   )
+  // The links start after the platform is ready, so that they do not delay the start.
+  await started.startLinks()
 }
 
 /**

@@ -1,5 +1,5 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
-import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import type { LinkReport, ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
@@ -16,6 +16,8 @@ type Options = {
   log: Log
   /** The interval in which links are checked and reported to the cloud, even if nothing has changed. */
   everyMs?: number
+  /** Returns the links that the gateway can run as child processes. */
+  managedLinks?: () => ManagedLink[]
 }
 
 type MonitoredLink = {
@@ -73,7 +75,7 @@ export class LinkMonitor {
   #refreshReport: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
-    this.#options = { everyMs: 60_000, ...options }
+    this.#options = { everyMs: 60_000, managedLinks: () => [], ...options }
     this.#events = new LinkEvents({
       log: options.log,
       signal: this.#stopping.signal,
@@ -112,6 +114,11 @@ export class LinkMonitor {
         ...this.#events.reportFields(registration.appInstanceId),
       }
     })
+  }
+
+  /** Reports to the cloud soon, because the state of a managed link has changed. */
+  reportSoon(): void {
+    this.#scheduleReport()
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
@@ -261,7 +268,8 @@ export class LinkMonitor {
       this.#isNews = false
       const links = this.reports()
       try {
-        const data = { gatewayVersion, links: fittingReport(links) }
+        const managedLinks = this.#options.managedLinks()
+        const data = { gatewayVersion, links: fittingReport(links), ...(managedLinks.length > 0 && { managedLinks }) }
         await cloud.gatekeeper.reportLinks({ body: { data } })
         backOff.reset()
         this.#dropGone(links)

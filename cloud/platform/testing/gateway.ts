@@ -1,7 +1,7 @@
 import { createHash, KeyObject, randomUUID } from 'node:crypto'
 import { client, requestFor, type Transport } from '@millwright/api/client.ts'
 import { discovery } from '@millwright/api/discovery.ts'
-import { gatekeeper, type LinkReport } from '@millwright/api/gatekeeper.ts'
+import { gatekeeper, type LinkReport, type ManagedLink } from '@millwright/api/gatekeeper.ts'
 import type { GatewayKey } from '@millwright/api/onboarding.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts'
@@ -115,6 +115,12 @@ export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: 
     workflows: client(workflows, transport),
     discovery: client(discovery, transport),
   }
+}
+
+/** Creates the report of a built-in link, as a gateway sends it. */
+export function managedLink(changes: Partial<ManagedLink> = {}): ManagedLink {
+  const name = 'plant'
+  return { name, appInstanceId: `millwright.links.${name}`, enabled: false, state: 'stopped', restarts: 0, ...changes }
 }
 
 /** Creates the report of a link, as a gateway sends it. */

@@ -10,7 +10,7 @@ import { workflows } from '@millwright/api/workflows.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
-import { enrolledGateway, foundDevice, linkReport, signedReceipt } from './gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, managedLink, signedReceipt } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -88,6 +88,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(onboarding.prefix, `/gateways/${shopFloor.gatewayId}/config`, ['POST']),
     ...reaches(onboarding.prefix, `/gateways/${shopFloor.gatewayId}/revoke`, ['POST']),
     ...reaches(discovery.prefix, `/gateways/${shopFloor.gatewayId}/asset-links`, ['GET']),
+    ...reaches(discovery.prefix, `/gateways/${shopFloor.gatewayId}/links`, ['GET']),
+    ...reaches(discovery.prefix, `/gateways/${shopFloor.gatewayId}/links/plant`, ['PUT']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}`, ['GET', 'DELETE']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/runs`, ['GET']),
     ...reaches(discovery.prefix, `/discoveries/${shopFloor.jobId}/report`, ['GET']),
@@ -116,7 +118,8 @@ async function useShopFloor(
   await admin.inventory.createAsset({ body: { data: { asset: foundDevice(2, { access_group: otherGroup }) } } })
   const gateway = await enrolledGateway(hub, admin)
   const link = linkReport()
-  await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+  const report = { gatewayVersion: '1.0.0', links: [link], managedLinks: [managedLink()] }
+  await gateway.gatekeeper.reportLinks({ body: { data: report } })
   const { jobId } = await admin.discovery.createDiscovery({
     params: { gatewayId: gateway.id },
     body: { data: { assetLinkId: link.appInstanceId } },

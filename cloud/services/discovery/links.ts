@@ -15,6 +15,7 @@ import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { publishLinkEvents, withStoredEvents } from './link-events.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import { storeManagedLinks } from './managed-links.ts'
 import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
@@ -84,6 +85,7 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       const links = await withAssets(context, actor, { gateway, reported, stored })
       await updateRelations(context, actor, { gateway, links })
       await storeLinks(context, actor, { gateway, links })
+      if (data.managedLinks !== undefined) await storeManagedLinks(context, actor, gateway.id, data.managedLinks)
       return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
   }

@@ -5,6 +5,7 @@ import { discoveryHandlers } from './discoveries.ts'
 import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
+import { managedLinkHandlers } from './managed-links.ts'
 import { propertyHandlers } from './properties.ts'
 import { receiptHandlers } from './receipts.ts'
 import { reportHandlers } from './reports.ts'
@@ -20,6 +21,7 @@ export const discoveryService = service({
     ...reportHandlers(context),
     ...receiptHandlers(context),
     ...linkHandlers(context),
+    ...managedLinkHandlers(context),
     ...propertyHandlers(context),
     ...runHandlers(context),
   }),

@@ -96,7 +96,7 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
   'artefact-update': artefactUpdate,
   'device-info': gatewayRequest('device-info', 'Queries to a device through its gateway'),
   discovery: gatewayRequest('discovery', 'A search for devices with one link of a gateway'),
-  'link-inventory': gatewayRequest('link-inventory', 'An immediate update of the list of links of a gateway'),
+  'link-inventory': gatewayRequest('link-inventory', 'A change of the built-in links that a gateway runs'),
   'remote-access': remoteAccess,
 }
 

@@ -31,7 +31,7 @@ const german: Readonly<Record<string, string>> = {
   'artefact-update': 'Überträgt und aktiviert neue Firmware',
   'device-info': 'Liest Eigenschaften eines Geräts',
   discovery: 'Sucht Geräte mit einem Asset-Link',
-  'link-inventory': 'Meldet die Asset-Links eines Gateways',
+  'link-inventory': 'Startet oder stoppt einen mitgelieferten Asset-Link eines Gateways',
   'remote-access': 'Öffnet eine Fernverbindung zu einem Gerät über sein Gateway',
   CREATED: 'Warten auf das Gateway',
   RUNNING: 'Das Gateway führt den Auftrag aus',

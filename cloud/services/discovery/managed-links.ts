@@ -1,0 +1,166 @@
+import type { discovery } from '@millwright/api/discovery.ts'
+import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
+import { mayIn } from '../../platform/access/rights.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { emitAll } from '../../platform/events/events.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
+import { findManagedLinks, lockManagedLinks, putManagedLinks } from './managed-link-store.ts'
+import { requireReadableGateway } from './visibility.ts'
+import { stopJob } from './workflow-job.ts'
+
+/**
+ * The built-in links that a gateway can run as child processes. The gateway stores which links are enabled, so a change
+ * by its own command line and a change by the platform have the same effect. The platform sends a change as a job, which
+ * the gateway leases at once, and stores the links as the gateway last reported them.
+ */
+
+const switchWorkflow = 'link-inventory'
+const answerWithinSeconds = 15
+const writeAssets = 'inventory_write_asset_data'
+
+export function managedLinkHandlers(
+  context: Context,
+): Pick<Handlers<typeof discovery>, 'listManagedLinks' | 'switchManagedLink'> {
+  const { database } = context
+  return {
+    async listManagedLinks({ params: { gatewayId } }, caller) {
+      await readableGateway(context, caller, gatewayId)
+      return { data: await database.read(caller, (handle) => findManagedLinks(handle, gatewayId)) }
+    },
+
+    async switchManagedLink({ params: { gatewayId, name }, body: { data } }, caller) {
+      await requireSwitchable(context, caller, { gatewayId, name })
+      await sendToGateway(context, caller, { gatewayId, name, enabled: data.enabled })
+      return { data: await storeSwitch(context, caller, { gatewayId, name, enabled: data.enabled }) }
+    },
+  }
+}
+
+/** Returns a gateway. Hidden and missing gateways return the same error. */
+async function readableGateway(context: Context, caller: Caller, id: string) {
+  await requireReadableGateway(context, caller, id)
+  return (await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id } })).data
+}
+
+type LinkSwitch = { gatewayId: string; name: string; enabled: boolean }
+
+/** Requires that the caller may write in the gateway's access group, and that the gateway is online and has the link. */
+async function requireSwitchable(
+  context: Context,
+  caller: Caller,
+  { gatewayId, name }: Omit<LinkSwitch, 'enabled'>,
+): Promise<void> {
+  const gateway = await readableGateway(context, caller, gatewayId)
+  const accessGroupId = gateway.access_group
+  const links = await context.database.read(caller, async (handle) => {
+    if (!mayIn(caller, writeAssets, accessGroupId))
+      throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId })
+    return findManagedLinks(handle, gatewayId)
+  })
+  if (!links.some((link) => link.name === name)) {
+    const names = links.map((link) => link.name).join(', ')
+    throw new Problem(
+      'not_found',
+      `Gateway ${gateway.name} has no built-in link "${name}". ${names === '' ? 'It reported no built-in links.' : `Its built-in links: ${names}.`}`,
+    )
+  }
+  if (gateway.state === 'online') return
+  if (gateway.state === 'offline')
+    throw new Problem('conflict', `Gateway ${gateway.name} is offline. Start the gateway, and retry the request.`)
+  throw new Problem('gateway_not_ready', `Gateway ${gateway.name} is revoked or has not enrolled.`)
+}
+
+/** Sends the change to the gateway and waits until the gateway has stored it. */
+async function sendToGateway(
+  context: Context,
+  caller: Caller,
+  { gatewayId, name, enabled }: LinkSwitch,
+): Promise<void> {
+  const system = systemCaller(caller)
+  const engine = context.peers(workflows, system)
+  const { id } = await engine.createJob({
+    body: {
+      clientId: gatewayId,
+      workflow: switchWorkflow,
+      tags: [switchWorkflow],
+      definition: { link: name, enabled, askedBy: caller.principal.name },
+    },
+  })
+  const { job, isFinal } = await engine.awaitJob({ params: { id }, query: { waitSeconds: answerWithinSeconds } })
+  if (isFinal && job.status.state === 'FINISHED') return
+  if (isFinal) throw new Problem('conflict', job.status.message ?? 'The gateway did not apply the change')
+  await stopJob(context, system, id)
+  throw new Problem(
+    'conflict',
+    `The gateway did not respond within ${answerWithinSeconds} seconds. Check that the gateway is online, and retry the request.`,
+  )
+}
+
+/** Stores the change that the gateway has applied. The next report of the gateway adds the state of the process. */
+async function storeSwitch(
+  { database }: Context,
+  caller: Caller,
+  { gatewayId, name, enabled }: LinkSwitch,
+): Promise<ManagedLink> {
+  return database.transaction(caller, async (tx) => {
+    const before = await lockManagedLinks(tx, gatewayId)
+    const links = before.map((link) => (link.name === name ? switched(link, enabled) : link))
+    await putManagedLinks(tx, gatewayId, links)
+    await record(tx, caller, {
+      action: 'discovery.switchManagedLink',
+      target: `gateway/${gatewayId}`,
+      detail: { link: name, enabled },
+    })
+    await emitChanges(tx, gatewayId, { before, links })
+    const stored = links.find((link) => link.name === name)
+    if (stored === undefined) throw new Problem('not_found', `The gateway no longer has the built-in link "${name}"`)
+    return stored
+  })
+}
+
+function switched(link: ManagedLink, enabled: boolean): ManagedLink {
+  if (link.enabled === enabled) return link
+  const { endpoint: _, problem: __, ...rest } = link
+  return { ...rest, enabled, state: enabled ? 'starting' : 'stopped', restarts: 0 }
+}
+
+/** Stores the built-in links of a report. */
+export async function storeManagedLinks(
+  { database }: Context,
+  actor: Caller,
+  gatewayId: string,
+  links: readonly ManagedLink[],
+): Promise<void> {
+  await database.transaction(actor, async (tx) => {
+    const before = await lockManagedLinks(tx, gatewayId)
+    await putManagedLinks(tx, gatewayId, links)
+    await emitChanges(tx, gatewayId, { before, links })
+  })
+}
+
+type Change = { before: readonly ManagedLink[]; links: readonly ManagedLink[] }
+
+async function emitChanges(
+  tx: Parameters<typeof emitAll>[0],
+  gatewayId: string,
+  { before, links }: Change,
+): Promise<void> {
+  const changed = links.filter(({ name, enabled, state }) => {
+    const old = before.find((link) => link.name === name)
+    return old?.enabled !== enabled || old.state !== state
+  })
+  await emitAll(
+    tx,
+    changed.map(({ name, enabled, state }) => ({
+      type: 'discovery.managed-link.changed',
+      subject: `gateway/${gatewayId}`,
+      data: { gatewayId, name, enabled, state },
+    })),
+  )
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** `BuiltInLink` is a link of this folder. A gateway can run it as a child process. */
+export type BuiltInLink = {
+  name: string
+  /** The id of the link in its manifest. The link registers with this id. */
+  appInstanceId: string
+  /** The path of the program. */
+  file: string
+}
+
+const names = ['plant', 'ip-scan', 'snmp', 'opcua', 'modbus']
+
+/** The built-in links whose folder exists. */
+export const builtInLinks: readonly BuiltInLink[] = names
+  .map((name) => ({
+    name,
+    appInstanceId: `millwright.links.${name}`,
+    file: join(import.meta.dirname, name, 'main.ts'),
+  }))
+  .filter(({ file }) => existsSync(file))
