@@ -35,6 +35,9 @@ export type LinkTiming = {
   stopMs: number
 }
 
+/** A small young generation saves about a quarter of the memory of an idle link. */
+const nodeOptions = ['--max-semi-space-size=2']
+
 /** The time in which the last output of an ended process is read. */
 const lastOutputMs = 500
 
@@ -156,7 +159,7 @@ export class LinkProcess {
   async #runOnce(signal: AbortSignal, leave: () => void): Promise<string> {
     const { args, environment, timing } = this.#options
     this.#notices.clear()
-    const child = spawn(process.execPath, [this.link.file, ...args], {
+    const child = spawn(process.execPath, [...nodeOptions, this.link.file, ...args], {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       windowsHide: true,
