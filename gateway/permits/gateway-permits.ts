@@ -20,7 +20,7 @@ const rereadMs = 1_000
 /** `GatewayPermits` gives permits to all links of the gateway, so that the links together keep one budget. */
 export class GatewayPermits {
   readonly #file: string
-  #issuer: PermitIssuer
+  readonly #issuer: PermitIssuer
   #readAtMs = performance.now()
   readonly #scans = new Map<string, { permits: ScanPermits; ended: AbortController }>()
 
@@ -54,7 +54,7 @@ export class GatewayPermits {
   async #readBudget(): Promise<ScanBudget> {
     const budget = await readBudget(this.#file)
     this.#readAtMs = performance.now()
-    if (JSON.stringify(budget) !== JSON.stringify(this.#issuer.budget)) this.#issuer = new PermitIssuer(budget)
+    if (JSON.stringify(budget) !== JSON.stringify(this.#issuer.budget)) this.#issuer.changeBudget(budget)
     return budget
   }
 
