@@ -23,6 +23,8 @@ export type DeviceFacts = {
   location?: string | undefined
   /** The MAC address that identifies the device. */
   macAddress?: string | undefined
+  /** Further MAC addresses that identify the device, such as those of its other interfaces. */
+  otherMacAddresses?: readonly string[]
   /** The SHA-256 hash of the certificate of the device, in hexadecimal digits. */
   certificateHash?: string | undefined
   interfaces?: readonly InterfaceFacts[]
@@ -72,7 +74,9 @@ export function isIdentified(facts: DeviceFacts): boolean {
 }
 
 /** A serial number identifies a device only together with its manufacturer. */
-function identifiersOf({ manufacturer, orderNumber, serialNumber, macAddress, certificateHash }: DeviceFacts): Asset[] {
+function identifiersOf(facts: DeviceFacts): Asset[] {
+  const { manufacturer, orderNumber, serialNumber, macAddress, otherMacAddresses = [], certificateHash } = facts
+  const macAddresses = new Set([macAddress, ...otherMacAddresses].filter(isMacAddress))
   const isSerial = isFilled(manufacturer) && isFilled(serialNumber) && !isPlaceholder(serialNumber)
   return [
     ...(isSerial
@@ -85,7 +89,7 @@ function identifiersOf({ manufacturer, orderNumber, serialNumber, macAddress, ce
           },
         ]
       : []),
-    ...(isMacAddress(macAddress) ? [macIdentifier(macAddress)] : []),
+    ...[...macAddresses].map(macIdentifier),
     ...(isFilled(certificateHash)
       ? [{ asset_identifier_type: 'CertificateIdentifier', certificate_id: certificateHash }]
       : []),
