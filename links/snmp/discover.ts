@@ -1,0 +1,132 @@
+import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
+import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
+import { arpTable } from '@millwright/link-sdk/network/neighbours.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { sweep } from '@millwright/link-sdk/network/sweep.ts'
+import { assetOf, factsOf, modulesOf } from './asset.ts'
+import { type Place, type ReadContext, readAt } from './contact.ts'
+import type { Reading } from './device.ts'
+import { LateNeighbours } from './late-neighbours.ts'
+import { type Login, loginsOf, publicLogin } from './login.ts'
+import { credentialSchema } from './manifest.ts'
+import { forgetKeys } from './session.ts'
+import { type ScanSettings, settingsOf } from './settings.ts'
+
+/** The devices of the last discoveries, for reads that name a device only by its identifiers. */
+export const knownDevices = new KnownDevices()
+
+/** `Visit` is an address to scan. `isNamed` is true if the call names the device, so that silence is an error. */
+type Visit = Place & { target: Pick<Target, 'credentials'>; isNamed: boolean }
+
+/** Scans the range, or the devices that the targets name, and yields each device as soon as it has been read. */
+export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
+  const settings = settingsOf(call.options)
+  const { total, visits } = visitsOf(call, settings)
+  const late = new LateNeighbours()
+  const results = sweep(visits, {
+    parallel: settings.parallel,
+    signal: call.signal,
+    work: (visit) => scan(visit, { ...call, settings }),
+    onDone: (completed) => call.progress((completed / total) * 100),
+  })
+  call.progress(0)
+  try {
+    for await (const result of results) {
+      if ('asset' in result) {
+        late.add(result)
+        if (result.address !== undefined) knownDevices.add(result.asset, result.address)
+      }
+      yield result
+    }
+    yield* late.results()
+  } finally {
+    forgetKeys()
+  }
+}
+
+/** Returns the addresses to scan. Targets without an address have credentials for all addresses. */
+function visitsOf(call: DiscoverCall, settings: ScanSettings): { total: number; visits: Iterable<Visit> } {
+  const named = call.targets.filter(namesDevice)
+  if (named.length > 0) {
+    const visits = named.flatMap((target) => namedVisits(target, call, settings))
+    return { total: visits.length, visits }
+  }
+  const range = scanRangeOf(call.filters)
+  const target = { credentials: call.targets.flatMap(({ credentials }) => credentials) }
+  return { total: range.size * settings.ports.length, visits: rangeVisits(range.addresses(), { target, settings }) }
+}
+
+function namesDevice({ address, identifiers }: Target): boolean {
+  return Object.keys(address).length > 0 || identifiers.length > 0
+}
+
+function* rangeVisits(
+  addresses: Iterable<string>,
+  { target, settings }: Pick<Visit, 'target'> & { settings: ScanSettings },
+): Generator<Visit> {
+  for (const address of addresses) {
+    for (const port of settings.ports) yield { address, port, target, isNamed: false }
+  }
+}
+
+function namedVisits(target: Target, { filters }: DiscoverCall, { ports }: ScanSettings): Visit[] {
+  const place = placeOf(target)
+  const excluded = rangesNamed('exclude', filters)
+  if (place === undefined || isInRanges(excluded, numberOfAddress(place.address) ?? 0)) return []
+  return (place.port === undefined ? ports : [place.port]).map((port) => ({ ...place, port, target, isNamed: true }))
+}
+
+/** Returns the address of a target, or the address at which the last discovery found its identifiers. */
+export function placeOf({ address, identifiers }: Target): { address: string; port?: number } | undefined {
+  const { ip_address: ip, port } =
+    Object.keys(address).length > 0 ? address : (knownDevices.addressOf(identifiers) ?? {})
+  if (typeof ip !== 'string' || numberOfAddress(ip) === undefined) return undefined
+  return { address: ip, ...(typeof port === 'number' ? { port } : {}) }
+}
+
+async function* scan(visit: Visit, context: ReadContext): AsyncGenerator<DiscoveryResult> {
+  const address = { ip_address: visit.address, port: visit.port }
+  try {
+    const reading = await readAt(visit, loginsFor(visit), context)
+    if (reading !== undefined) yield* resultsOf(reading, address)
+    else if (visit.isNamed) throw noAnswer(visit)
+  } catch (error) {
+    const isSkipped = error instanceof PermitRefusedError && error.reason === 'excluded'
+    if (isSkipped) return
+    if (error instanceof PermitRefusedError || !(error instanceof LinkError)) throw error
+    yield { error, address }
+  }
+}
+
+/** The community `public` is tried after the credentials of the range, and alone if there are no credentials. */
+export function loginsFor({ target, isNamed }: Pick<Visit, 'target' | 'isNamed'>): Login[] {
+  const logins = loginsOf(target, credentialSchema.uri)
+  return isNamed && logins.length > 0 ? logins : [...logins, publicLogin]
+}
+
+export function noAnswer({ address, port }: Place): LinkError {
+  return new LinkError('UNAVAILABLE', `The device at ${address} does not answer to SNMP at UDP port ${port}.`)
+}
+
+async function* resultsOf(
+  reading: Reading,
+  address: Address & { ip_address: string },
+): AsyncGenerator<DiscoveryResult> {
+  const { asset, modules } = await assetsOf(reading, address.ip_address)
+  yield { asset, address }
+  for (const module of modules) yield { asset: module.asset, address: { ...address, entity: module.index } }
+}
+
+/** Returns the assets of a device. Throws FAILED_PRECONDITION for a device that nothing identifies. */
+export async function assetsOf(reading: Reading, ipAddress: string) {
+  const facts = factsOf(reading, { ipAddress, arpMac: await arpTable.macAddressOf(ipAddress) })
+  if (isIdentified(facts)) return { facts, asset: assetOf(facts, reading), modules: modulesOf(facts, reading) }
+  throw new LinkError(
+    'FAILED_PRECONDITION',
+    `The device at ${ipAddress} (${facts.name}) reports neither a serial number with its manufacturer nor a MAC address, so it cannot be stored. Allow the SNMP user to read IF-MIB or ENTITY-MIB.`,
+  )
+}
