@@ -25,7 +25,7 @@ type Visit = Place & { target: Pick<Target, 'credentials'>; isNamed: boolean }
 /** Scans the range, or the devices that the targets name, and yields each device as soon as it has been read. */
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const settings = settingsOf(call.options)
-  const { total, visits } = visitsOf(call, settings)
+  const { total, visits } = await visitsOf(call, settings)
   const late = new LateNeighbours()
   const results = sweep(visits, {
     parallel: settings.parallel,
@@ -49,10 +49,13 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
 }
 
 /** Returns the addresses to scan. Targets without an address have credentials for all addresses. */
-function visitsOf(call: DiscoverCall, settings: ScanSettings): { total: number; visits: Iterable<Visit> } {
+async function visitsOf(
+  call: DiscoverCall,
+  settings: ScanSettings,
+): Promise<{ total: number; visits: Iterable<Visit> }> {
   const named = call.targets.filter(namesDevice)
   if (named.length > 0) {
-    const visits = named.flatMap((target) => namedVisits(target, call, settings))
+    const visits = (await Promise.all(named.map((target) => namedVisits(target, call, settings)))).flat()
     return { total: visits.length, visits }
   }
   const range = scanRangeOf(call.filters)
@@ -73,19 +76,34 @@ function* rangeVisits(
   }
 }
 
-function namedVisits(target: Target, { filters }: DiscoverCall, { ports }: ScanSettings): Visit[] {
-  const place = placeOf(target)
+async function namedVisits(target: Target, { filters }: DiscoverCall, { ports }: ScanSettings): Promise<Visit[]> {
+  const place = await placeOf(target)
   const excluded = rangesNamed('exclude', filters)
   if (place === undefined || isInRanges(excluded, numberOfAddress(place.address) ?? 0)) return []
   return (place.port === undefined ? ports : [place.port]).map((port) => ({ ...place, port, target, isNamed: true }))
 }
 
-/** Returns the address of a target, or the address at which the last discovery found its identifiers. */
-export function placeOf({ address, identifiers }: Target): { address: string; port?: number } | undefined {
-  const { ip_address: ip, port } =
-    Object.keys(address).length > 0 ? address : (knownDevices.addressOf(identifiers) ?? {})
-  if (typeof ip !== 'string' || numberOfAddress(ip) === undefined) return undefined
-  return { address: ip, ...(typeof port === 'number' ? { port } : {}) }
+/**
+ * Returns the address of a target, or the address at which the last discovery found its identifiers, or the address that
+ * the ARP table has for its MAC address.
+ */
+export async function placeOf({
+  address,
+  identifiers,
+}: Target): Promise<{ address: string; port?: number } | undefined> {
+  const isAddressed = Object.keys(address).length > 0
+  const { ip_address: ip, port } = isAddressed ? address : (knownDevices.addressOf(identifiers) ?? {})
+  const ipAddress = ip ?? (await addressInArpTable(identifiers))
+  if (typeof ipAddress !== 'string' || numberOfAddress(ipAddress) === undefined) return undefined
+  return { address: ipAddress, ...(typeof port === 'number' ? { port } : {}) }
+}
+
+async function addressInArpTable(identifiers: Target['identifiers']): Promise<string | undefined> {
+  for (const { mac_address: mac } of identifiers) {
+    const ipAddress = typeof mac === 'string' ? await arpTable.ipAddressOf(mac) : undefined
+    if (ipAddress !== undefined) return ipAddress
+  }
+  return undefined
 }
 
 async function* scan(visit: Visit, context: ReadContext): AsyncGenerator<DiscoveryResult> {

@@ -11,7 +11,7 @@ const usualPort = 161
 
 /** Reads one device: all fields of its asset, and its uptime, contact and interface states. */
 export async function properties({ device: target, ...context }: PropertiesCall): Promise<PropertyValues> {
-  const found = placeOf(target)
+  const found = await placeOf(target)
   if (found === undefined) {
     throw new LinkError('UNAVAILABLE', 'The address of the device is not known. Discover the device again.')
   }

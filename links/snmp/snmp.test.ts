@@ -94,7 +94,7 @@ describe('a scan', () => {
       { asset_identifier_type: 'MacIdentifier', mac_address: '00:1B:1B:10:00:00' },
     ])
     const product = { manufacturer: { name: 'Siemens' }, product_name: 'SCALANCE XC208', product_family: 'SIMATIC NET' }
-    assert.deepEqual(asset.product_instance_information, {
+    assert.deepEqual(JSON.parse(JSON.stringify(asset.product_instance_information)), {
       serial_number: 'VPL1234567',
       manufacturer_product: { ...product, product_id: '6GK5 208-0BA00-2AC2', product_version: '3' },
     })
