@@ -35,7 +35,7 @@ const forms: readonly { enterprises: readonly number[]; form: RegExp }[] = [
   { enterprises: [14988], form: /^RouterOS (?<product>\S+)/ },
 ]
 
-/** `ProductData` is what a text says about the product. */
+/** `ProductData` contains what a text states about the product. */
 export type ProductData = {
   family?: string | undefined
   product?: string | undefined
