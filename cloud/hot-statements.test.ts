@@ -82,6 +82,8 @@ describe('indexes of frequent statements', () => {
         headers: { 'idempotency-key': 'again' },
       }),
     'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
+    'reading the sources of the fields of an asset': () =>
+      admin.inventory.readFieldSources({ params: { id: ids.asset } }),
     'finding assets by name': () => admin.inventory.listAssets({ query: { filter: "name eq 'asset-7'" } }),
     'finding assets by a prefix of their name': () =>
       admin.inventory.listAssets({ query: { filter: "startswith(name,'asset-77')", sort: 'name' } }),

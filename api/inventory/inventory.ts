@@ -99,6 +99,8 @@ export const CustomProperty = closed({
 })
 export type CustomProperty = Static<typeof CustomProperty>
 
+const fieldPointer = Type.String({ description: 'The JSON pointer of the field' })
+
 const HistoryEntry = closed({
   version: Type.Integer({ minimum: 1 }),
   time: Timestamp,
@@ -107,8 +109,27 @@ const HistoryEntry = closed({
   principalName: Type.String(),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
   matchedBy: Type.Optional(Type.Array(Document, { description: 'The identifiers that matched this asset' })),
+  overruled: Type.Optional(
+    Type.Array(closed({ field: fieldPointer, source: Type.String() }), {
+      description:
+        'The reported values that were not used, because the value of this source wins: a link, or `manual` for an edit',
+    }),
+  ),
   before: Type.Union([Document, Type.Null()]),
   after: Type.Union([Document, Type.Null()]),
+})
+
+const reportedValue = {
+  source: Type.String({ description: 'The link that reported the value, or `manual` for an edit' }),
+  since: Type.String({ format: 'date-time', description: 'The time since which the source has reported this value' }),
+}
+
+const FieldSource = closed({
+  field: fieldPointer,
+  ...reportedValue,
+  others: Type.Array(closed({ ...reportedValue, value: Type.Unknown() }), {
+    description: 'The values of other sources that are not used',
+  }),
 })
 
 export const inventory = contract({
@@ -238,6 +259,15 @@ export const inventory = contract({
       params: byId,
       query: closed(pageQuery),
       answers: { 200: page(HistoryEntry) },
+      errors: ['not_found'],
+    },
+    readFieldSources: {
+      method: 'GET',
+      path: '/assets/{id}/field-sources',
+      summary: 'List the sources of the fields of an asset that scans found, and the values that were not used',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      answers: { 200: data(Type.Array(FieldSource)) },
       errors: ['not_found'],
     },
     ...graphOperations,

@@ -62,6 +62,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/identifiers`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/history`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/field-sources`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),

@@ -243,7 +243,7 @@ const surfaces: Record<string, VisibilityCheck> = {
   },
   async 'inventory one'(asking) {
     const { id } = asking.pick(asking.assets)
-    for (const operation of ['readAsset', 'readIdentifiers', 'listMerges'])
+    for (const operation of ['readAsset', 'readIdentifiers', 'readFieldSources', 'listMerges'])
       await asking.askFor('inventory', operation, { input: { params: { id } }, isThere: asking.canRead(id) })
   },
   async 'inventory one at a time'(asking) {

@@ -140,6 +140,7 @@ function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'acce
     sourceType: 'manual',
     sourceValue: null,
     matchedBy: null,
+    overruled: null,
   }
   return { assetId: id, version, accessGroupId: access_group_id, ...author }
 }
@@ -163,6 +164,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset
     type: 'Device',
     schema_url: baseSchemaUrl,
     document: JSON.stringify(document),
+    field_sources: null,
     name: name ?? null,
     management_state: 'unknown',
     management_state_at: at,

@@ -313,6 +313,7 @@ describe('visibility for random groups and permissions', () => {
             ['readAsset', { query: { at: from } }],
             ['readIdentifiers', {}],
             ['readHistory', {}],
+            ['readFieldSources', {}],
             ['listMerges', {}],
           ] as const) {
             const { status } = await caller.exchange(inventory, operation, { params: { id }, ...input })

@@ -2,6 +2,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { jsonText } from '../../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import type { FieldSources } from './field-sources.ts'
 
 /** A stored asset. `document` is the JSON text of the asset as the API returns it, without id and access group. */
 export type StoredAsset = {
@@ -10,6 +11,8 @@ export type StoredAsset = {
   version: number
   createdAt: string
   document: string
+  /** The JSON text of the reports of links about the asset: see `FieldSources`. Null if no link has reported the asset. */
+  sources: string | null
 }
 
 export type IdentifierOwner = { key: string; assetId: string; createdAt: string }
@@ -24,7 +27,8 @@ export function findByKeys(handle: Handle, keys: readonly string[]): Promise<Ide
   return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, arrayOf('text', keys))
 }
 
-const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document as "document:text"`
+const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document as "document:text",
+  field_sources as "sources:text"`
 
 const assetsForChange = statement<StoredAsset>(
   `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for no key update`,
@@ -105,6 +109,7 @@ export type AssetRow = AssetColumns & {
   id: string
   access_group_id: string
   document: string
+  field_sources: string | null
   version: number
   created_at: string
   modified_at: string
@@ -116,6 +121,7 @@ const fields = {
   type: 'text',
   schema_url: 'text',
   document: 'json',
+  field_sources: 'json',
   name: 'text',
   description: 'text',
   serial_number: 'text',
@@ -160,6 +166,25 @@ export async function putAssets(
     created.length > 0 && tx.run(insertStatement, ...assetRows.values(created)),
     changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
   ])
+}
+
+const sourcesOfStatement = statement<{ document: Record<string, unknown>; sources: FieldSources | null }>(
+  'select document, field_sources as sources from assets where tenant_id = $1 and id = $2',
+)
+
+/** Returns the document of an asset and the reports of links about it. */
+export function findSources(handle: Handle, id: string) {
+  return handle.row(sourcesOfStatement, id)
+}
+
+const sourceRows = rowset<{ id: string; sources: string }>({ id: 'uuid', sources: 'json' })
+const sourcesStatement = statement(
+  `update assets a set field_sources = r.sources from ${sourceRows.rows} where a.tenant_id = $1 and a.id = r.id`,
+)
+
+/** Replaces the reports about assets whose documents do not change. */
+export async function putSources(tx: Transaction, rows: readonly { id: string; sources: string }[]): Promise<void> {
+  if (rows.length > 0) await tx.run(sourcesStatement, ...sourceRows.values(rows))
 }
 
 const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2::uuid[])')
@@ -281,6 +306,8 @@ export type HistoryRow = {
   document: string | null
   /** The identifiers by which the write found the asset, as JSON text. */
   matchedBy: string | null
+  /** The reported values that were not used, as JSON text. */
+  overruled: string | null
 }
 
 const historyRows = rowset<HistoryRow>({
@@ -295,14 +322,15 @@ const historyRows = rowset<HistoryRow>({
   sourceValue: 'text',
   document: 'json',
   matchedBy: 'json',
+  overruled: 'json',
 })
 const historyStatement = statement(
   `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
-                              source_type, source_value, document, matched_by)
+                              source_type, source_value, document, matched_by, overruled)
    select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
           case when document is null and change <> 'deleted'
             then (select a.document from assets a where a.tenant_id = $1 and a.id = r."assetId") else document end,
-          "matchedBy"
+          "matchedBy", overruled
    from ${historyRows.rows} returning version`,
 )
 

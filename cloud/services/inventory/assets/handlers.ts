@@ -13,15 +13,16 @@ import { listFacet, totalWith } from '../search/facet-store.ts'
 import { QueryHints } from '../search/query-hints.ts'
 import { containsGateways, type Groups, readableGroups } from '../visibility.ts'
 import { withoutHiddenAuthors } from '../visibility-store.ts'
-import { identifiersOf } from './asset-store.ts'
+import { findSources, identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
+import { shownFields } from './field-sources.ts'
 import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
 import { pageMeta, rangesOf, type SortKey, sortKey, totalFromPage, totalOrder, writeCursor } from './listing.ts'
 import { NodeSets } from './node-sets.ts'
 import { type Query, type Selection, selectionOf } from './selection.ts'
 
-type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
+type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFieldSources' | 'readFacets'
 
 export function assetHandlers({ database, context }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
   const hints = new QueryHints()
@@ -83,12 +84,21 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
         if (!(await store.wasReadable(handle, asset))) throw missing(id)
         const { rows, total } = await store.listHistory(handle, asset, { limit, offset })
         const shown = await withoutHiddenAuthors(handle, rows, asset.groups)
-        const data = shown.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
+        const data = shown.map(({ sourceType, sourceValue, matchedBy, overruled, ...row }) => ({
           ...row,
           source: { type: sourceType, ...(sourceValue === null ? {} : { value: sourceValue }) },
           ...(matchedBy === null ? {} : { matchedBy }),
+          ...(overruled === null ? {} : { overruled }),
         }))
         return { data, meta: { totalElements: total, elements: rows.length, offset } }
+      })
+    },
+
+    async readFieldSources({ params: { id } }, caller) {
+      return database.read(caller, async (handle) => {
+        if ((await readableAsset(handle, caller, id)) === undefined) throw missing(id)
+        const { document, sources } = (await findSources(handle, id)) ?? { document: {}, sources: null }
+        return { data: shownFields(document, sources ?? {}) }
       })
     },
 

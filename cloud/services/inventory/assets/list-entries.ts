@@ -40,8 +40,17 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   },
 }
 
-/** Lists whose entries have no id and whose order has no meaning. */
-const unordered = new Set(['asset_operations', 'instance_annotations', 'location'])
+/**
+ * Lists whose entries have no id and whose order has no meaning, with the name of the member that distinguishes their
+ * entries.
+ */
+const entryNames: Readonly<Record<string, string>> = {
+  asset_operations: 'operation_name',
+  instance_annotations: 'key',
+  location: 'location_type',
+}
+
+const noIds: ReadonlySet<string> = new Set()
 
 function softwareName(artifact: PlainObject): string | undefined {
   const named = objectsOf(artifact.asset_identifiers).find(({ name }) => textOf(name) !== null)
@@ -49,13 +58,47 @@ function softwareName(artifact: PlainObject): string | undefined {
 }
 
 /**
- * Returns the value to store for a field: the `sent` value, in which entries that are already stored have their stored ids.
+ * Returns the key of each entry of a list. An entry with the same key in two lists is the same entry if the ids of both lists
+ * were matched. Returns `undefined` if the entries of the field have no keys, so that the list is one value.
  */
-export function matchEntries(field: string, stored: unknown, sent: unknown): unknown {
+export function entryKeys(field: string, list: unknown): string[] | undefined {
+  if (!isKeyed(field) || !isList(list)) return undefined
+  const keys = list.map((entry) => JSON.stringify(keyOfEntry(field, entry)))
+  const counts = new Map<string, number>()
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return keys.map((key, index) => ((counts.get(key) ?? 0) > 1 ? `${key} ${fingerprint(list[index])}` : key))
+}
+
+function isKeyed(field: string): boolean {
+  return Object.hasOwn(kinds, field) || Object.hasOwn(entryNames, field)
+}
+
+/**
+ * Returns the parts of the key of an entry. A connection point has its id in the key, because several ports of a switch can
+ * have the same MAC address. The id of a software component is not in the key, because many links send none.
+ */
+function keyOfEntry(field: string, entry: Entry): unknown[] {
   const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined
-  if (kind === undefined && !unordered.has(field)) return sent
+  if (kind === undefined) return [textOf(entry[entryNames[field] ?? ''])]
+  const { [kind.id]: id, related_connection_points: _, ...content } = entry
+  const natural = kind.naturalKey(entry) ?? fingerprint(content)
+  return [entry[kind.type], natural, ...(field === 'connection_points' ? [textOf(id)] : [])]
+}
+
+/**
+ * Returns the value to store for a field: the `sent` value, in which entries that are already stored have their stored ids.
+ * An entry that is not stored yet gets none of the ids in `reserved`.
+ */
+export function matchEntries(
+  field: string,
+  stored: unknown,
+  sent: unknown,
+  reserved: ReadonlySet<string> = noIds,
+): unknown {
+  const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined
+  if (!isKeyed(field)) return sent
   if (!isList(stored) || !isList(sent) || isDeepStrictEqual(stored, sent)) return sent
-  const aligned = kind === undefined ? sent : withStoredIds(kind, { stored, sent })
+  const aligned = kind === undefined ? sent : withStoredIds(kind, { stored, sent, reserved })
   return fingerprint(aligned) === fingerprint(stored) ? stored : aligned
 }
 
@@ -65,9 +108,12 @@ function isList(value: unknown): value is Entry[] {
 
 type Lists = { stored: readonly Entry[]; sent: readonly Entry[] }
 
-function withStoredIds(kind: EntryKind, { stored, sent }: Lists): Entry[] {
+function withStoredIds(
+  kind: EntryKind,
+  { stored, sent, reserved }: Lists & { reserved: ReadonlySet<string> },
+): Entry[] {
   const { id: idName } = kind
-  const ids = idsOf(idName, sent, matched(kind, { stored, sent }))
+  const ids = idsOf(sent, { idName, matches: matched(kind, { stored, sent }), reserved })
   const renamed = new Map<string, string>()
   for (const [index, entry] of sent.entries()) {
     const [before, after] = [textOf(entry[idName]), ids[index]]
@@ -135,16 +181,14 @@ function matchKeys({ id: idName, type, naturalKey }: EntryKind, entries: readonl
   })
 }
 
+type IdOptions = { idName: string; matches: readonly (Entry | undefined)[]; reserved: ReadonlySet<string> }
+
 /**
- * Returns the id of each sent entry: the id of the stored entry that it matches, or else its own id. If a matched entry
- * already has that own id, the entry gets a new id.
+ * Returns the id of each sent entry: the id of the stored entry that it matches, or else its own id. If that own id is
+ * reserved, or a matched entry already has it, the entry gets a new id.
  */
-function idsOf(
-  idName: string,
-  sent: readonly Entry[],
-  matches: readonly (Entry | undefined)[],
-): (string | undefined)[] {
-  const matchedIds = new Set(matches.map((match) => textOf(match?.[idName])))
+function idsOf(sent: readonly Entry[], { idName, matches, reserved }: IdOptions): (string | undefined)[] {
+  const matchedIds = new Set([...matches.map((match) => textOf(match?.[idName])), ...reserved])
   const usedIds = new Set([...matchedIds, ...sent.map((entry) => textOf(entry[idName]))])
   return sent.map((entry, index) => {
     const matchedId = textOf(matches[index]?.[idName])

@@ -1,6 +1,7 @@
 import type { Handle } from '../../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from '../visibility.ts'
+import type { OverruledField } from './field-sources.ts'
 import { type AssetSet, after, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
 import type { Selection } from './selection.ts'
 
@@ -416,12 +417,13 @@ export type HistoryEntryRow = {
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
   matchedBy: Record<string, unknown>[] | null
+  overruled: OverruledField[] | null
 }
 
 const historyPage = statement<HistoryEntryRow>(
   `select h.version, h.time, h.change, h.principal_id as principal, h.principal_name as "principalName",
           h.source_type as "sourceType", h.source_value as "sourceValue", h.document as after, b.document as before,
-          h.matched_by as "matchedBy"
+          h.matched_by as "matchedBy", h.overruled
    from asset_history h
    left join asset_history b on b.tenant_id = $1 and b.asset_id = h.asset_id and b.version = h.version - 1
      and ${isReadableVersion('b', '$3')}

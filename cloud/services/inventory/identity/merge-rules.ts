@@ -65,7 +65,8 @@ export function revertedDocument(current: PlainObject, merge: { before: PlainObj
   return canonical(reverted(current, merge.before, merge.after) as PlainObject)
 }
 
-function reverted(current: unknown, before: unknown, after: unknown): unknown {
+/** Returns the value without the changes from `before` to `after`. Changes that were made after that stay. */
+export function reverted(current: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return current
   if (isDeepStrictEqual(current, after)) return before
   if (Array.isArray(current) && Array.isArray(before) && Array.isArray(after)) {

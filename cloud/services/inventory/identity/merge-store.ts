@@ -1,6 +1,7 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import type { FieldSources } from '../assets/field-sources.ts'
 import type { RelationRow } from '../relations/relation.ts'
 import { columnsOf } from '../relations/relation-store.ts'
 import { type Groups, wasReadableAt } from '../visibility.ts'
@@ -23,17 +24,24 @@ export type MergeRow = {
   united: string[]
   documentBefore: Record<string, unknown>
   documentAfter: Record<string, unknown>
+  /** The reports of links about both assets. Null for merges that were made before reports were stored. */
+  sources: MergedReports | null
 }
+
+/** The reports about the asset before and after the merge, and about the other asset. Null if no link has reported it. */
+export type MergedReports = Record<'before' | 'other' | 'after', FieldSources | null>
 
 const insertStatement = statement(
   `insert into asset_merges (tenant_id, id, asset_id, other_id, merged_at, principal_id, principal_name, other_name,
                              other_access_group_id, other_version, other_created_at, other_document, keys,
-                             united, document_before, document_after)
+                             united, document_before, document_after, sources)
    select $1, id, "assetId", "otherId", "mergedAt", "principalId", "principalName", "otherName", "otherAccessGroupId",
-          "otherVersion", "otherCreatedAt", "otherDocument", keys, united, "documentBefore", "documentAfter"
+          "otherVersion", "otherCreatedAt", "otherDocument", keys, united, "documentBefore", "documentAfter",
+          sources
    from json_to_recordset($2::json) as r (id uuid, "assetId" uuid, "otherId" uuid, "mergedAt" timestamptz,
      "principalId" uuid, "principalName" text, "otherName" text, "otherAccessGroupId" uuid, "otherVersion" bigint,
-     "otherCreatedAt" timestamptz, "otherDocument" json, keys json, united json, "documentBefore" json, "documentAfter" json)
+     "otherCreatedAt" timestamptz, "otherDocument" json, keys json, united json, "documentBefore" json, "documentAfter" json,
+     sources json)
    returning id`,
 )
 
@@ -56,7 +64,7 @@ const oneStatement = statement<StoredMerge>(
   `select id, asset_id as "assetId", other_id as "otherId", merged_at as "mergedAt", principal_id as "principalId",
           principal_name as "principalName", other_name as "otherName", other_access_group_id as "otherAccessGroupId",
           other_version as "otherVersion", other_created_at as "otherCreatedAt", other_document as "otherDocument", keys, united,
-          document_before as "documentBefore", document_after as "documentAfter", undone_at as "undoneAt"
+          document_before as "documentBefore", document_after as "documentAfter", sources, undone_at as "undoneAt"
    from asset_merges where tenant_id = $1 and asset_id = $2 and id = $3`,
 )
 

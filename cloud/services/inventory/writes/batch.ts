@@ -59,7 +59,7 @@ export class Batch {
     for (const change of changes) {
       const before = change.type === 'put asset' ? this.#assets.get(change.asset.id) : undefined
       addChange(this.changes, change, before)
-      if (change.type === 'put asset') this.#assets.set(change.asset.id, change.asset)
+      if (change.type === 'put asset' || change.type === 'put sources') this.#assets.set(change.asset.id, change.asset)
       else if (change.type === 'delete asset') this.#delete(change.asset.id)
       else if (change.type === 'add identifier') {
         const { key, assetId } = change.row

@@ -1,6 +1,7 @@
 import { jsonText } from '../../../platform/database/json.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 import type { HistoryRow, IdentifierRow } from '../assets/asset-store.ts'
+import type { OverruledField } from '../assets/field-sources.ts'
 import type { Suspicion } from '../identity/duplicate-store.ts'
 import type { ConflictKey, IdentityConflict } from '../identity/identity-conflict-store.ts'
 import type { MergeRow } from '../identity/merge-store.ts'
@@ -13,6 +14,8 @@ export type WorkingAsset = {
   version: number
   createdAt: string
   document: Record<string, unknown>
+  /** The JSON text of `FieldSources`. It is parsed only by writes that need it. */
+  sources: string | null
 }
 
 export type Actor = { principalId: string; principalName: string }
@@ -24,6 +27,8 @@ export type Cause = {
   time: string
   /** The identifiers by which the write found the asset. */
   matchedBy?: readonly Record<string, unknown>[]
+  /** The values of a finding that were not used, because a more specific or newer source wins. */
+  overruled?: readonly OverruledField[]
 }
 
 /** An identifier and its new owner. */
@@ -35,6 +40,7 @@ export type RelationChange = { relation: AuthoredRelation; report?: { outcome: s
 /** One change that a write makes. */
 export type Change =
   | { type: 'put asset'; asset: WorkingAsset; cause: Cause }
+  | { type: 'put sources'; asset: WorkingAsset & { sources: string } }
   | { type: 'delete asset'; asset: WorkingAsset; cause: Cause }
   | { type: 'add identifier'; row: IdentifierRow; assetCreatedAt: string }
   | ({ type: 'move identifier' } & IdentifierMove)
@@ -53,6 +59,8 @@ export type Decision<Result> = { result: Result; changes: readonly Change[] }
 export type ChangeSet = {
   /** The last state of each asset that was created or changed. */
   readonly assets: Map<string, WorkingAsset>
+  /** The reports about assets that are not changed otherwise, by asset. */
+  readonly sources: Map<string, string>
   readonly deleted: Map<string, Cause>
   /** The change in the number of assets, by access group. */
   readonly counts: Map<string, number>
@@ -72,6 +80,7 @@ export type ChangeSet = {
 export function emptyChangeSet(): ChangeSet {
   return {
     assets: new Map(),
+    sources: new Map(),
     deleted: new Map(),
     counts: new Map(),
     identifiers: [],
@@ -94,9 +103,17 @@ export function addChange(set: ChangeSet, change: Change, before: WorkingAsset |
     case 'put asset':
       putAsset(set, { asset: change.asset, before, cause: change.cause })
       break
+    case 'put sources': {
+      const { asset } = change
+      // If the batch writes the asset anyway, the reports are part of its row.
+      if (set.assets.has(asset.id)) set.assets.set(asset.id, asset)
+      else set.sources.set(asset.id, asset.sources)
+      break
+    }
     case 'delete asset': {
       const { asset, cause } = change
       set.assets.delete(asset.id)
+      set.sources.delete(asset.id)
       set.deleted.set(asset.id, cause)
       count(set, asset.accessGroupId, -1)
       recordChange(set, { asset: { ...asset, version: asset.version + 1 }, change: 'deleted', cause })
@@ -136,6 +153,7 @@ type PutAsset = { asset: WorkingAsset; before: WorkingAsset | undefined; cause: 
 
 function putAsset(set: ChangeSet, { asset, before, cause }: PutAsset): void {
   set.assets.set(asset.id, asset)
+  set.sources.delete(asset.id)
   set.deleted.delete(asset.id)
   count(set, asset.accessGroupId, 1)
   if (before !== undefined) count(set, before.accessGroupId, -1)
@@ -154,7 +172,7 @@ type Recorded = { asset: WorkingAsset; change: 'created' | 'updated' | 'deleted'
 
 /** Adds one version to the history and one event. */
 function recordChange({ history, events }: ChangeSet, { asset, change, cause }: Recorded): void {
-  const { actor, source, time, matchedBy } = cause
+  const { actor, source, time, matchedBy, overruled } = cause
   history.push({
     assetId: asset.id,
     version: asset.version,
@@ -167,6 +185,7 @@ function recordChange({ history, events }: ChangeSet, { asset, change, cause }: 
     sourceValue: source.value ?? null,
     document: change === 'deleted' ? null : jsonText(asset.document),
     matchedBy: matchedBy === undefined ? null : jsonText(matchedBy),
+    overruled: overruled === undefined ? null : jsonText(overruled),
   })
   const { name, functional_object_type: type } = asset.document
   events.push({

@@ -3,11 +3,13 @@ import { lockAccessGroups } from '../../../platform/access/store.ts'
 import { idsAt } from '../../../platform/database/id.ts'
 import { findGroups } from '../assets/asset-store.ts'
 import { Precondition } from '../assets/asset-tag.ts'
+import { type FieldSources, mergedSources, printSources, readSources } from '../assets/field-sources.ts'
 import {
   mergedDocument,
   redirectedRelations,
   relationsAfterMerge,
   relationsAfterUndo,
+  reverted,
   revertedDocument,
 } from '../identity/merge-rules.ts'
 import * as store from '../identity/merge-store.ts'
@@ -51,6 +53,7 @@ async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Dec
   new Precondition(payload.ifMatch).require(asset)
   const document = mergedDocument(asset.document, other.document, payload.prefer)
   await requireValid(writing, document)
+  const sources = sourcesAfterMerge(asset, other, { document, prefer: payload.prefer })
   const identifiers = await store.identifiersWithKeys(tx, other.id)
   const ends = { assetId: asset.id, otherId: other.id }
   const relations = await movableRelations(writing, other)
@@ -75,13 +78,14 @@ async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Dec
     united,
     documentBefore: asset.document,
     documentAfter: document,
+    sources: { before: parsed(asset.sources), other: parsed(other.sources), after: parsed(sources) },
   }
   const cause = (value: string) => causeOf(sender, { time, type: 'merge', value })
   const counts = { identifiers: identifiers.length, relations: create.length }
   return {
     result: { assetId: asset.id, outcome: 'merged', mergeId, otherId: other.id, ...counts },
     changes: [
-      { type: 'put asset', asset: nextVersion(asset, document, time), cause: cause(other.id) },
+      { type: 'put asset', asset: { ...nextVersion(asset, document, time), sources }, cause: cause(other.id) },
       ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: asset.id })),
       ...writeRelations(create, sender, time),
       { type: 'delete asset', asset: other, cause: cause(asset.id) },
@@ -122,12 +126,14 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
     version: merged.otherVersion + 2,
     createdAt: merged.otherCreatedAt,
     document: { ...merged.otherDocument, last_modified_timestamp: time },
+    sources: printed(merged.sources?.other),
   }
+  const sources = merged.sources === null ? asset.sources : printed(revertedSources(asset, merged.sources))
   const counts = { identifiers: identifiers.length, relations: create.length }
   return {
     result: { assetId: asset.id, outcome: 'undone', mergeId: merged.id, otherId, ...counts },
     changes: [
-      { type: 'put asset', asset: nextVersion(asset, document, time), cause: cause(otherId) },
+      { type: 'put asset', asset: { ...nextVersion(asset, document, time), sources }, cause: cause(otherId) },
       { type: 'put asset', asset: restored, cause: cause(asset.id) },
       ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: otherId })),
       { type: 'end relations', ids: end, cause: cause(otherId) },
@@ -135,6 +141,27 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
       { type: 'undo merge', id: merged.id, time },
     ],
   }
+}
+
+type MergeResult = { document: Record<string, unknown>; prefer: MergePayload['prefer'] }
+
+/** Returns the reports of links about both assets. Null if no link has reported one of them. */
+function sourcesAfterMerge(asset: WorkingAsset, other: WorkingAsset, { document, prefer }: MergeResult): string | null {
+  if (asset.sources === null && other.sources === null) return null
+  const [first, second] = prefer === 'this' ? [asset, other] : [other, asset]
+  return printSources(mergedSources(readSources(first.sources), readSources(second.sources), document))
+}
+
+function revertedSources({ sources }: WorkingAsset, { before, after }: store.MergedReports): FieldSources | null {
+  return reverted(parsed(sources), before, after) as FieldSources | null
+}
+
+function parsed(sources: string | null): FieldSources | null {
+  return sources === null ? null : readSources(sources)
+}
+
+function printed(sources: FieldSources | null | undefined): string | null {
+  return sources === null || sources === undefined ? null : printSources(sources)
 }
 
 function writeRelations(relations: readonly RelationInput[], author: Actor, time: string): Change[] {

@@ -9,6 +9,7 @@ import {
   setState,
 } from '../assets/asset.ts'
 import { Precondition } from '../assets/asset-tag.ts'
+import { isEdit, printSources, readSources, withEdits } from '../assets/field-sources.ts'
 import type { Decision, WorkingAsset } from './change-set.ts'
 import { acceptedItems, isRefused, refusedResult } from './item-result.ts'
 import type { PatchItem, PatchPayload } from './write.ts'
@@ -83,9 +84,16 @@ async function patchAsset(
     accessGroupId,
     version: asset.version + 1,
     document: { ...document, last_modified_timestamp: now },
+    sources: sourcesAfterEdit(asset, document, now),
   }
   const cause = { actor: sender, source: { type: 'manual' }, time: now }
   return { result: { assetId: asset.id, outcome: 'updated' }, changes: [{ type: 'put asset', asset: next, cause }] }
+}
+
+/** Returns the reports after a patch. An edited name or description wins over scans. */
+function sourcesAfterEdit({ document: before, sources }: WorkingAsset, after: Record<string, unknown>, time: string) {
+  if (!isEdit(before, after)) return sources
+  return printSources(withEdits(readSources(sources), { before, after, time }))
 }
 
 function patchedDocument({ document }: WorkingAsset, item: PatchItem, now: string): Record<string, unknown> {

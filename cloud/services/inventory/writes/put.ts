@@ -2,13 +2,14 @@ import { platformIdentifiers } from '@millwright/api/inventory/identity.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import { may } from '../../../platform/access/rights.ts'
 import { newId } from '../../../platform/database/id.ts'
-import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from '../assets/asset.ts'
+import { isSame } from '../assets/asset.ts'
 import { Precondition } from '../assets/asset-tag.ts'
 import { suspicionsOf } from '../identity/duplicate.ts'
 import { choose, type Identity, isReservedIdentifier } from '../identity/identifier.ts'
 import { isReserved } from '../relations/relation.ts'
+import { contentAfter } from './asset-content.ts'
 import type { Change, Decision, WorkingAsset } from './change-set.ts'
-import { moveBelow, withRest } from './document-write.ts'
+import { moveBelow } from './document-write.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { acceptedItems, isRefused, refusalOf, refusedResult } from './item-result.ts'
 import type { AssetRelationInput, PutItem, PutPayload, StoredIdentifier } from './write.ts'
@@ -134,12 +135,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   if (accessGroupId !== existing?.accessGroupId && !mayWrite(rights, accessGroupId))
     throw await writeDenied(writing, accessGroupId)
 
-  const own =
-    existing === undefined
-      ? createdDocument(item.asset, { responsible: sender.principalName, now })
-      : mergeAsset(existing.document, item.asset)
-  const written = item.rest === undefined ? own : withRest(own, item.rest, now)
-  const content = payload.source.type === 'discovery' ? withReachedState(written, now) : written
+  const { content, sources, overruled } = contentAfter(writing, { item, payload, existing, now })
   const faults = await schemas.faultsOf(writing.tx, content, {
     asSent: existing === undefined && item.rest === undefined,
   })
@@ -162,19 +158,23 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
     return { result, changes }
   }
   const isUnmoved = existing?.accessGroupId === accessGroupId
-  if (existing !== undefined && fresh.length === 0 && isUnmoved && isSame(existing.document, content))
+  if (existing !== undefined && fresh.length === 0 && isUnmoved && isSame(existing.document, content)) {
+    if (sources !== null && sources !== existing.sources)
+      changes.push({ type: 'put sources', asset: { ...existing, sources } })
     return decision(existing.id, 'unchanged')
+  }
   const asset: WorkingAsset = {
     id: existing?.id ?? newId(),
     accessGroupId,
     version: (existing?.version ?? 0) + 1,
     createdAt: existing?.createdAt ?? now,
     document: { ...content, last_modified_timestamp: now },
+    sources,
   }
   changes.push({
     type: 'put asset',
     asset,
-    cause: { actor: sender, source: payload.source, time: now, ...recognised },
+    cause: { actor: sender, source: payload.source, time: now, ...recognised, ...overruled },
   })
   for (const identifier of fresh) {
     const row = { ...identifier, assetId: asset.id, createdAt: now }
@@ -346,10 +346,4 @@ function relate(writing: Writing, { relation, result, payload }: RelateOptions):
     },
     report,
   }))
-}
-
-/** Sets the reachability state of a discovered asset to reached. */
-function withReachedState(document: ReturnType<typeof mergeAsset>, now: string) {
-  if (stateValueOf(document, 'reachability_state') === 'reached') return document
-  return setState(document, { state: 'reachability_state', value: 'reached', now })
 }

@@ -78,6 +78,10 @@ async function stepsOf(
   return flatten([
     [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: rows })],
     portions(rows, (some) => store.putAssets(tx, byExistence(some, stored))),
+    portions(
+      [...changes.sources].map(([id, sources]) => ({ id, sources })),
+      (some) => store.putSources(tx, some),
+    ),
     portions(assets, (some) => {
       const texts = some.map(({ id, document }) => ({ id, lines: searchLines(document, identifiersOf(id)) }))
       return putTokens(tx, byExistence(texts, stored))
@@ -144,6 +148,7 @@ function rowOf(asset: WorkingAsset, printed: string | null | undefined): store.A
     created_at: asset.createdAt,
     modified_at: String(asset.document.last_modified_timestamp),
     document: printed ?? jsonText(asset.document),
+    field_sources: asset.sources,
   }
 }
 

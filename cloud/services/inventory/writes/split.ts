@@ -2,6 +2,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { createdDocument, writeShape } from '../assets/asset.ts'
 import { Precondition } from '../assets/asset-tag.ts'
+import { printSources, withEdits } from '../assets/field-sources.ts'
 import { identifiersWithKeys } from '../identity/merge-store.ts'
 import type { Change, Decision, WorkingAsset } from './change-set.ts'
 import { aloneNeeds, applied, causeOf, nextVersion, noIdentifierLeft, requireWritable } from './merge.ts'
@@ -28,7 +29,10 @@ async function splitAsset(writing: Writing, payload: SplitPayload): Promise<Deci
   const time = new Date().toISOString()
   const id = v7()
   const document = await newDocument(writing, { asset, name: payload.name, time })
-  const created = { id, accessGroupId: asset.accessGroupId, version: 1, createdAt: time, document }
+  // The reports stay on the old asset. A copied name is not the edit of a person, so the next scan can replace it.
+  const edit = { before: {}, after: { name: payload.name }, time }
+  const sources = payload.name === undefined ? null : printSources(withEdits({}, edit))
+  const created = { id, accessGroupId: asset.accessGroupId, version: 1, createdAt: time, document, sources }
   const cause = (value: string) => causeOf(sender, { time, type: 'split', value })
   return {
     result: { assetId: asset.id, outcome: 'split', createdAssetId: id, identifiers: leaving.length },
