@@ -334,7 +334,7 @@ describe('sources of fields', () => {
     assert.equal(sources.find(({ field }) => field === '/location/0')?.source, links['ip-scan'])
   })
 
-  test('removes an entry of a list when no link reports it any more', async () => {
+  test('removes an entry of a list when no link reports it', async () => {
     const { mac, at, id } = newDevice()
     const withAddress = (address: string) => at({ connection_points: points(mac, { id: 'eth0', address }) })
     const addresses = async () => pointsOf(await read(await id())).flatMap(({ ipv4_address }) => ipv4_address ?? [])

@@ -56,7 +56,7 @@ describe('merged findings of several links', () => {
     })
   })
 
-  test('uses the value of another link when the winning link does not report a member any more', () => {
+  test('uses the value of another link when the winning link no longer reports a member', () => {
     const { document } = found(
       [generic, product({ product_id: 'guess' })],
       [snmp, product({ product_id: 'P1', product_name: 'Switch' })],

@@ -10,7 +10,7 @@ import { entryKeys, matchEntries } from './list-entries.ts'
  * The inventory stores the last report of each link of each gateway with the asset. A new finding replaces the report of its
  * own link, and only in the fields that it contains. Then the rule of `compareSources` chooses the winner of each value.
  * Values are compared separately for each field, for each member of the product information, and for each entry of a list.
- * So a list contains the entries of all links, and an entry disappears when no link reports it any more. A value that no
+ * So a list contains the entries of all links, and an entry is removed when no link reports it. A value that no
  * link reports is replaced as in any other write. A report that is more than `reportDays` days old does not count.
  */
 

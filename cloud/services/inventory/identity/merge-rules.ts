@@ -65,7 +65,7 @@ export function revertedDocument(current: PlainObject, merge: { before: PlainObj
   return canonical(reverted(current, merge.before, merge.after) as PlainObject)
 }
 
-/** Returns the value without the changes from `before` to `after`. Changes that were made after that stay. */
+/** Returns the value without the changes from `before` to `after`. Later changes stay. */
 export function reverted(current: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return current
   if (isDeepStrictEqual(current, after)) return before

@@ -24,7 +24,7 @@ export type MergeRow = {
   united: string[]
   documentBefore: Record<string, unknown>
   documentAfter: Record<string, unknown>
-  /** The reports of links about both assets. Null for merges that were made before reports were stored. */
+  /** The reports of links about both assets. Null for merges from a version that stored no reports. */
   sources: MergedReports | null
 }
 
