@@ -52,6 +52,11 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'trees of sites, buildings, lines and cells, and the assets in them',
     load: () => import('../hierarchy/hierarchy.ts'),
   },
+  scan: {
+    group: work,
+    description: 'scan a network from this machine, without a platform',
+    load: () => import('../scan/scan.ts'),
+  },
   discover: {
     group: work,
     description: 'scan for devices with a link of a gateway',

@@ -1,5 +1,4 @@
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
-import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { type FormValues, isNumeric, type ParameterError } from './parameter-form.ts'
@@ -34,12 +33,12 @@ type ParameterFieldProps = {
 
 function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
   const text = useText(scanMessages)
-  const { key, dataType, defaultValue, description } = parameter
+  const { key, dataType, mandatory, defaultValue, description } = parameter
   const common = {
     label: key,
     hint: hintOf(description, defaultValue !== undefined && text.isDefault(shown(defaultValue))),
     error: error && text[error],
-    isRequired: isRequiredParameter(parameter),
+    isRequired: mandatory && defaultValue === undefined,
     value,
     onChange,
   }

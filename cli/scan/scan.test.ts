@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { UnsignedReceipt } from '@millwright/api/receipt.ts'
+import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
+import { startAgents } from '@millwright/links/snmp/testing.ts'
+import Value from 'typebox/value'
+import { TestPlatform } from '../testing.ts'
+import { type FoundDevice, foundDevices } from './found-devices.ts'
+
+const user = { name: 'mill', authProtocol: 'sha256', authPassword: 'auth-secret', privPassword: 'priv-secret' } as const
+const values = { version: '3', user: 'mill', authProtocol: 'sha256', privProtocol: 'aes128' }
+
+const coreSwitch = switchValues({
+  name: 'core-1',
+  objectId: '1.3.6.1.4.1.4329.6.1.2',
+  mac: '00:1B:1B:61:00:00',
+  ip: '127.0.61.1',
+  ports: 2,
+  serial: 'VP61',
+  model: '6GK5 208-0BA00-2AC2',
+  software: 'V04.03.00',
+})
+const drive = {
+  ...systemValues({ name: 'drive-2', objectId: '1.3.6.1.4.1.8691.7' }),
+  ...interfaceValues([{ name: 'eth0', mac: '00:0E:8C:61:00:02' }]),
+}
+
+describe('millwright scan', () => {
+  let platform: TestPlatform
+  let agents: Awaited<ReturnType<typeof startAgents>>
+  before(async () => {
+    platform = await TestPlatform.open()
+    agents = await startAgents(61, [
+      { community: 'public', values: coreSwitch },
+      { user, values: drive },
+    ])
+  })
+  after(async () => {
+    await agents?.[Symbol.asyncDispose]()
+    await platform?.[Symbol.asyncDispose]()
+  })
+
+  const scan = (args: readonly string[], options: Parameters<TestPlatform['run']>[1] = {}) =>
+    platform.run(
+      ['scan', '127.0.61.1-127.0.61.4', '--links', 'snmp', '--option', `snmp.port=${agents.port}`, ...args],
+      options,
+    )
+  const sentBytes = () => agents.agents.reduce((sum, { requests }) => sum + requests.length, 0)
+
+  test('--dry-run lists the functions, the addresses and the budget, and sends nothing', async () => {
+    const before = sentBytes()
+    const { code, out } = await scan(['--dry-run', '--rate', '7', '--exclude', '127.0.61.2'])
+    assert.equal(code, 0)
+    assert.match(out, /snmp +snmp +GetBulk +0xA5 +udp/)
+    assert.match(out, /would visit 3 addresses with at most 7 per second/)
+    assert.equal(sentBytes(), before)
+  })
+
+  test('finds devices without a platform, also with credentials from a file, and prints a receipt', async () => {
+    const file = join(platform.folder, 'credentials.json')
+    const secrets = { authPassword: 'auth-secret', privPassword: 'priv-secret' }
+    writeFileSync(
+      file,
+      JSON.stringify([{ link: 'snmp', ranges: ['127.0.61.0/24'], values: { ...values, ...secrets } }]),
+    )
+    chmodSync(file, 0o644)
+    const refused = await scan(['--credentials', file])
+    assert.equal(refused.code, 2)
+    assert.match(refused.err, /Other users can read/)
+
+    chmodSync(file, 0o600)
+    const { code, out, err } = await scan(['--credentials', file, '--json'])
+    assert.equal(code, 0, err)
+    const { devices, errors, receipt } = JSON.parse(out) as {
+      devices: FoundDevice[]
+      errors: object[]
+      receipt: object
+    }
+    assert.deepEqual(
+      devices.map(({ links, address, asset }) => [links, address, asset.name]),
+      [
+        [['snmp'], '127.0.61.1', 'core-1'],
+        [['snmp'], '127.0.61.2', 'drive-2'],
+      ],
+    )
+    assert.deepEqual(errors, [])
+    assert.ok(Value.Check(UnsignedReceipt, receipt))
+    assert.deepEqual(receipt.devices.map((one) => 'address' in one && one.address).toSorted(), [
+      '127.0.61.1',
+      '127.0.61.2',
+      '127.0.61.3',
+      '127.0.61.4',
+    ])
+    const permits = Object.values(receipt.totals).reduce((sum, count) => sum + count, 0)
+    const silent = receipt.devices.filter((one) => 'address' in one && /[34]$/.test(one.address))
+    const toSilent = silent.flatMap(({ packets }) => Object.values(packets)).reduce((sum, count) => sum + count, 0)
+    assert.equal(permits - toSilent, sentBytes(), 'each datagram has its permit')
+    assert.doesNotMatch(out + err, /auth-secret|priv-secret/)
+  })
+
+  test('prints one line per device and the receipt with --ndjson, and a protected device as an error', async () => {
+    const { code, out } = await scan(['--ndjson'])
+    assert.equal(code, 0)
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      lines.map((line) => Object.keys(line)),
+      [['links', 'address', 'asset'], ['error'], ['receipt']],
+    )
+    assert.match(lines[1].error.description, /no credentials for its address/)
+  })
+
+  test('exits with 0 when nothing was found', async () => {
+    const { code, out } = await platform.run(['scan', '127.0.61.9', '--links', 'snmp', '--option', 'snmp.port=9'])
+    assert.equal(code, 0)
+    assert.match(out, /0 devices, 0 errors/)
+  })
+
+  test('--save stores the devices on the platform, and a second scan changes nothing', async () => {
+    const operator = await platform.as('operator')
+    const first = await scan(['--save'], { token: operator.token })
+    assert.equal(first.code, 0, first.err)
+    assert.match(first.out, /core-1 .*VP61/)
+    assert.match(first.out, /1 created/)
+    const second = await scan(['--save'], { token: operator.token })
+    assert.match(second.out, /1 unchanged/, second.err)
+  })
+
+  test('refuses a wrong range, link, option or credentials file as wrong usage', async () => {
+    const wrong = [
+      [['scan', '10.0.0.300'], /"10\.0\.0\.300" is not an address range/],
+      [['scan', '127.0.61.1', '--links', 'fax'], /"fax" is not a link/],
+      [['scan', '127.0.61.1', '--option', 'snmp.speed=1'], /the link snmp has the options/],
+      [['scan', '127.0.61.1', '--option', 'fax.speed=1'], /"fax" is not a link of this scan/],
+      [['scan', '127.0.61.1', '--credentials', '-'], /The credentials are not JSON/],
+    ] as const
+    for (const [args, message] of wrong) {
+      const { code, err } = await platform.run(args, { input: '{"password":"hidden' })
+      assert.equal(code, 2, err)
+      assert.match(err, message)
+      assert.doesNotMatch(err, /hidden/)
+    }
+  })
+})
+
+test('merges the findings of several links into one device, and the more specific link wins in each field', () => {
+  const mac = { asset_identifier_type: 'MacIdentifier', mac_address: '00:1B:1B:61:00:00' }
+  const link = (name: string) => ({ name, appInstanceId: `millwright.links.${name}`, file: '' })
+  const point = { connection_point_type: 'Ipv4Connectivity', id: 'a', ipv4_address: '10.0.0.5' }
+  const product = (fields: object) => ({ product_instance_information: { manufacturer_product: fields } })
+  const findings = [
+    {
+      link: link('snmp'),
+      asset: {
+        name: 'core-1',
+        asset_identifiers: [mac],
+        connection_points: [point],
+        ...product({ product_name: 'XC208', manufacturer: { name: 'Siemens' } }),
+      },
+    },
+    {
+      link: link('ip-scan'),
+      asset: {
+        name: 'host-5.example',
+        description: 'found by address',
+        asset_identifiers: [mac],
+        ...product({ manufacturer: { name: 'Siemens AG' } }),
+      },
+    },
+    { link: link('modbus'), asset: { asset_identifiers: [], connection_points: [point] } },
+    { link: link('snmp'), asset: { name: 'other', asset_identifiers: [{ ...mac, mac_address: '00:1B:1B:61:00:09' }] } },
+  ]
+  for (const order of [findings, findings.toReversed()]) {
+    const [device, other, ...more] = foundDevices(order)
+    assert.deepEqual(more, [])
+    assert.equal(other?.asset.name, 'other')
+    assert.deepEqual(device?.links.toSorted(), ['ip-scan', 'modbus', 'snmp'])
+    assert.equal(device.address, '10.0.0.5')
+    assert.equal(device.asset.name, 'core-1')
+    assert.equal(device.asset.description, 'found by address')
+    assert.deepEqual(device.asset.product_instance_information, {
+      manufacturer_product: { product_name: 'XC208', manufacturer: { name: 'Siemens' } },
+    })
+  }
+})

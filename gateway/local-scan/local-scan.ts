@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { comparisonOperators } from '@millwright/api/discovery.ts'
+import type { DeviceError, LinkParameter } from '@millwright/api/gatekeeper.ts'
+import type { UnsignedReceipt } from '@millwright/api/receipt.ts'
+import type { ScanBudget } from '@millwright/api/scan-budget.ts'
+import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
+import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
+import { errorOfMapping } from '../discovery-agent/device-error.ts'
+import { type ProtectedDevice, protectedDeviceOf } from '../discovery-agent/protected-device.ts'
+import { scan } from '../discovery-agent/scan.ts'
+import type { ScanRequest } from '../discovery-agent/scan-request.ts'
+import { unlock } from '../discovery-agent/unlock.ts'
+import type { Credential } from '../job-credentials.ts'
+import { LinkClient, linkErrorText } from '../link-client.ts'
+import type { BuiltInLink } from '../link-runner/link-process.ts'
+import { LinkRunner } from '../link-runner/link-runner.ts'
+import { createLog } from '../log.ts'
+import type { MappingResult } from '../mapping/asset.ts'
+import type { Document } from '../mapping/document.ts'
+import { budgetFileName, writeBudget } from '../permits/budget-file.ts'
+import { GatewayPermits } from '../permits/gateway-permits.ts'
+import { permitService } from '../permits/permit-service.ts'
+import { trafficFields } from '../permits/scan-receipt.ts'
+import type { Registration } from '../registry/registration.ts'
+import { Registry } from '../registry/registry.ts'
+import { RegistryServer } from '../registry/registry-server.ts'
+
+/** The time in which a link must start, and the time after which a silent link fails. */
+const timing = { startMs: 30_000, silenceMs: 120_000 } as const
+
+export type LocalScanOptions = {
+  links: readonly BuiltInLink[]
+  /** The ranges to scan, such as `10.0.0.0/24`. */
+  ranges: readonly string[]
+  excluded: readonly string[]
+  /** Returns the options of a link. */
+  optionsFor: (link: BuiltInLink) => LocalOption[]
+  budget: ScanBudget
+  /** Returns the credentials of a link for a device, in the order in which they are tried. */
+  credentialsFor: (link: BuiltInLink, address: string) => Credential[]
+  signal: AbortSignal
+  onDevice?: (link: BuiltInLink, asset: Document) => void
+  onProgress?: (link: BuiltInLink, percent: number) => void
+}
+
+/** `LocalOption` is an option of a link, with the type that the link declares. */
+export type LocalOption = { key: string; type: LinkParameter['dataType']; value: JsonValue }
+
+export type LocalFinding = { link: BuiltInLink; asset: Document }
+export type LocalError = { link: BuiltInLink; error: DeviceError }
+
+export type LocalScan = {
+  findings: LocalFinding[]
+  errors: LocalError[]
+  /** The links that could not scan, with the reason. */
+  failures: { link: BuiltInLink; reason: string }[]
+  receipt: UnsignedReceipt
+}
+
+/**
+ * Scans with several links on this machine, without a platform. Runs the links as child processes that share one
+ * budget, as a gateway does.
+ */
+export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
+  await using cleanUp = new AsyncDisposableStack()
+  const home = await mkdtemp(join(tmpdir(), 'millwright-scan-'))
+  cleanUp.defer(() => rm(home, { recursive: true, force: true }))
+  const log = createLog({ level: 'silent' })
+  await writeBudget(join(home, budgetFileName), options.budget)
+  const permits = await GatewayPermits.open(join(home, budgetFileName))
+  const registry = await Registry.open({ file: join(home, 'registry.json'), log })
+  cleanUp.defer(() => registry.close())
+  const server = await RegistryServer.start({
+    registry,
+    host: '127.0.0.1',
+    port: 0,
+    vendors: ['millwright'],
+    services: [permitService(permits)],
+  })
+  cleanUp.defer(() => server.stop())
+  const runner = new LinkRunner({
+    settings: {
+      home,
+      links: options.links.map(({ name }) => name),
+      linkVendors: ['millwright'],
+      registryHost: '127.0.0.1',
+      logLevel: 'warn',
+    },
+    builtInLinks: options.links,
+    registry,
+    registryPort: server.port,
+    log,
+  })
+  cleanUp.defer(() => runner.stop())
+  await runner.start()
+
+  const scanPermits = await permits.startScan()
+  options.signal.addEventListener('abort', scanPermits.end, { once: true })
+  const result: Omit<LocalScan, 'receipt'> = { findings: [], errors: [], failures: [] }
+  await Promise.all(
+    options.links.map(async (link) => {
+      try {
+        const registration = await registered(link, { registry, signal: options.signal })
+        await scanWith(link, { registration, scanId: scanPermits.id, options, result })
+      } catch (error) {
+        if (!options.signal.aborted) result.failures.push({ link, reason: linkErrorText(error) })
+      }
+    }),
+  )
+  scanPermits.end()
+  const { budget, traffic } = scanPermits
+  const state = options.signal.aborted ? 'canceled' : result.failures.length > 0 ? 'failed' : 'finished'
+  const receipt: UnsignedReceipt = {
+    jobId: crypto.randomUUID(),
+    links: options.links.map(({ appInstanceId }) => appInstanceId),
+    ...trafficFields({ state, budget, traffic, endedAt: new Date() }),
+    unsigned: true,
+  }
+  return { ...result, receipt }
+}
+
+type Waiting = { registry: Registry; signal: AbortSignal }
+
+/** Waits until the process of a link has registered. */
+function registered({ name, appInstanceId }: BuiltInLink, { registry, signal }: Waiting): Promise<Registration> {
+  const found = registry.find(appInstanceId)
+  if (found !== undefined) return Promise.resolve(found)
+  return new Promise((resolve, reject) => {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timing.startMs)])
+    limit.addEventListener('abort', () => reject(new Error(`The link ${name} did not start.`)), { once: true })
+    registry.onChange(({ kind, registration }) => {
+      if (kind === 'registered' && registration.appInstanceId === appInstanceId) resolve(registration)
+    })
+  })
+}
+
+type LinkScan = {
+  registration: Registration
+  scanId: string
+  options: LocalScanOptions
+  result: Omit<LocalScan, 'receipt'>
+}
+
+async function scanWith(link: BuiltInLink, { registration, scanId, options, result }: LinkScan): Promise<void> {
+  const { signal, onDevice, onProgress } = options
+  const scanRequest = requestFor(link, options)
+  const locked = new Map<string, ProtectedDevice>()
+  const add = (mapped: MappingResult) => {
+    const fault = errorOfMapping(mapped)
+    if (fault !== undefined) result.errors.push({ link, error: fault })
+    if (mapped.asset === undefined) return
+    result.findings.push({ link, asset: mapped.asset })
+    onDevice?.(link, mapped.asset)
+  }
+  const { silenceMs } = timing
+  for await (const message of scan({ registration, scanRequest, scanId, silenceMs, signal })) {
+    for (const { mapped } of message.devices) add(mapped)
+    for (const reported of message.errors) {
+      const one = protectedDeviceOf(reported)
+      if (one === undefined) result.errors.push({ link, error: reported.error })
+      else locked.set(one.place.key, one)
+    }
+    if (message.progress !== undefined) onProgress?.(link, message.progress)
+  }
+  if (locked.size === 0 || signal.aborted) return
+  const service = readServiceOf(registration)
+  using client = new LinkClient(registration, { purpose: 'scan', scanId })
+  const credentials = {
+    ask: async (addresses: readonly string[]) =>
+      new Map(addresses.map((address) => [address, options.credentialsFor(link, address)])),
+    [Symbol.dispose]: () => undefined,
+  }
+  const unlocking = unlock([...locked.values()], {
+    read:
+      service === undefined
+        ? undefined
+        : (device: DeviceDestination, readSignal: AbortSignal) =>
+            readDevice(client, { device, service, signal: readSignal }),
+    isFound: () => false,
+    newCredentials: () => credentials,
+    discover: (targets, scanSignal) =>
+      scan({ registration, scanRequest, scanId, targets, silenceMs, signal: scanSignal }),
+    signal,
+  })
+  for await (const { devices = [], errors = [] } of unlocking) {
+    for (const { mapped } of devices) add(mapped)
+    result.errors.push(...errors.map((error) => ({ link, error })))
+  }
+}
+
+function requestFor(link: BuiltInLink, { ranges, excluded, optionsFor }: LocalScanOptions): ScanRequest {
+  const parameter = ({ key, type, value }: LocalOption) => {
+    const variant = variantOfType(variantTypeOf(type), value)
+    if (variant === undefined) throw new Error(`The option ${key} must have the type ${type}.`)
+    return { key, operator: comparisonOperators.indexOf('EQUAL'), value: variant, text: String(value) }
+  }
+  const filter = (key: string) => (value: string) => parameter({ key, type: 'text', value })
+  return {
+    assetLinkId: link.appInstanceId,
+    filters: [...ranges.map(filter('ip_range')), ...excluded.map(filter('exclude'))],
+    options: optionsFor(link).map(parameter),
+  }
+}

@@ -1,4 +1,0 @@
-import { runLink } from '@millwright/link-sdk/run-link.ts'
-import { link } from './link.ts'
-
-await runLink(link)
