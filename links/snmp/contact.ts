@@ -35,23 +35,24 @@ export async function readAt(
   let rejection: SnmpError | undefined
   try {
     for (const login of logins) {
-      try {
-        using session = new Session(login, options)
-        const system = await contact(session, engine)
-        return await readDevice(session, { system, withNeighbours, log })
-      } catch (error) {
-        if (!(error instanceof SnmpError)) throw error
-        if (error.kind === 'refused') return undefined
-        if (!isNextTried(error)) throw error
-        if (error.kind !== 'silent') rejection = error
-      }
+      using session = new Session(login, options)
+      const system = await contact(session, engine).catch(asSnmpError)
+      if (!(system instanceof SnmpError)) return await readDevice(session, { system, withNeighbours, log })
+      if (system.kind === 'refused') return undefined
+      if (!isNextTried(system)) throw system
+      if (system.kind !== 'silent') rejection = system
     }
     if (rejection !== undefined) throw rejection
-    await reportEngine(place, await engine())
+    reportEngine(place, await engine())
     return undefined
   } catch (error) {
     throw error instanceof SnmpError ? deviceError(place, error) : error
   }
+}
+
+function asSnmpError(error: unknown): SnmpError {
+  if (error instanceof SnmpError) return error
+  throw error
 }
 
 /** Returns a signal that is aborted when the call is canceled, or when the time for one device has passed. */
@@ -90,7 +91,7 @@ function isNextTried({ kind, status }: SnmpError): boolean {
   return kind === 'silent' || kind === 'rejected' || status === errorStatus.authorizationError
 }
 
-async function reportEngine({ address }: Place, engineId: Buffer | undefined): Promise<void> {
+function reportEngine({ address }: Place, engineId: Buffer | undefined): void {
   if (engineId === undefined) return
   const manufacturer = manufacturerOf(enterpriseOfEngine(engineId))
   const device = manufacturer === undefined ? `The device at ${address}` : `The ${manufacturer} device at ${address}`
