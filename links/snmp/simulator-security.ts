@@ -41,18 +41,18 @@ export type SecureMessage = { messageId: number; isReportable: boolean; scoped: 
 /** `SimulatedEngine` checks and decrypts requests, and encrypts and signs answers. */
 export class SimulatedEngine {
   readonly id: Buffer
-  readonly #user: SimulatedUser | undefined
+  readonly #user: SimulatedUser
   readonly #authKey: Buffer
   readonly #privKey: Buffer
   readonly #startedAt = performance.now()
   readonly #boots = 1
 
-  constructor(user: SimulatedUser | undefined, id: Buffer) {
+  constructor(user: SimulatedUser, id: Buffer) {
     this.id = id
     this.#user = user
-    const hash = hashes[user?.authProtocol ?? 'sha'].hash
-    this.#authKey = localKey(user?.authPassword ?? 'none', id, hash)
-    this.#privKey = localKey(user?.privPassword ?? 'none', id, hash).subarray(0, 16)
+    const hash = hashes[user.authProtocol].hash
+    this.#authKey = localKey(user.authPassword, id, hash)
+    this.#privKey = localKey(user.privPassword, id, hash).subarray(0, 16)
   }
 
   get #time(): number {
@@ -71,7 +71,7 @@ export class SimulatedEngine {
     )
     const base = { messageId: numberIn(id), isReportable: (flags & 4) !== 0, scoped: [] }
     if (engineId?.content.equals(this.id) !== true) return { ...base, report: 'unknownEngineId' }
-    if (user?.content.toString() !== this.#user?.name) return { ...base, report: 'unknownUserName' }
+    if (user?.content.toString() !== this.#user.name) return { ...base, report: 'unknownUserName' }
     if ((flags & 3) !== 3) return { ...base, report: 'unsupportedSecurityLevel' }
     if (signature === undefined || !this.#isSigned(message, signature.content))
       return { ...base, report: 'wrongDigest' }
@@ -90,13 +90,13 @@ export class SimulatedEngine {
     const salt = isSecure ? randomBytes(8) : Buffer.alloc(0)
     const [boots, time] = [this.#boots, this.#time]
     const cipher = createCipheriv('aes-128-cfb', this.#privKey, this.#vector(boots, time, salt))
-    const { length } = hashes[this.#user?.authProtocol ?? 'sha']
+    const { length } = hashes[this.#user.authProtocol]
     const signature = Buffer.alloc(isSecure ? length : 0)
     const parameters = [
       octets(this.id),
       integer(boots),
       integer(time),
-      octets(isSecure ? (this.#user?.name ?? '') : ''),
+      octets(isSecure ? this.#user.name : ''),
       octets(signature),
       octets(salt),
     ]
@@ -121,7 +121,7 @@ export class SimulatedEngine {
   }
 
   #isSigned(message: Buffer, signature: Buffer): boolean {
-    const { length } = hashes[this.#user?.authProtocol ?? 'sha']
+    const { length } = hashes[this.#user.authProtocol]
     if (signature.length !== length) return false
     const received = Buffer.from(signature)
     signature.fill(0)
@@ -129,9 +129,7 @@ export class SimulatedEngine {
   }
 
   #digest(message: Buffer): Buffer {
-    return createHmac(hashes[this.#user?.authProtocol ?? 'sha'].hash, this.#authKey)
-      .update(message)
-      .digest()
+    return createHmac(hashes[this.#user.authProtocol].hash, this.#authKey).update(message).digest()
   }
 
   #vector(boots: number, time: number, salt: Buffer): Buffer {

@@ -74,7 +74,8 @@ export async function startSnmpAgent(options: AgentOptions): Promise<RunningAgen
   }
 }
 
-type Row = { oid: string; parts: number[]; value: Buffer }
+/** A row of the agent. `varbind` is its encoded name and value. */
+type Row = { oid: string; parts: number[]; varbind: Buffer }
 type Exchange = { pduType: number; answer: Buffer | undefined }
 type Pdu = { type: number; id: Buffer; repetitions: number; oids: string[] }
 
@@ -86,16 +87,17 @@ class Agent {
   readonly #options: AgentOptions
   readonly #socket: Socket
   readonly #rows: Row[]
-  readonly #engine: SimulatedEngine
+  readonly #engine: SimulatedEngine | undefined
 
   constructor(options: AgentOptions, socket: Socket) {
     this.#options = options
     this.#socket = socket
     this.#rows = Object.entries(options.values)
-      .map(([key, value]) => ({ oid: key, parts: key.split('.').map(Number), value: encoded(value) }))
+      .map(([key, value]) => ({ oid: key, parts: key.split('.').map(Number), varbind: varbindOf(key, encoded(value)) }))
       .toSorted((one, other) => comparedParts(one.parts, other.parts))
     const enterprise = (0x8000_0000 + (options.enterprise ?? 0)).toString(16)
-    this.#engine = new SimulatedEngine(options.user, Buffer.from(`${enterprise}0300163e000001`, 'hex'))
+    const engineId = Buffer.from(`${enterprise}0300163e000001`, 'hex')
+    this.#engine = options.user && new SimulatedEngine(options.user, engineId)
   }
 
   onMessage(bytes: Buffer, sender: RemoteInfo): void {
@@ -126,18 +128,19 @@ class Agent {
   }
 
   #onSecure(bytes: Buffer): Exchange {
-    if (this.#options.user === undefined) return { pduType: plainPduType(bytes), answer: undefined }
-    const message = this.#engine.read(bytes)
+    const engine = this.#engine
+    if (engine === undefined) return { pduType: plainPduType(bytes), answer: undefined }
+    const message = engine.read(bytes)
     if (message.report !== undefined) {
       const varbind = element(tag.sequence, oid(reports[message.report]), integer(1, tag.counter))
       const pdu = element(pduTypes.report, integer(0), integer(0), integer(0), element(tag.sequence, varbind))
-      const answer = this.#engine.write(message.messageId, pdu, { isSecure: false })
+      const answer = engine.write(message.messageId, pdu, { isSecure: false })
       return { pduType: plainPduType(bytes), answer: message.isReportable ? answer : undefined }
     }
     const pdu = pduOf(message.scoped[2])
     const answer = this.#answer(pdu, 3)
     const isSecure = true
-    return { pduType: pdu.type, answer: answer && this.#engine.write(message.messageId, answer, { isSecure }) }
+    return { pduType: pdu.type, answer: answer && engine.write(message.messageId, answer, { isSecure }) }
   }
 
   #answer(pdu: Pdu, version: number): Buffer | undefined {
@@ -153,7 +156,7 @@ class Agent {
     if (version === 0 && missing >= 0) return noSuchName(pdu, missing)
     return response(
       pdu,
-      pdu.oids.map((one, position) => varbindOf(one, found[position]?.value ?? element(tag.noSuchObject))),
+      pdu.oids.map((one, position) => found[position]?.varbind ?? varbindOf(one, element(tag.noSuchObject))),
     )
   }
 
@@ -219,7 +222,7 @@ function noSuchName({ id, oids }: Pdu, position: number): Buffer {
 }
 
 function nextVarbind(row: Row | undefined, asked: string): Buffer {
-  return row === undefined ? varbindOf(asked, element(tag.endOfMibView)) : varbindOf(row.oid, row.value)
+  return row?.varbind ?? varbindOf(asked, element(tag.endOfMibView))
 }
 
 function varbindOf(name: string, value: Buffer): Buffer {
