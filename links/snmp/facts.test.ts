@@ -148,7 +148,7 @@ describe('modules', () => {
       ({ asset }) => (asset.product_instance_information as { serial_number: string }).serial_number,
     )
 
-  test('are the entities with a serial number of their own', () => {
+  test('are the entities with their own serial number', () => {
     const entities = [
       entity(1, { class: 3, containedIn: 0, serialNumber: 'S1' }),
       entity(2, { serialNumber: 'S2' }),
