@@ -133,6 +133,17 @@ describe('limits', () => {
     assert.deepEqual(assets[0].asset_relations, [])
   })
 
+  test('a device that refuses a table with an error is reported without it', async () => {
+    const interfaces = oid('1.3.6.1.2.1.2.2.1.2')
+    const { assets, errors } = await read(
+      47,
+      agent((answer, request) => [request.bytes.includes(interfaces) ? errorAnswer(request, 5) : answer]),
+    )
+    assert.deepEqual(errors, [])
+    assert.equal(assets[0]?.name, 'switch')
+    assert.doesNotMatch(JSON.stringify(assets[0].connection_points), /port1/)
+  })
+
   test('smaller answers are requested from an agent that reports tooBig', async () => {
     const { assets, errors } = await read(
       40,

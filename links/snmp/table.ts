@@ -39,10 +39,11 @@ async function walk<Column extends string>(session: Session, { cursors, table, .
       const answer = await readNext(session, open, repetitions)
       take(open, answer, table)
     } catch (error) {
-      const status = error instanceof SnmpError ? error.status : 0
-      if (status === errorStatus.tooBig && repetitions > 1) repetitions = Math.floor(repetitions / 2)
-      else if (status === errorStatus.noSuchName) return await walkSingly(session, open, table)
-      else throw error
+      // The agent does not give the rest of the table. The device is reported with the rows until then.
+      if (!(error instanceof SnmpError && error.kind === 'status')) throw error
+      if (error.status === errorStatus.noSuchName) return await walkSingly(session, open, table)
+      if (error.status !== errorStatus.tooBig || repetitions === 1) return
+      repetitions = Math.floor(repetitions / 2)
     }
   }
 }
