@@ -1,12 +1,32 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
+import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import type { WorkflowJob } from '@millwright/api/workflows.ts'
+import { enrolledGateway, linkReport, platformOver, signedReceipt } from '@millwright/cloud/platform/testing/gateway.ts'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
+
+/** Returns the traffic of a scan to this number of devices. */
+function traffic(devices: number): Partial<SignedReceipt> {
+  const [first, last] = ['2026-01-31T08:30:00.000Z', '2026-01-31T08:30:04.000Z']
+  return {
+    devices: Array.from({ length: devices }, (_, index) => ({
+      address: `10.0.${index >> 8}.${index & 255}`,
+      packets: { 'snmp Get': 1, 'snmp GetBulk': 2 },
+      first,
+      last,
+    })),
+    totals: { 'snmp Get': devices, 'snmp GetBulk': 2 * devices },
+    refused: { excluded: 2 },
+  }
+}
 
 /** The time limit for a scan. A scan takes longer on a busy machine. */
 const scanTimeout = { timeout: 60_000 }
@@ -203,6 +223,58 @@ describe('gateways, scans and credentials in the console', () => {
     await go('/discovery', 'Discovery')
     await page.getByText('Hall 3').first().waitFor()
     await context.close()
+  })
+
+  test('shows the receipt of a scan with its totals, devices and signature, and downloads it', async () => {
+    const caller = await callerOf(platform)
+    const standIn = await enrolledGateway(platformOver(platform.baseUrl), caller, { name: 'Hall 9' })
+    const links = [true, false].map((isBudgeted) =>
+      linkReport({
+        appInstanceId: isBudgeted ? 'snmp-1' : 'foreign-1',
+        interfaces: [...linkReport().interfaces, ...(isBudgeted ? ['millwright.safety.permits.v1'] : [])],
+      }),
+    )
+    await standIn.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+    const scan = async (assetLinkId: string, receiptOf?: (job: WorkflowJob) => SignedReceipt) => {
+      const input = { params: { gatewayId: standIn.id }, body: { data: { assetLinkId } } }
+      const { jobId } = await caller.discovery.createDiscovery(input)
+      const leased = await standIn.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'] } } })
+      const { job, lease } = leased?.data ?? assert.fail('the gateway gets no job')
+      if (receiptOf !== undefined) {
+        const body = { data: { lease: lease.id, receipt: receiptOf(job) } }
+        await standIn.gatekeeper.uploadReceipt({ params: { id: job.id }, body })
+      }
+      const end = { jobId: job.id, state: 'FINISHED' as const }
+      await standIn.gatekeeper.endJob({ params: { id: lease.id }, body: { data: end } })
+      return jobId
+    }
+
+    const jobId = await scan('snmp-1', (job) => signedReceipt(standIn, job, traffic(300)))
+    await go(`/discovery/scans/${jobId}`, 'Scan: Reference link')
+    const receipt = page.getByRole('region', { name: 'Receipt' })
+    await receipt.getByText('Valid', { exact: true }).waitFor(scanTimeout)
+    const { keyThumbprint } = (await caller.onboarding.getGateway({ params: { id: standIn.id } })).data
+    await receipt.getByText(keyThumbprint ?? '').waitFor()
+    await receipt.getByText('20 datagrams, 20 connections and 20 requests per second; 2 open connections').waitFor()
+    await receipt.getByText('2 (excluded address)').waitFor()
+    await receipt.getByText('300 entries').waitFor()
+    await receipt.getByLabel('Search address').fill('10.0.1.7')
+    await receipt.getByText('1 of 300 entries').waitFor()
+    await receipt.getByRole('row', { name: /^10\.0\.1\.7 3 snmp GetBulk 2, snmp Get 1 / }).waitFor()
+    await assertAxeClean(page, 'the receipt of a scan')
+    const [file] = await Promise.all([page.waitForEvent('download'), button('Download JSON').click()])
+    const check = verifyReceipt(JSON.parse(await readFile(await file.path(), 'utf8')))
+    assert.deepEqual(check, { isValid: true, thumbprint: keyThumbprint })
+
+    await go('/discovery', 'Discovery')
+    await go(`/discovery/scans/${await scan('foreign-1')}`, 'Scan: Reference link')
+    await receipt.getByText(/^Not budgeted: this asset link/).waitFor(scanTimeout)
+    await go('/discovery', 'Discovery')
+    await go(`/discovery/scans/${await scan('snmp-1')}`, 'Scan: Reference link')
+    await receipt.getByText(/^No receipt: the run ended before/).waitFor(scanTimeout)
+    await go(`/discovery/gateways/${standIn.id}`, 'Hall 9')
+    await page.getByText('Within the budget of the gateway').waitFor()
+    await page.getByText(/^Not budgeted: the gateway cannot limit/).waitFor()
   })
 
   test('no page violates its security policy, throws an error or calls another host', () => {

@@ -8,7 +8,26 @@ import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import type { RawAnswer, RawRequest, TestCaller, TestHub } from './hub.ts'
+import type { RawAnswer, RawRequest, TestCaller } from './hub.ts'
+
+/** The platform of a gateway: a test hub, or a platform that listens on a port. */
+type GatewayPlatform = {
+  request(request: RawRequest): Promise<RawAnswer>
+  context: { settings: { baseUrl: string } }
+}
+
+/** Returns the platform at an address. */
+export function platformOver(baseUrl: string): GatewayPlatform {
+  return {
+    context: { settings: { baseUrl } },
+    async request({ method, path, headers = {}, body }) {
+      const response = await fetch(baseUrl + path, { method, headers, body: body?.toString() ?? null })
+      const text = await response.text()
+      const isJson = response.headers.get('content-type')?.includes('json') === true
+      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    },
+  }
+}
 
 type Key = { privateKey: CryptoKey; publicKey: JWK }
 
@@ -30,7 +49,10 @@ export async function enrolment(
   return { gatewayId, enrolmentToken, publicKey: publicKey as never, proof, version: '1.0.0' }
 }
 
-export async function assertionOf(hub: TestHub, { clientId, key }: { clientId: string; key: Key }): Promise<string> {
+export async function assertionOf(
+  hub: GatewayPlatform,
+  { clientId, key }: { clientId: string; key: Key },
+): Promise<string> {
   return new SignJWT({})
     .setProtectedHeader({ alg: 'ES256' })
     .setIssuer(clientId)
@@ -42,7 +64,7 @@ export async function assertionOf(hub: TestHub, { clientId, key }: { clientId: s
     .sign(key.privateKey)
 }
 
-export async function requestToken(hub: TestHub, client_assertion: string): Promise<RawAnswer> {
+export async function requestToken(hub: GatewayPlatform, client_assertion: string): Promise<RawAnswer> {
   return hub.request({
     method: 'POST',
     path: '/oauth/token',
@@ -58,7 +80,11 @@ export async function requestToken(hub: TestHub, client_assertion: string): Prom
 type Proved = { method: string; path: string; token: string; key: Key }
 
 /** Creates a proof for one request. `changes` replace claims, to make the proof invalid. */
-export async function proofFor(hub: TestHub, proved: Proved, changes: Record<string, unknown> = {}): Promise<string> {
+export async function proofFor(
+  hub: GatewayPlatform,
+  proved: Proved,
+  changes: Record<string, unknown> = {},
+): Promise<string> {
   const { method, path, token, key } = proved
   const claims = {
     htm: method,
@@ -81,7 +107,11 @@ type GatewayOptions = { name?: string; access_group?: string }
  * Enrols a gateway through the front. The gateway has its own key, and signs a proof for every request
  * with it.
  */
-export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: GatewayOptions = {}) {
+export async function enrolledGateway(
+  hub: GatewayPlatform,
+  admin: Pick<TestCaller, 'onboarding'>,
+  options: GatewayOptions = {},
+) {
   const { name = 'line 1', ...group } = options
   const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name, ...group } } })
   const config = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })

@@ -40,6 +40,9 @@ export const gatewayMessages = messages({
     removed: 'Gateway deleted',
     documentation: 'Documentation',
     events: 'Latest messages',
+    traffic: 'Network traffic',
+    budgeted: 'Within the budget of the gateway',
+    notBudgeted: 'Not budgeted: the gateway cannot limit or count what this asset link sends',
     grantsDetail:
       'The gateway can write assets in its own access group. To allow another group, assign the gateway a role with write access, for example operator.',
     conflicts: 'Identity conflicts',
@@ -90,6 +93,9 @@ export const gatewayMessages = messages({
     removed: 'Gateway gelöscht',
     documentation: 'Dokumentation',
     events: 'Letzte Meldungen',
+    traffic: 'Netzwerkverkehr',
+    budgeted: 'Im Rahmen des Budgets des Gateways',
+    notBudgeted: 'Ohne Budget: Das Gateway kann nicht begrenzen oder zählen, was dieser Asset-Link sendet',
     grantsDetail:
       'Das Gateway darf Assets in seiner eigenen Zugriffsgruppe anlegen und ändern. Für weitere Gruppen weisen Sie ihm eine Rolle mit Schreibrecht zu, zum Beispiel operator.',
     conflicts: 'Identitätskonflikte',

@@ -182,6 +182,7 @@ function LinkDetails({ link }: { link: AssetLink }) {
           { name: scans.problem, value: problem ?? incompatibility },
           { name: scans.version, value: link.version },
           { name: scans.vendor, value: product?.vendor },
+          { name: text.traffic, value: link.budgeted ? text.budgeted : text.notBudgeted },
           { name: scans.endpoint, value: <code>{link.endpoint}</code> },
           { name: scans.interfaces, value: [...new Set(link.interfaces.map(interfaceName))].join(', ') },
           { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },

@@ -1,4 +1,4 @@
-import type { Discovery } from '@millwright/api/discovery.ts'
+import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
@@ -21,6 +21,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
+import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
@@ -45,21 +46,26 @@ export function ScanPage() {
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
       />
-      <QueryState query={scan}>
-        {({ data }) => (
-          <div className="cards cards-two">
-            <Card title={text.run} size="wide">
-              <RunDetails scan={data} />
-            </Card>
-            <Card title={text.report} size="wide">
-              <ScanReport scan={data} />
-            </Card>
-            <ScheduleCard scan={data} />
-            <ScanSettingsCard scan={data} link={link} />
-          </div>
-        )}
-      </QueryState>
+      <QueryState query={scan}>{({ data }) => <ScanCards key={data.jobId} scan={data} link={link} />}</QueryState>
     </>
+  )
+}
+
+function ScanCards({ scan, link }: { scan: Discovery; link: AssetLink | undefined }) {
+  const text = useText(discoveryMessages)
+  const [run, setRun] = useState<string>()
+  return (
+    <div className="cards cards-two">
+      <Card title={text.run} size="wide">
+        <RunDetails scan={scan} />
+      </Card>
+      <Card title={text.report} size="wide">
+        <ScanReport scan={scan} chosenRun={run} onChooseRun={setRun} />
+      </Card>
+      <ScanReceipt scan={scan} run={run} />
+      <ScheduleCard scan={scan} />
+      <ScanSettingsCard scan={scan} link={link} />
+    </div>
   )
 }
 

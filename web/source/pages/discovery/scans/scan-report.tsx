@@ -22,13 +22,19 @@ type View = Finding['outcome'] | 'errors'
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
 
+type ScanReportProps = {
+  scan: Discovery
+  /** The run that the user chose. Without it, the latest run is shown. */
+  chosenRun: string | undefined
+  onChooseRun: (run: string) => void
+}
+
 /**
  * `ScanReport` shows the result of a run: the new, changed, unchanged and missing assets, and the errors of devices.
  */
-export function ScanReport({ scan }: { scan: Discovery }) {
+export function ScanReport({ scan, chosenRun: run, onChooseRun }: ScanReportProps) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
-  const [run, setRun] = useState<string>()
   const [chosen, setView] = useState<View>()
   const view = chosen ?? defaultView(scan)
   const query = useOperationQuery()
@@ -57,7 +63,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
                 <SelectField
                   label={text.run}
                   value={run ?? shown.id}
-                  onChange={setRun}
+                  onChange={onChooseRun}
                   choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
                     value: id,
                     label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,

@@ -1,0 +1,200 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import type { TrafficLimits } from '@millwright/api/scan-budget.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Output } from '../../../app/api/client.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { download } from '../../../components/actions/download.ts'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { TextField } from '../../../components/forms/fields.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { BarChart } from '../../../components/values/bar-chart.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { addressOf, largestFirst, matchingEntries, type ReceiptEntry, totalOf } from './receipt-entries.ts'
+import { receiptMessages } from './receipt-messages.ts'
+
+type ReceiptAnswer = Output<'discovery', 'getReceipt'>
+type Receipt = ReceiptAnswer['data']
+
+type ScanReceiptProps = {
+  scan: Discovery
+  /** The run. Without it, the latest run is shown. */
+  run: string | undefined
+}
+
+/** `ScanReceipt` shows what a run sent to each device, and whether the signature of the gateway is valid. */
+export function ScanReceipt({ scan, run = scan.runId }: ScanReceiptProps) {
+  const text = useText(receiptMessages)
+  const query = useOperationQuery()
+  const hasEnded = run !== scan.runId || (scan.state !== 'created' && scan.state !== 'running')
+  const receipt = useQuery({
+    ...query(['discovery', 'getReceipt'], {
+      params: { jobId: scan.jobId },
+      query: { ...(run !== undefined && { run }) },
+    }),
+    enabled: run !== undefined && hasEnded,
+    // The receipt of a run that has ended does not change, and it can be large.
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (run === undefined) return null
+  const reasons: Readonly<Record<string, string>> = {
+    run_not_finished: text.notFinished,
+    link_not_budgeted: text.notBudgeted,
+    receipt_not_sent: text.notSent,
+  }
+  const reason = hasEnded ? reasons[receipt.error?.code ?? ''] : text.notFinished
+  return (
+    <Card
+      title={text.title}
+      size="wide"
+      actions={receipt.data !== undefined && <DownloadButton receipt={receipt.data.data} />}
+    >
+      {reason === undefined ? (
+        <QueryState query={receipt}>{(answer) => <ReceiptDetails answer={answer} />}</QueryState>
+      ) : (
+        <p className="quiet">{reason}</p>
+      )}
+    </Card>
+  )
+}
+
+function DownloadButton({ receipt }: { receipt: Receipt }) {
+  const text = useText(receiptMessages)
+  const save = () =>
+    download(
+      new Blob([JSON.stringify(receipt, null, 2)], { type: 'application/json' }),
+      `receipt-${receipt.runId}.json`,
+    )
+  return (
+    <IxButton variant="secondary" onClick={save}>
+      {text.download}
+    </IxButton>
+  )
+}
+
+function ReceiptDetails({ answer: { data: receipt, meta } }: { answer: ReceiptAnswer }) {
+  const text = useText(receiptMessages)
+  const formats = useFormats()
+  const { from, to, budget, totals, devices, refused } = receipt
+  const limitsOf = ({ datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections }: TrafficLimits) => {
+    const [datagrams = '', opened = '', requests = '', open = ''] = [
+      datagramsPerSecond,
+      connectionsPerSecond,
+      requestsPerSecond,
+      connections,
+    ].map((limit) => formats.number(limit))
+    return text.limits(datagrams, opened, requests, open)
+  }
+  const reasonNames: Readonly<Record<string, string>> = {
+    excluded: text.excluded,
+    protocol: text.protocol,
+    hours: text.hour,
+    canceled: text.canceled,
+  }
+  return (
+    <>
+      <p className="quiet card-lead">{text.lead}</p>
+      <KeyValueList
+        items={[
+          {
+            name: text.signature,
+            value: meta.verified ? (
+              <StatusChip tone="good">{text.valid}</StatusChip>
+            ) : (
+              <>
+                <StatusChip tone="bad">{text.invalid}</StatusChip> {text.invalidDetail}
+              </>
+            ),
+          },
+          { name: text.key, value: <code>{meta.keyThumbprint}</code> },
+          { name: text.period, value: text.until(formats.exact(from), formats.exact(to)) },
+          { name: text.perDevice, value: limitsOf(budget.perDevice) },
+          { name: text.perGateway, value: limitsOf(budget.perGateway) },
+          { name: text.protocols, value: budget.protocols?.join(', ') },
+          { name: text.hours, value: budget.hours?.map((span) => text.until(span.from, span.to)).join(', ') },
+          { name: text.excludedAddresses, value: budget.excludedAddresses.join(', ') },
+          {
+            name: text.refused,
+            value: largestFirst(refused)
+              .map(([reason, number]) => `${formats.number(number)} (${reasonNames[reason] ?? reason})`)
+              .join(', '),
+          },
+        ]}
+      />
+      <h3 className="part-title">{text.totals}</h3>
+      {totalOf(totals) === 0 ? (
+        <p className="quiet">{text.nothing}</p>
+      ) : (
+        <>
+          <BarChart
+            label={text.totals}
+            bars={largestFirst(totals).map(([name, count]) => ({ key: name, label: name, count }))}
+          />
+          <h3 className="part-title">{text.devices}</h3>
+          <ReceiptEntries entries={devices} />
+        </>
+      )}
+    </>
+  )
+}
+
+function ReceiptEntries({ entries }: { entries: readonly ReceiptEntry[] }) {
+  const text = useText(receiptMessages)
+  const formats = useFormats()
+  const [search, setSearch] = useState('')
+  const rows = matchingEntries(entries, search)
+  const columns: Column<ReceiptEntry>[] = [
+    {
+      id: 'address',
+      header: text.address,
+      width: 230,
+      cell: (entry) =>
+        'network' in entry ? `${entry.network} (${text.addresses(formats.number(entry.addresses))})` : entry.address,
+    },
+    {
+      id: 'number',
+      header: text.number,
+      width: 110,
+      isNumber: true,
+      cell: ({ packets }) => formats.number(totalOf(packets)),
+    },
+    {
+      id: 'classes',
+      header: text.classes,
+      width: 300,
+      cell: ({ packets }) =>
+        largestFirst(packets)
+          .map(([name, number]) => `${name} ${formats.number(number)}`)
+          .join(', '),
+    },
+    { id: 'first', header: text.first, width: 190, cell: ({ first }) => <Time at={first} isExact /> },
+    { id: 'last', header: text.last, width: 190, cell: ({ last }) => <Time at={last} isExact /> },
+  ]
+  return (
+    <>
+      <Toolbar count={text.count(formats.number(rows.length), formats.number(entries.length))}>
+        <TextField
+          label={text.search}
+          isLabelUnseen
+          type="search"
+          placeholder={text.search}
+          value={search}
+          onChange={setSearch}
+        />
+      </Toolbar>
+      <DataTable
+        label={text.devices}
+        columns={columns}
+        rows={rows}
+        idOf={addressOf}
+        empty={<p className="quiet">{text.noMatch}</p>}
+      />
+    </>
+  )
+}
