@@ -29,6 +29,8 @@ type Call = {
   log: Log
   /** The permits of this call. The link takes one before each datagram, connection and request. */
   permits: Permits
+  /** The folder in which the link can store files, such as a certificate. It is undefined if the link has no folder. */
+  home?: string | undefined
 }
 
 export type DiscoverCall = Call & {

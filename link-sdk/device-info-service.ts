@@ -15,14 +15,14 @@ import { answer, type ServedService, type ServiceContext } from './unary.ts'
 export type PropertiesLink = LinkDefinition & Required<Pick<LinkDefinition, 'properties'>>
 
 /** Returns the device-info service, which reads properties of one device on demand. */
-export function deviceInfoService(link: PropertiesLink, { log, permits: source }: ServiceContext): ServedService {
+export function deviceInfoService(link: PropertiesLink, { log, permits: source, home }: ServiceContext): ServedService {
   return {
     service: linkServices.deviceInfo,
     definition: (name) => wireService(linkServices.deviceInfo, name),
     implementation: {
       getPropertyValues: answer(async ({ device, keys }: GetPropertyValuesRequest, context) => {
         using permits = source.forCall(context)
-        const call = { device: deviceOf(device), keys, signal: context.signal, permits, log }
+        const call = { device: deviceOf(device), keys, signal: context.signal, permits, log, home }
         const values = await link.properties(call)
         if (keys.length === 0) return { propertyResults: allOf(values) }
         const supported = await supportedKeys(link, { call, values })
@@ -30,7 +30,7 @@ export function deviceInfoService(link: PropertiesLink, { log, permits: source }
       }, log),
       getSupportedProperties: answer(async ({ device }: GetSupportedPropertiesRequest, context) => {
         using permits = source.forCall(context)
-        const call = { device: deviceOf(device), keys: [], signal: context.signal, permits, log }
+        const call = { device: deviceOf(device), keys: [], signal: context.signal, permits, log, home }
         if (link.supportedProperties !== undefined) {
           return { properties: (await link.supportedProperties(call)).map(describe) }
         }

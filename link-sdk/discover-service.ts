@@ -36,7 +36,7 @@ type Stream = ServerWritableStream<DiscoverRequest, Buffer>
  */
 export function discoverService(
   { manifest, discover }: LinkDefinition,
-  { log, stopping, permits: source }: Context,
+  { log, stopping, permits: source, home }: Context,
 ): ServedService {
   let underWay = 0
 
@@ -53,7 +53,8 @@ export function discoverService(
     log.info('Discovery started.', { filters, options, targets: targets.length })
     using permits = source.forCall({ signal, ...scanOf(stream) })
     try {
-      const results = discover({ filters, options, targets, progress: progressWriter(stream), signal, permits, log })
+      const progress = progressWriter(stream)
+      const results = discover({ filters, options, targets, progress, signal, permits, log, home })
       const { devices, errors } = await send(results, { stream, signal, log })
       log.info('Discovery ended.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
     } finally {

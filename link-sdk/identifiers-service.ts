@@ -14,7 +14,10 @@ import { answer, type ServedService, type ServiceContext } from './unary.ts'
  * Returns the identifiers service for older gateways. The service returns the values of the properties in the encoding
  * of a discovered device.
  */
-export function identifiersService(link: PropertiesLink, { log, permits: source }: ServiceContext): ServedService {
+export function identifiersService(
+  link: PropertiesLink,
+  { log, permits: source, home }: ServiceContext,
+): ServedService {
   return {
     service: linkServices.identifiers,
     definition: (name) => wireService(linkServices.identifiers, name),
@@ -23,7 +26,7 @@ export function identifiersService(link: PropertiesLink, { log, permits: source 
         if (target === undefined) throw new LinkError('INVALID_ARGUMENT', 'The request names no device.')
         using permits = source.forCall(context)
         const { signal } = context
-        const values = await link.properties({ device: targetOf(target), keys: [], signal, permits, log })
+        const values = await link.properties({ device: targetOf(target), keys: [], signal, permits, log, home })
         const readable = Object.entries(values).filter(([, value]) => !(value instanceof LinkError))
         const all = identifiersOf(Object.fromEntries(readable) as Asset)
         return { identifiers: all.filter((one) => isWanted(one, identifiers)) }

@@ -259,6 +259,32 @@ describe('a link', () => {
   }
 })
 
+test('a link gets the folder of its settings in every call', async () => {
+  const homes: (string | undefined)[] = []
+  const storing = defineLink({
+    manifest,
+    discover: ({ home }) => {
+      homes.push(home)
+      return []
+    },
+    properties: ({ home }) => {
+      homes.push(home)
+      return { name: 'Oven' }
+    },
+  })
+  await using running = await startLink(storing, { logLevel: 'silent', home: '/srv/ovens' })
+  const client = new Client(running.endpoint, credentials.createInsecure())
+  const withinMs = 120_000
+  const request = { device: at('10.0.0.1') }
+  await Array.fromAsync(callStream(client, { method: wireMethod(discoverDevices), request: {}, withinMs }))
+  await callUnary(client, { method: wireMethod(getPropertyValues), request, withinMs })
+  const target = at('10.0.0.1')
+  const { getIdentifiers } = linkServices.identifiers.method
+  await callUnary(client, { method: wireMethod(getIdentifiers), request: { target }, withinMs })
+  client.close()
+  assert.deepEqual(homes, ['/srv/ovens', '/srv/ovens', '/srv/ovens'])
+})
+
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   const givenUpAt = performance.now() + 120_000
   for (;;) {

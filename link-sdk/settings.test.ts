@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { defineLink } from './define-link.ts'
 import type { Manifest } from './manifest.ts'
@@ -16,6 +17,11 @@ test('readSettings uses arguments first, then the environment, then defaults', (
       registry: 'gw:50051',
     },
   )
+})
+
+test('readSettings returns the absolute path of the home', () => {
+  assert.partialDeepStrictEqual(readSettings(['--home', 'files'], {}), { home: resolve('files') })
+  assert.partialDeepStrictEqual(readSettings([], { MILLWRIGHT_LINK_HOME: '/srv/link' }), { home: '/srv/link' })
 })
 
 test('readSettings advertises the host name for a link that listens on all addresses', () => {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
@@ -18,6 +19,7 @@ const settingTable = {
   },
   vendors: { default: usualVendors.join(','), about: 'vendor prefixes of the protocol to serve, separated by commas' },
   instance: { default: '', about: 'id of this instance, if a gateway has several instances of the link' },
+  home: { default: '', about: 'folder in which the link stores files, such as certificates; it is created if needed' },
   'log-level': { default: 'info', about: `minimum log level: ${logLevels.join(', ')}` },
 } as const
 type Name = keyof typeof settingTable
@@ -51,6 +53,7 @@ export function readSettings(
     ...(advertisedHost === '' ? {} : { advertisedHost }),
     ...(value('advertised-port') === '' ? {} : { advertisedPort: portOf('advertised-port', value('advertised-port')) }),
     ...(value('instance') === '' ? {} : { instance: value('instance') }),
+    ...(value('home') === '' ? {} : { home: resolve(value('home')) }),
   }
 }
 

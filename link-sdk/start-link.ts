@@ -26,6 +26,8 @@ export type LinkSettings = {
   vendors?: readonly string[]
   /** The name of this instance of the link. It is needed if several instances register with one gateway. */
   instance?: string
+  /** The folder in which the link can store files. */
+  home?: string
   logLevel?: LogLevel
   /** How long running calls may continue after `stop` was called, in milliseconds. */
   graceMs?: number
@@ -44,9 +46,9 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
-  const { registry } = settings
+  const { registry, home } = settings
   const permits = openPermitSource({ manifest: link.manifest, ...(registry === undefined ? {} : { registry }) })
-  const services = servicesOf(link, { log, stopping: stopping.signal, permits })
+  const services = servicesOf(link, { log, stopping: stopping.signal, permits, home })
   const interfaces = vendors.flatMap((vendor) => services.map(({ service }) => interfaceName(service, vendor)))
 
   const server = new Server()

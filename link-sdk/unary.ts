@@ -23,7 +23,7 @@ export type ServedService = {
 }
 
 /** `ServiceContext` is what the services of a link share. */
-export type ServiceContext = { log: Log; permits: PermitSource }
+export type ServiceContext = { log: Log; permits: PermitSource; home?: string | undefined }
 
 type Cancellable = EventEmitter & { cancelled: boolean }
 

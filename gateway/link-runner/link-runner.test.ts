@@ -40,11 +40,12 @@ function fakeLink(name: string, source: string) {
 const entry = (message: string, more = '') =>
   `console.error(JSON.stringify({ time: new Date().toISOString(), level: 'warn', message: ${JSON.stringify(message)}${more} }))`
 
-/** A link that prints its environment and waits until the gateway ends. */
+/** A link that prints its environment and its home, and waits until the gateway ends. */
 const waiting = fakeLink(
   'waiting',
   `${entry('ICMP is not allowed. Run: sudo setcap cap_net_raw+ep node', ', notice: true')}
    console.log(JSON.stringify(process.env))
+   console.log('home ' + process.argv[process.argv.indexOf('--home') + 1])
    process.once('disconnect', () => process.exit(0))
    process.channel.ref()`,
 )
@@ -144,6 +145,12 @@ describe('LinkRunner', () => {
     assert.doesNotMatch(line, /planted-secret|MILLWRIGHT_/)
     const { NODE_CHANNEL_FD: _, NODE_CHANNEL_SERIALIZATION_MODE: __, ...passed } = environment
     assert.deepEqual(passed, { ...environmentOf(process.env), LANG: 'C.UTF-8' })
+  })
+
+  test('gives each link a folder in the home of the gateway', async () => {
+    const { runner } = start(['waiting'])
+    const line = await until(() => linkOf(runner, 'waiting').log?.find((text) => text.includes('home ')))
+    assert.match(line, /home .*links.waiting$/)
   })
 
   test('shows the notices of a link', async () => {

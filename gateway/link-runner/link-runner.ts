@@ -169,13 +169,18 @@ export function logFileOf(home: string, name: string): string {
   return join(home, 'links', `${name}.log`)
 }
 
-function argumentsOf({ appInstanceId }: BuiltInLink, settings: Options['settings'], registryPort: number): string[] {
+function argumentsOf(
+  { name, appInstanceId }: BuiltInLink,
+  settings: Options['settings'],
+  registryPort: number,
+): string[] {
   // The link SDK accepts only vendor prefixes without dots. The first prefix is the one of the registration.
   const vendors = settings.linkVendors.filter((vendor) => !vendor.includes('.'))
   const level = settings.logLevel === 'debug' ? 'debug' : 'info'
   return [
     ...['--registry', `${reachableHost(settings.registryHost)}:${registryPort}`],
     ...['--host', '127.0.0.1', '--port', '0', '--instance', appInstanceId, '--log-level', level],
+    ...['--home', join(settings.home, 'links', name)],
     ...(vendors.length === 0 ? [] : ['--vendors', vendors.join(',')]),
   ]
 }
