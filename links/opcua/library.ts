@@ -1,0 +1,17 @@
+import type * as Opcua from 'node-opcua-client'
+
+/** `Library` is the OPC UA library. It is loaded with the first call, because loading it takes about a second. */
+export type Library = typeof Opcua
+
+let loading: Promise<Library> | undefined
+
+/** Loads the OPC UA library. Its own messages are not printed, because the link reports errors of devices itself. */
+export function loadLibrary(): Promise<Library> {
+  loading ??= import('node-opcua-client').then((library) => {
+    for (const setLogger of [library.setDebugLogger, library.setWarningLogger, library.setErrorLogger]) {
+      setLogger(() => undefined)
+    }
+    return library
+  })
+  return loading
+}
