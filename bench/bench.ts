@@ -14,6 +14,7 @@ import type { BenchOptions } from './options.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
+import { scan } from './scan.ts'
 import { start } from './start.ts'
 import { topology } from './topology.ts'
 
@@ -40,6 +41,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   credentials,
   fairness,
   hierarchy,
+  scan,
 }
 
 const { values, positionals } = parseArgs({

@@ -16,7 +16,7 @@ type Message = { ready: unknown } | { id: number; answer: unknown }
  */
 export async function startWorkerProcess<Command, Ready = undefined>(
   file: string,
-  options: Pick<ForkOptions, 'env' | 'execArgv'> = {},
+  options: Pick<ForkOptions, 'env' | 'execArgv' | 'execPath'> = {},
 ): Promise<WorkerProcess<Command> & { ready: Ready }> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { ...options, serialization: 'advanced' })
   const waiting = new Map<number, (answer: unknown) => void>()
