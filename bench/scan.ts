@@ -1,11 +1,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { missingRights, NetworkNamespaces } from '@millwright/e2e/network-namespaces.ts'
 import type { SimulatedHost } from '@millwright/e2e/simulated-hosts.ts'
+import { builtInLinks } from '@millwright/links/catalogue.ts'
+import { systemValues } from '@millwright/links/snmp/simulator-switch.ts'
 import { median } from './measurement.ts'
 import type { BenchOptions } from './options.ts'
 import { mostPerSecond, type SentPacket, sentPackets } from './packet-capture.ts'
@@ -49,7 +50,7 @@ export async function scan({ only }: BenchOptions): Promise<Report> {
   started.defer(() => worker.stop())
   const report: Report = { title, rows: [], goals: [] }
   for (const link of links.filter(({ name }) => name.includes(only))) {
-    if (!existsSync(fileURLToPath(new URL(`../links/${link.name}/main.ts`, import.meta.url))))
+    if (!builtInLinks.some(({ name }) => name === link.name))
       report.rows.push({ link: link.name, range: 'skipped: the link does not exist' })
     else await measureLink(link, { namespaces, worker, report })
   }
@@ -83,7 +84,8 @@ async function startDevices(namespaces: NetworkNamespaces): Promise<ChildProcess
 
 function deviceAt(address: string): SimulatedHost {
   const objects = { '0': 'Acme', '1': 'M-1', '2': '1.0', '4': 'Meter', '6': `Meter ${address}` }
-  return { address, modbus: { units: { '255': { objects } } } }
+  const snmp = systemValues({ name: `agent-${address}`, description: 'Acme agent, firmware 1.0' })
+  return { address, modbus: { units: { '255': { objects } } }, snmp }
 }
 
 type Bench = { namespaces: NetworkNamespaces; worker: Worker; report: Report }

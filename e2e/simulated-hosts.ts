@@ -1,16 +1,23 @@
 import { json } from 'node:stream/consumers'
-import { type SimulatedDevice, startSimulator } from '@millwright/links/modbus/simulator.ts'
+import { type SimulatedDevice, startSimulator as startModbus } from '@millwright/links/modbus/simulator.ts'
+import { type SimulatorValues, startSnmpAgent } from '@millwright/links/snmp/simulator.ts'
 
 /*
- * A process with simulated devices, for tests and benchmarks in network namespaces. It reads the list of devices as JSON
- * from standard input, starts them at the usual port of their protocol, and prints "ready".
+ * A process with simulated hosts, for tests and benchmarks in network namespaces. It reads the list of hosts as JSON from
+ * standard input, starts their protocols at the usual ports, and prints "ready".
  */
 
-/** `SimulatedHost` is a device at an address. An address can have several devices with different protocols. */
-export type SimulatedHost = { address: string; modbus: SimulatedDevice }
+/** `SimulatedHost` is a host with the protocols that it speaks. */
+export type SimulatedHost = {
+  address: string
+  modbus?: SimulatedDevice
+  /** The values of an SNMP agent with the community `public`. */
+  snmp?: SimulatorValues
+}
 
-async function start({ address, modbus }: SimulatedHost): Promise<void> {
-  await startSimulator(modbus, { host: address, port: 502 })
+async function start({ address: host, modbus, snmp }: SimulatedHost): Promise<void> {
+  if (modbus !== undefined) await startModbus(modbus, { host, port: 502 })
+  if (snmp !== undefined) await startSnmpAgent({ host, port: 161, community: 'public', values: snmp })
 }
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@ import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { factsOf, type Nameplate, unitAsset } from './asset.ts'
 import { type Host, readHost } from './host.ts'
 import { type ScanOptions, scanOptionsOf } from './options.ts'
-import { rememberPort } from './properties.ts'
+import { knownDevices } from './properties.ts'
 
 /** Yields the Modbus devices of a range as they answer. Addresses that do not answer yield nothing. */
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
@@ -49,8 +49,10 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
     try {
       const host = await readHost({ address, port, timeoutMs: options.timeoutMs, permits, signal }, options)
       if (host === undefined) continue
-      rememberPort(address, port)
-      yield* resultsOf(host, { address, port, macAddress: await neighbours.macAddressOf(address) })
+      for (const result of resultsOf(host, { address, port, macAddress: await neighbours.macAddressOf(address) })) {
+        if ('asset' in result && result.address !== undefined) knownDevices.add(result.asset, result.address)
+        yield result
+      }
     } catch (error) {
       if (error instanceof PermitRefusedError && error.reason === 'excluded') return
       if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error

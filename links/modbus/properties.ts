@@ -3,6 +3,7 @@ import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '
 import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
+import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { factsOf, type Nameplate, unitAsset } from './asset.ts'
 import { readHost } from './host.ts'
@@ -13,14 +14,8 @@ const defaults = scanOptionsOf(
   Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
 )
 
-const mostPorts = 10_000
-const lastPorts = new Map<string, number>()
-
-/** Stores the port of the last scan. A device that is read later by its identifiers is read on this port. */
-export function rememberPort(address: string, port: number): void {
-  if (lastPorts.size >= mostPorts) lastPorts.clear()
-  lastPorts.set(address, port)
-}
+/** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
+export const knownDevices = new KnownDevices()
 
 /** Reads the asset fields and the complete nameplate of a device, or of a unit behind a gateway. */
 export async function properties(call: PropertiesCall, neighbours: Neighbours): Promise<PropertyValues> {
@@ -75,14 +70,17 @@ function valuesOf(asset: Asset): Record<string, VariantValue> {
 
 type Place = { address: string; port: number; unit: number | undefined }
 
-/** Finds a device by the address that the discovery returned or, without it, by the MAC address of its identifiers. */
+/**
+ * Finds a device by the address that the discovery returned. If the call does not contain it, finds the device by its
+ * identifiers, with the addresses of earlier scans and with the ARP table.
+ */
 async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const { ip_address, port, unit_id } = device.address
-  const unit = typeof unit_id === 'number' ? unit_id : parentOf(device)?.unit
+  const { ip_address, port, unit_id } = { ...knownDevices.addressOf(device.identifiers), ...device.address }
   const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
-  if (address !== undefined)
-    return { address, port: typeof port === 'number' ? port : (lastPorts.get(address) ?? 502), unit }
-  throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+  if (address === undefined)
+    throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')
+  const unit = typeof unit_id === 'number' ? unit_id : parentOf(device)?.unit
+  return { address, port: typeof port === 'number' ? port : 502, unit }
 }
 
 async function addressByMac(device: Target, ipAddressOf: Neighbours['ipAddressOf']): Promise<string | undefined> {
