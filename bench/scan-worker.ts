@@ -64,6 +64,7 @@ async function scan({ link, range, options }: Extract<ScanCommand, { kind: 'scan
   const startedAt = performance.now()
   const jobId = cloud.offer('discovery', {
     runId: crypto.randomUUID(),
+    discoveryId: crypto.randomUUID(),
     assetLinkId: `millwright.links.${link}`,
     filters: [{ key: 'ip_range', value: range }],
     options: Object.entries(options).map(([key, value]) => ({ key, value })),

@@ -85,7 +85,9 @@ async function startDevices(namespaces: NetworkNamespaces): Promise<ChildProcess
 function deviceAt(address: string): SimulatedHost {
   const objects = { '0': 'Acme', '1': 'M-1', '2': '1.0', '4': 'Meter', '6': `Meter ${address}` }
   const snmp = systemValues({ name: `agent-${address}`, description: 'Acme agent, firmware 1.0' })
-  return { address, modbus: { units: { '255': { objects } } }, snmp }
+  const application = { uri: `urn:${address}`, name: `Server ${address}` }
+  const opcua = { application, build: { manufacturer: 'Acme', product: 'Controller', version: '1.0' } }
+  return { address, modbus: { units: { '255': { objects } } }, opcua, snmp }
 }
 
 type Bench = { namespaces: NetworkNamespaces; worker: Worker; report: Report }

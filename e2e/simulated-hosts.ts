@@ -1,5 +1,6 @@
 import { json } from 'node:stream/consumers'
 import { type SimulatedDevice, startSimulator as startModbus } from '@millwright/links/modbus/simulator.ts'
+import { type SimulatedServer, startSimulator as startOpcUa } from '@millwright/links/opcua/simulator.ts'
 import { type SimulatorValues, startSnmpAgent } from '@millwright/links/snmp/simulator.ts'
 
 /*
@@ -11,12 +12,14 @@ import { type SimulatorValues, startSnmpAgent } from '@millwright/links/snmp/sim
 export type SimulatedHost = {
   address: string
   modbus?: SimulatedDevice
+  opcua?: SimulatedServer
   /** The values of an SNMP agent with the community `public`. */
   snmp?: SimulatorValues
 }
 
-async function start({ address: host, modbus, snmp }: SimulatedHost): Promise<void> {
+async function start({ address: host, modbus, opcua, snmp }: SimulatedHost): Promise<void> {
   if (modbus !== undefined) await startModbus(modbus, { host, port: 502 })
+  if (opcua !== undefined) await startOpcUa(opcua, { host, port: 4840 })
   if (snmp !== undefined) await startSnmpAgent({ host, port: 161, community: 'public', values: snmp })
 }
 

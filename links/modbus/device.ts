@@ -107,7 +107,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Modbus
 
 function isConnected(socket: Socket, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }) {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), timeoutMs)
+  const timer = startTimer(timeoutMs, () => resolve(false))
   const abort = () => reject(signal.reason)
   socket.once('connect', () => resolve(true))
   socket.on('error', (error: NodeJS.ErrnoException) => {
@@ -117,9 +117,26 @@ function isConnected(socket: Socket, { timeoutMs, signal }: { timeoutMs: number;
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   return promise.finally(() => {
-    clearTimeout(timer)
+    timer[Symbol.dispose]()
     signal.removeEventListener('abort', abort)
   })
+}
+
+/**
+ * Calls a function after a time. Answers that arrived while this process paused are handled first, so a pause does not
+ * count as silence of the device.
+ */
+function startTimer(ms: number, expire: () => void): Disposable {
+  let immediate: NodeJS.Immediate | undefined
+  const timer = setTimeout(() => {
+    immediate = setImmediate(expire)
+  }, ms)
+  return {
+    [Symbol.dispose]: () => {
+      clearTimeout(timer)
+      clearImmediate(immediate)
+    },
+  }
 }
 
 type Pending = { transaction: number; resolve: (body: Buffer) => void; reject: (error: unknown) => void }
@@ -229,14 +246,13 @@ export class ModbusConnection implements Disposable {
     header.writeUInt16BE(request.length + 1, 4)
     header.writeUInt8(unit, 6)
     this.#pending = { transaction: this.#transaction, resolve, reject }
-    const timer = setTimeout(() => {
-      reject(new ModbusError('no answer', `${this.#place} does not answer to Modbus requests for unit ${unit}.`))
-    }, this.#options.timeoutMs)
+    using _timer = startTimer(this.#options.timeoutMs, () =>
+      reject(new ModbusError('no answer', `${this.#place} does not answer to Modbus requests for unit ${unit}.`)),
+    )
     this.#socket.write(Buffer.concat([header, request]))
     try {
       return await promise
     } finally {
-      clearTimeout(timer)
       this.#pending = undefined
     }
   }

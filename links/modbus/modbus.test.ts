@@ -301,6 +301,23 @@ describe('a Modbus scan', () => {
     assert.equal(simulator.requests.length, 1)
   })
 
+  test('does not count a pause of its process as silence of a device', async () => {
+    await using simulator = await startSimulator({ units: { '255': { objects: meter } } }, { host: '127.0.30.1' })
+    const pausing: DiscoverCall['permits'] = {
+      take: async ({ kind }) => {
+        const pause = () => {
+          const endMs = performance.now() + 1_200
+          while (performance.now() < endMs);
+        }
+        // The connection is opened in the next tick, and the pause begins in the tick after it.
+        if (kind === 'connection') process.nextTick(() => process.nextTick(() => process.nextTick(pause)))
+        return { [Symbol.dispose]: () => undefined }
+      },
+    }
+    const options = { ports: String(simulator.port), timeout_ms: 1_000 }
+    assert.equal(assetsIn(await resultsOf({ options, permits: pausing })).length, 1)
+  })
+
   test('ends with the reason when the budget does not allow Modbus', async () => {
     const refusing = { take: () => Promise.reject(new PermitRefusedError('protocol', 'Modbus is not allowed.')) }
     await assert.rejects(resultsOf({ permits: refusing }), { message: 'Modbus is not allowed.' })
