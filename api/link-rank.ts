@@ -31,7 +31,7 @@ export function rankOf(source: string): number {
   return ranks[(Object.hasOwn(linkRanks, source) ? linkRanks[source] : undefined) ?? 'unknown']
 }
 
-/** A source of a value, and the time since which the source has reported this value. */
+/** A source of a value, and the time since which the source has reported this value, in UTC with milliseconds. */
 export type ValueSource = { source: string; since: string }
 
 /**
@@ -42,7 +42,6 @@ export type ValueSource = { source: string; since: string }
 export function compareSources(one: ValueSource, other: ValueSource): number {
   const byRank = rankOf(one.source) - rankOf(other.source)
   if (byRank !== 0) return byRank
-  const byTime = Date.parse(one.since) - Date.parse(other.since)
-  if (byTime !== 0) return byTime
+  if (one.since !== other.since) return one.since > other.since ? 1 : -1
   return one.source === other.source ? 0 : one.source < other.source ? 1 : -1
 }

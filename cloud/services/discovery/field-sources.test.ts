@@ -35,7 +35,7 @@ describe('sources of fields', () => {
     const existing = jobs.get(link)
     const jobId = existing ?? (await createDiscovery(link))
     if (existing !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
     const { job, lease } = taken?.data ?? assert.fail('there is a job')
     await gateway.gatekeeper.uploadFound({
       params: { id: job.id },

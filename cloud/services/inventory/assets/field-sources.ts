@@ -14,11 +14,17 @@ import { entryKeys, matchEntries } from './list-entries.ts'
  * link reports is replaced as in any other write. A report that is more than `reportDays` days old does not count.
  */
 
-/** A value of a report, and the time since which the link has reported this value. */
-type ReportedValue = { value: unknown; since: string }
+/** A value of a report. `since` is the time of its last change. Without it, the value has not changed since the first report. */
+type ReportedValue = { value: unknown; since?: string }
 
-/** The last report of a link. `seen` is the date of the report, without the time, so that it changes once a day at most. */
-type FieldReport = { source: string; seen: string; values: Readonly<Record<string, ReportedValue>> }
+/** The units of a field and their values: see `unitsOf`. */
+type FieldValues = Readonly<Record<string, ReportedValue>>
+
+/**
+ * The reports of a link. `since` is the time of the first one. `seen` is the date of the last one, without the time, so that
+ * it changes once a day at most. `values` contains the values by field.
+ */
+type FieldReport = { source: string; since: string; seen: string; values: Readonly<Record<string, FieldValues>> }
 
 /** The reports about one asset, by source and reporter. Values that a person wrote are a report too. */
 export type FieldSources = Readonly<Record<string, FieldReport>>
@@ -32,6 +38,7 @@ export type OverruledField = { field: string; source: string }
 type MergedFinding = {
   /** The fields to write. Null clears a field. */
   fields: Document
+  /** The reports with the finding. If the finding repeats the last report, this is the same object as before. */
   sources: FieldSources
   overruled: OverruledField[]
 }
@@ -53,56 +60,34 @@ const dividedObjects = new Set(['/product_instance_information', '/product_insta
 const reportDays = 30
 const millisecondsPerDay = 24 * 60 * 60 * 1000
 
+type StoredState = { document: PlainObject; sources: FieldSources }
+
 /** Merges a finding into the stored document. `sources` contains the reports before the finding. */
-export function mergeFinding(
-  stored: { document: PlainObject; sources: FieldSources },
-  finding: Finding,
-): MergedFinding {
+export function mergeFinding(stored: StoredState, finding: Finding): MergedFinding {
   const { asset, source, time } = finding
   const key = `${source} ${finding.reporter}`
   const { [key]: previous, ...others } = stored.sources
   const current = withoutExpired(others, time)
-  const names = Object.keys(asset)
-  const sent = new Map(
-    names.map((name) => [name, unitsOf(name, matchedValue(name, asset[name], { stored, previous, current }))]),
-  )
-  const values: Record<string, ReportedValue> = {}
-  for (const [unit, value] of Object.entries(previous?.values ?? {})) if (!sent.has(fieldOf(unit))) values[unit] = value
-  for (const units of sent.values()) {
-    for (const [unit, value] of units) values[unit] = reportedValue(previous?.values[unit], value, time)
-  }
-  const sources = { ...current, [key]: { source, seen: time.slice(0, 10), values } }
+  const report = { source, since: previous?.since ?? time, seen: time.slice(0, 10) }
+  const values: Record<string, FieldValues> = { ...previous?.values }
+  const sources = { ...current, [key]: { ...report, values } }
   const fields: Document = {}
-  const overruled: OverruledField[] = []
-  for (const [name, units] of sent) {
-    const before = unitsOf(name, stored.document[name])
-    const after = chosenUnits(name, {
-      before,
-      sent: asset[name],
-      reports: { before: stored.sources, after: sources },
-      key,
-    })
-    setMember(
-      fields,
-      name,
-      isDeepStrictEqual(after, before) ? stored.document[name] : fieldValue(name, after, asset[name]),
-    )
-    for (const [unit, value] of units) {
-      const winner = winnerOf(sources, unit)
-      if (winner !== undefined && winner.key !== key && !isDeepStrictEqual(after.get(unit), value))
-        overruled.push({ field: shownField(unit), source: winner.source })
-    }
+  const overruled = new Map<string, OverruledField>()
+  for (const name of Object.keys(asset)) {
+    const own = previous?.values[name]
+    const value = matchedValue(name, asset[name], { stored: stored.document[name], own, others: current })
+    const sent = unitsOf(name, value)
+    setMember(values, name, reportedValues(sent, { own, since: report.since, time }))
+    const isShared = dividedObjects.has(`/${name}`) || hasOther(stored.sources, key, name)
+    setMember(fields, name, isShared ? sharedValue(name, value, { stored, sources, key }) : value)
+    if (isShared) for (const one of overruledUnits(name, { sent, sources, key })) overruled.set(one.field, one)
   }
-  return { fields, sources, overruled: withoutRepetitions(overruled) }
-}
-
-/** Returns each pair of field and source once. Several entries of a list can be overruled by the same source. */
-function withoutRepetitions(overruled: readonly OverruledField[]): OverruledField[] {
-  return [...new Map(overruled.map((one) => [`${one.field} ${one.source}`, one])).values()]
-}
-
-function reportedValue(previous: ReportedValue | undefined, value: unknown, time: string): ReportedValue {
-  return previous !== undefined && isDeepStrictEqual(previous.value, value) ? previous : { value, since: time }
+  const isRepeated =
+    previous !== undefined &&
+    previous.seen === report.seen &&
+    Object.keys(values).every((name) => values[name] === previous.values[name]) &&
+    Object.keys(sources).length === Object.keys(stored.sources).length
+  return { fields, sources: isRepeated ? stored.sources : sources, overruled: [...overruled.values()] }
 }
 
 function withoutExpired(sources: FieldSources, time: string): FieldSources {
@@ -111,109 +96,144 @@ function withoutExpired(sources: FieldSources, time: string): FieldSources {
   return Object.fromEntries(Object.entries(sources).filter(([, report]) => isCurrent(report)))
 }
 
-type KnownEntries = { stored: { document: PlainObject }; previous: FieldReport | undefined; current: FieldSources }
+/** Returns whether another report contains the field. */
+function hasOther(sources: FieldSources, key: string, name: string): boolean {
+  return Object.keys(sources).some((other) => other !== key && sources[other]?.values[name] !== undefined)
+}
+
+type KnownEntries = { stored: unknown; own: FieldValues | undefined; others: FieldSources }
 
 /**
  * Returns the reported value of a field. Entries of lists have the ids that the same link got for them before, or else the
  * ids of equal entries of other links.
  */
-function matchedValue(name: string, value: unknown, { stored, previous, current }: KnownEntries): unknown {
-  if (entryKeys(name, value) === undefined) return value
-  const own = Object.entries(previous?.values ?? {}).flatMap(([unit, { value: entry }]) =>
-    fieldOf(unit) === name ? [entry] : [],
-  )
-  return matchEntries(name, stored.document[name], matchEntries(name, own, value), reservedIds(name, current))
+function matchedValue(name: string, value: unknown, { stored, own, others }: KnownEntries): unknown {
+  if (!isListOfEntries(name)) return value
+  const entries = own === undefined ? [] : Object.values(own).map((reported) => reported.value)
+  return matchEntries(name, stored, matchEntries(name, entries, value), reservedIds(name, others))
 }
 
 /** Returns the ids of the connection points that other links reported. A new connection point must not get one of these. */
 function reservedIds(name: string, sources: FieldSources): ReadonlySet<string> | undefined {
   if (name !== 'connection_points') return undefined
-  const reported = Object.values(sources).flatMap(({ values }) => Object.entries(values))
-  const entries = reported.flatMap(([unit, { value }]) => (fieldOf(unit) === name && isObject(value) ? [value] : []))
-  return new Set(entries.flatMap(({ id }) => textOf(id) ?? []))
+  const entries = Object.values(sources).flatMap(({ values }) => Object.values(values[name] ?? {}))
+  return new Set(entries.flatMap(({ value }) => (isObject(value) ? (textOf(value.id) ?? []) : [])))
 }
 
-type Choice = {
-  before: ReadonlyMap<string, unknown>
-  sent: unknown
-  reports: { before: FieldSources; after: FieldSources }
-  /** The key of the report that the finding replaced. */
-  key: string
+type OwnReport = { own: FieldValues | undefined; since: string; time: string }
+
+/** Returns the reported values of a field. A value that the link repeats keeps its time. */
+function reportedValues(units: ReadonlyMap<string, unknown>, { own = {}, since, time }: OwnReport): FieldValues {
+  const values: Record<string, ReportedValue> = {}
+  let isSame = Object.keys(own).length === units.size
+  for (const [unit, value] of units) {
+    const previous = Object.hasOwn(own, unit) ? own[unit] : undefined
+    const isRepeated = previous !== undefined && isDeepStrictEqual(previous.value, value)
+    isSame &&= isRepeated
+    setMember(values, unit, isRepeated ? previous : { value, ...(time === since ? {} : { since: time }) })
+  }
+  return isSame ? own : values
 }
 
-/** Returns the values of a field after a finding that contains this field. */
-function chosenUnits(name: string, { before, sent, reports, key }: Choice): Map<string, unknown> {
-  const reported = Object.values(reports.after).flatMap(({ values }) => Object.keys(values))
-  const units = new Set([...before.keys(), ...reported.filter((unit) => fieldOf(unit) === name)])
+type Choice = { stored: StoredState; sources: FieldSources; key: string }
+
+/** Returns the value of a field that several sources can have. `sent` is the value of the finding. */
+function sharedValue(name: string, sent: unknown, { stored, sources, key }: Choice): unknown {
+  const before = unitsOf(name, stored.document[name])
+  const units = new Set([...before.keys(), ...unitsIn(sources, name)])
   const after = new Map<string, unknown>()
   for (const unit of units) {
-    const [old, winner] = [winnerOf(reports.before, unit), winnerOf(reports.after, unit)]
+    const [old, winner] = [winnerOf(stored.sources, name, unit), winnerOf(sources, name, unit)]
     const isUnchanged = winner !== undefined && winner.key !== key && winner.key === old?.key && before.has(unit)
     // A client may have changed a member of the product information that no link reports.
     const isUnreported = winner === undefined && old === undefined && isObject(sent)
     if (isUnchanged || isUnreported) after.set(unit, before.get(unit))
     else if (winner !== undefined) after.set(unit, winner.value)
   }
-  return after
+  return isDeepStrictEqual(after, before) ? stored.document[name] : fieldValue(name, after, sent)
 }
 
-type Winner = ReportedValue & { source: string; key: string }
-
-function winnerOf(sources: FieldSources, unit: string): Winner | undefined {
-  return candidatesFor(sources, unit)[0]
+function unitsIn(sources: FieldSources, name: string): string[] {
+  return Object.values(sources).flatMap(({ values }) => Object.keys(values[name] ?? {}))
 }
 
-/** Returns the reported values of a unit. The first one wins. */
-function candidatesFor(sources: FieldSources, unit: string): Winner[] {
-  const candidates = Object.entries(sources).flatMap(([key, { source, values }]) => {
-    const reported = Object.hasOwn(values, unit) ? values[unit] : undefined
-    return reported === undefined ? [] : [{ ...reported, source, key }]
+type SentUnits = { sent: ReadonlyMap<string, unknown>; sources: FieldSources; key: string }
+
+/** Returns the values of a finding that are not used. */
+function overruledUnits(name: string, { sent, sources, key }: SentUnits): OverruledField[] {
+  return [...sent].flatMap(([unit, value]) => {
+    const winner = winnerOf(sources, name, unit)
+    if (winner === undefined || winner.key === key || isDeepStrictEqual(winner.value, value)) return []
+    return [{ field: isListOfEntries(name) ? pointerOf(name, '') : pointerOf(name, unit), source: winner.source }]
   })
-  return candidates.sort((one, other) => compareSources(other, one) || (one.key < other.key ? -1 : 1))
+}
+
+type Candidate = { value: unknown; source: string; since: string; key: string }
+
+function winnerOf(sources: FieldSources, name: string, unit: string): Candidate | undefined {
+  let winner: Candidate | undefined
+  for (const candidate of candidatesFor(sources, name, unit))
+    if (winner === undefined || compareCandidates(candidate, winner) > 0) winner = candidate
+  return winner
+}
+
+function* candidatesFor(sources: FieldSources, name: string, unit: string): Iterable<Candidate> {
+  for (const key of Object.keys(sources)) {
+    const report = sources[key]
+    const values = report?.values[name]
+    const reported = values !== undefined && Object.hasOwn(values, unit) ? values[unit] : undefined
+    if (report !== undefined && reported !== undefined)
+      yield { value: reported.value, source: report.source, since: reported.since ?? report.since, key }
+  }
+}
+
+/** Compares two candidates. Two gateways with the same link have the same source, so that their keys decide at last. */
+function compareCandidates(one: Candidate, other: Candidate): number {
+  return compareSources(one, other) || (one.key < other.key ? 1 : -1)
+}
+
+function isListOfEntries(name: string): boolean {
+  return entryKeys(name, []) !== undefined
 }
 
 /**
- * Divides the value of a field into units, which have their own sources. The key of a unit is a JSON pointer. In lists, it
- * contains the key of the entry instead of its index. Null and empty objects have no units.
+ * Divides the value of a field into units, which have their own sources. The key of a unit is the key of an entry, or the path
+ * of a member of the product information. The only unit of another field has an empty key. Null and empty objects have no
+ * units.
  */
 function unitsOf(name: string, value: unknown): Map<string, unknown> {
-  const pointer = `/${escapedPointer(name)}`
   const keys = entryKeys(name, value)
-  if (keys !== undefined)
-    return new Map((value as unknown[]).map((entry, index) => [`${pointer}/${keys[index]}`, entry]))
-  return new Map(memberUnits(pointer, value))
+  if (keys !== undefined) return new Map((value as unknown[]).map((entry, index) => [keys[index] ?? '', entry]))
+  return new Map(memberUnits(`/${name}`, value, ''))
 }
 
-function memberUnits(pointer: string, value: unknown): [string, unknown][] {
+function memberUnits(pointer: string, value: unknown, path: string): [string, unknown][] {
   if (value === null || value === undefined) return []
   if (isObject(value) && Object.keys(value).length === 0) return []
-  if (!dividedObjects.has(pointer) || !isObject(value)) return [[pointer, value]]
-  return Object.entries(value).flatMap(([name, member]) => memberUnits(`${pointer}/${escapedPointer(name)}`, member))
+  if (!dividedObjects.has(pointer) || !isObject(value)) return [[path, value]]
+  return Object.entries(value).flatMap(([member, inner]) => {
+    const step = escapedPointer(member)
+    return memberUnits(`${pointer}/${step}`, inner, path === '' ? step : `${path}/${step}`)
+  })
 }
 
-/** Returns the name of the field that contains a unit. */
-function fieldOf(unit: string): string {
-  const end = unit.indexOf('/', 1)
-  return unescaped(unit.slice(1, end < 0 ? undefined : end))
+/** Returns the JSON pointer of a unit that is not an entry of a list. */
+function pointerOf(name: string, unit: string | number): string {
+  return `/${escapedPointer(name)}${unit === '' ? '' : `/${unit}`}`
 }
 
 function unescaped(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** Returns the pointer of a unit for people: the pointer of the list if the unit is an entry of a list. */
-function shownField(unit: string): string {
-  const field = fieldOf(unit)
-  return entryKeys(field, []) === undefined ? unit : `/${escapedPointer(field)}`
-}
-
 /** Returns the value of a field that has these units. `sent` is used if there are none. */
 function fieldValue(name: string, units: ReadonlyMap<string, unknown>, sent: unknown): unknown {
-  if (entryKeys(name, []) !== undefined) return units.size === 0 && !Array.isArray(sent) ? sent : [...units.values()]
+  if (isListOfEntries(name)) return units.size === 0 && !Array.isArray(sent) ? sent : [...units.values()]
   if (units.size === 0) return isObject(sent) ? sent : null
+  if (units.has('')) return units.get('')
   const root: Document = {}
   for (const [unit, value] of units) {
-    const path = unit.slice(1).split('/').map(unescaped)
+    const path = unit.split('/').map(unescaped)
     const last = path.pop() ?? ''
     let object = root
     for (const step of path) {
@@ -222,7 +242,7 @@ function fieldValue(name: string, units: ReadonlyMap<string, unknown>, sent: unk
     }
     setMember(object, last, value)
   }
-  return root[name]
+  return root
 }
 
 /**
@@ -234,14 +254,14 @@ export function withEdits(
   { before, after, time }: { before: PlainObject; after: PlainObject; time: string },
 ): FieldSources {
   const { [manualSource]: edits, ...others } = sources
-  const values: Record<string, ReportedValue> = { ...edits?.values }
+  const values: Record<string, FieldValues> = { ...edits?.values }
   for (const name of editableFields.filter((field) => !isDeepStrictEqual(before[field], after[field]))) {
     const value = after[name] ?? null
-    if (value === null) delete values[`/${name}`]
-    else values[`/${name}`] = { value, since: time }
+    if (value === null) delete values[name]
+    else values[name] = { '': { value, since: time } }
   }
   if (Object.keys(values).length === 0) return others
-  return { ...others, [manualSource]: { source: manualSource, seen: time.slice(0, 10), values } }
+  return { ...others, [manualSource]: { source: manualSource, since: time, seen: time.slice(0, 10), values } }
 }
 
 /** Returns whether a write changes a field that a person decides. */
@@ -257,16 +277,19 @@ export function mergedSources(first: FieldSources, second: FieldSources, documen
   const merged: Record<string, FieldReport> = { ...second, ...first }
   for (const [key, report] of Object.entries(first)) {
     const other = second[key]
-    if (other === undefined) continue
-    const seen = [report.seen, other.seen].toSorted().at(-1) ?? report.seen
-    merged[key] = { ...report, seen, values: { ...other.values, ...report.values } }
+    if (other !== undefined) merged[key] = mergedReport(report, other)
   }
-  const edits = Object.entries(merged[manualSource]?.values ?? {}).filter(([unit, { value }]) =>
-    isDeepStrictEqual(document[fieldOf(unit)], value),
-  )
   const { [manualSource]: manual, ...others } = merged
+  const edits = Object.entries(manual?.values ?? {}).filter(([name, values]) =>
+    isDeepStrictEqual(document[name], values['']?.value),
+  )
   if (manual === undefined || edits.length === 0) return others
   return { ...others, [manualSource]: { ...manual, values: Object.fromEntries(edits) } }
+}
+
+function mergedReport(first: FieldReport, second: FieldReport): FieldReport {
+  const seen = [first.seen, second.seen].toSorted().at(-1) ?? first.seen
+  return { ...first, seen, values: { ...second.values, ...first.values } }
 }
 
 type ShownSource = { source: string; since: string }
@@ -282,20 +305,19 @@ export type ShownField = ShownSource & {
  * changed after the last scan has no source.
  */
 export function shownFields(document: PlainObject, sources: FieldSources): ShownField[] {
-  const shown: ShownField[] = []
-  for (const name of Object.keys(document)) {
-    const isList = entryKeys(name, document[name]) !== undefined
-    for (const [index, [unit, value]] of [...unitsOf(name, document[name])].entries()) {
-      const [winner, ...others] = candidatesFor(sources, unit)
-      if (winner === undefined || !isDeepStrictEqual(winner.value, value)) continue
+  return Object.keys(document).flatMap((name) =>
+    [...unitsOf(name, document[name])].flatMap(([unit, value], index) => {
+      const [winner, ...others] = [...candidatesFor(sources, name, unit)].sort((a, b) => compareCandidates(b, a))
+      if (winner === undefined || !isDeepStrictEqual(winner.value, value)) return []
       const different = others.filter((other) => !isDeepStrictEqual(other.value, value))
-      shown.push({
-        field: isList ? `/${escapedPointer(name)}/${index}` : unit,
-        source: winner.source,
-        since: winner.since,
-        others: different.map(({ source, since, value: refused }) => ({ source, since, value: refused })),
-      })
-    }
-  }
-  return shown
+      return [
+        {
+          field: pointerOf(name, isListOfEntries(name) ? index : unit),
+          source: winner.source,
+          since: winner.since,
+          others: different.map(({ source, since, value: refused }) => ({ source, since, value: refused })),
+        },
+      ]
+    }),
+  )
 }

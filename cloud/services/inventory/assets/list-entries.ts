@@ -63,7 +63,7 @@ function softwareName(artifact: PlainObject): string | undefined {
  */
 export function entryKeys(field: string, list: unknown): string[] | undefined {
   if (!isKeyed(field) || !isList(list)) return undefined
-  const keys = list.map((entry) => JSON.stringify(keyOfEntry(field, entry)))
+  const keys = list.map((entry) => keyOfEntry(field, entry))
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
   return keys.map((key, index) => ((counts.get(key) ?? 0) > 1 ? `${key} ${fingerprint(list[index])}` : key))
@@ -74,15 +74,15 @@ function isKeyed(field: string): boolean {
 }
 
 /**
- * Returns the parts of the key of an entry. A connection point has its id in the key, because several ports of a switch can
+ * Returns the key of an entry. A connection point has its id in the key, because several ports of a switch can
  * have the same MAC address. The id of a software component is not in the key, because many links send none.
  */
-function keyOfEntry(field: string, entry: Entry): unknown[] {
+function keyOfEntry(field: string, entry: Entry): string {
   const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined
-  if (kind === undefined) return [textOf(entry[entryNames[field] ?? ''])]
-  const { [kind.id]: id, related_connection_points: _, ...content } = entry
-  const natural = kind.naturalKey(entry) ?? fingerprint(content)
-  return [entry[kind.type], natural, ...(field === 'connection_points' ? [textOf(id)] : [])]
+  if (kind === undefined) return textOf(entry[entryNames[field] ?? '']) ?? ''
+  const natural = kind.naturalKey(entry) ?? fingerprint({ ...entry, [kind.id]: null, related_connection_points: null })
+  const id = field === 'connection_points' ? ` ${textOf(entry[kind.id]) ?? ''}` : ''
+  return `${textOf(entry[kind.type]) ?? ''} ${natural}${id}`
 }
 
 /**

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { createdDocument, mergeAsset, setState, stateValueOf } from '../assets/asset.ts'
 import {
   isEdit,
@@ -63,10 +62,9 @@ function contentAfterFinding(writing: Writing, { item, payload, existing, now }:
     existing === undefined
       ? createdDocument(item.asset, { responsible: principalName, now })
       : mergeAsset(existing.document, fields)
-  const isSameReport = existing !== undefined && existing.sources !== null && isDeepStrictEqual(before, sources)
   return {
     content: withReachedState(document, now),
-    sources: isSameReport ? existing.sources : printSources(sources),
+    sources: sources === before ? (existing?.sources ?? null) : printSources(sources),
     ...(overruled.length === 0 ? {} : { overruled: { overruled } }),
   }
 }
