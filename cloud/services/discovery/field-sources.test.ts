@@ -353,13 +353,12 @@ describe('sources of fields', () => {
     const assetId = await id()
     assert.equal((await read(assetId)).name, 'switch-7')
     const last = new Date(Date.now() - 31 * 24 * 60 * 60 * 1000).toISOString().slice(0, 10)
-    const today = new Date().toISOString().slice(0, 10)
+    const path = [`${links.snmp} ${gateway.id}`, 'seen']
     await hub.asOwner((owner) =>
-      owner.query(`update assets set field_sources = replace(field_sources::text, $2, $3)::json where id = $1`, [
-        assetId,
-        `"${links.snmp}","seen":"${today}"`,
-        `"${links.snmp}","seen":"${last}"`,
-      ]),
+      owner.query(
+        'update assets set field_sources = jsonb_set(field_sources::jsonb, $2, to_jsonb($3::text), false)::json where id = $1',
+        [assetId, path, last],
+      ),
     )
     await scan('ip-scan', at(genericFields(mac)))
     const asset = await read(assetId)
