@@ -7,7 +7,7 @@ import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { link } from './link.ts'
 import { manifest } from './manifest.ts'
-import { properties } from './properties.ts'
+import { properties, supportedProperties } from './properties.ts'
 import { pduTypes } from './simulator.ts'
 import { interfaceValues, switchValues, systemValues } from './simulator-switch.ts'
 import { assetsIn, credential, errorsIn, scan, silentLog, startAgents, target, timeoutMs } from './testing.ts'
@@ -295,8 +295,22 @@ describe('properties', () => {
     assert.equal(values.contact, 'Maintenance')
     const [state] = values.interface_states as object[]
     assert.deepEqual(state, { name: 'vlan1', administrative_state: 'up', operational_state: 'up' })
+    const supported = supportedProperties().map(({ key }) => key)
+    assert.deepEqual(
+      Object.keys(values).filter((key) => !supported.includes(key)),
+      [],
+    )
     const module = await properties({ ...context, device: target({ address: { ...address, entity: 2 } }) })
     assert.equal(module.name, 'SFP 1')
+  })
+
+  test('that do not depend on neighbours are read without LLDP and bridge tables', async () => {
+    await using plant = await startAgents(28, [{ community: 'public', values: coreSwitch }])
+    const device = target({ address: { ip_address: '127.0.28.1', port: plant.port } })
+    const values = await properties({ ...context, keys: ['uptime_seconds'], device })
+    assert.equal(values.uptime_seconds, 1_234)
+    const lldp = Buffer.from('28c462', 'hex')
+    assert.ok(plant.agents[0]?.requests.every(({ bytes }) => !bytes.includes(lldp)))
   })
 
   test('of a device that is named by its identifiers are read at its last address', async () => {
