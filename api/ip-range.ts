@@ -38,9 +38,9 @@ function spanOf(text: string): IpRange | undefined {
 }
 
 function networkOf(text: string): IpRange | undefined {
-  const [address = '', bits = ''] = text.split('/')
+  const [address = '', bits = '', ...rest] = text.split('/')
   const number = numberOfAddress(address)
-  if (number === undefined || !/^\d{1,2}$/.test(bits) || Number(bits) > 32) return undefined
+  if (number === undefined || rest.length > 0 || !/^\d{1,2}$/.test(bits) || Number(bits) > 32) return undefined
   const size = 2 ** (32 - Number(bits))
   const from = Math.floor(number / size) * size
   return { from, to: from + size - 1 }

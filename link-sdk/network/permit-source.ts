@@ -48,10 +48,26 @@ function ownPermits(): PermitSource {
   return {
     close: () => undefined,
     forCall: ({ signal }) => {
-      const open = new DisposableStack()
+      const ended = new AbortController()
+      const open = new Set<Permit>()
+      const either = AbortSignal.any([signal, ended.signal])
       return {
-        take: async (request) => open.use(await issuer.take(request, { signal }).catch(refused)),
-        [Symbol.dispose]: () => open.dispose(),
+        take: async (request) => {
+          const permit = await issuer.take(request, { signal: either }).catch(refused)
+          if (request.kind !== 'connection') return permit
+          open.add(permit)
+          return {
+            [Symbol.dispose]: () => {
+              open.delete(permit)
+              permit[Symbol.dispose]()
+            },
+          }
+        },
+        [Symbol.dispose]: () => {
+          ended.abort()
+          for (const permit of open) permit[Symbol.dispose]()
+          open.clear()
+        },
       }
     },
   }

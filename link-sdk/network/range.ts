@@ -1,4 +1,12 @@
-import { addressOfNumber, type IpRange, isInRanges, mergeRanges, parseIpRange } from '@millwright/api/ip-range.ts'
+import {
+  addressOfNumber,
+  type IpRange,
+  isInRanges,
+  mergeRanges,
+  numberOfAddress,
+  parseIpRange,
+} from '@millwright/api/ip-range.ts'
+import type { Target } from '../define-link.ts'
 import { LinkError } from '../link-error.ts'
 import type { Parameter } from '../manifest.ts'
 import type { Filter, Options } from '../parameters.ts'
@@ -25,18 +33,53 @@ export const mostAddresses = 2 ** 20
 /** `ScanRange` contains the addresses that a scan visits. */
 export type ScanRange = { size: number; addresses: () => Generator<string> }
 
-/** Returns the addresses that the filters select: all of `ip_range` without those of `exclude`. */
-export function scanRangeOf(filters: readonly Filter[]): ScanRange {
-  const wanted = mergeRanges(rangesNamed('ip_range', filters))
-  const excluded = mergeRanges(rangesNamed('exclude', filters))
-  const total = wanted.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+/**
+ * Returns the addresses that the filters select: all of `ip_range` without those of `exclude`. If some targets have an
+ * IP address, returns only the selected addresses of these targets.
+ */
+export function scanRangeOf(filters: readonly Filter[], targets: readonly Pick<Target, 'address'>[] = []): ScanRange {
+  requireEqual(filters)
+  const selected = mergeRanges(rangesNamed('ip_range', filters))
+  for (const range of selected) requireUnicast(range)
+  const total = sizeOf(selected)
+  if (total === 0) throw new LinkError('INVALID_ARGUMENT', '"ip_range" contains no addresses.')
   if (total > mostAddresses) {
     throw new LinkError(
       'OUT_OF_RANGE',
       `The range has ${total} addresses, but one scan visits at most ${mostAddresses}. Use several scans.`,
     )
   }
-  return { size: total - overlap(wanted, excluded), addresses: () => addressesIn(wanted, excluded) }
+  const remaining = difference(selected, mergeRanges(rangesNamed('exclude', filters)))
+  const named = targets.flatMap(({ address }) => numberOfAddress(String(address.ip_address ?? '')) ?? [])
+  if (named.length === 0) return { size: sizeOf(remaining), addresses: () => addressesIn(remaining) }
+  const chosen = [...new Set(named)].filter((address) => isInRanges(remaining, address))
+  return {
+    size: chosen.length,
+    addresses: () => addressesIn(chosen.map((address) => ({ from: address, to: address }))),
+  }
+}
+
+/** With another operator, the filter would select other addresses than those that are scanned. */
+function requireEqual(filters: readonly Filter[]): void {
+  const other = filters.find(({ key, operator }) => isRangeFilter(key) && operator !== 'EQUAL')
+  if (other !== undefined)
+    throw new LinkError('INVALID_ARGUMENT', `"${other.key}" supports only the operator EQUAL, not ${other.operator}.`)
+}
+
+function isRangeFilter(key: string): boolean {
+  return rangeFilters.some((filter) => filter.key === key)
+}
+
+const unicast: IpRange = { from: 0x0100_0000, to: 0xdfff_ffff }
+
+/** A packet to a multicast or broadcast address reaches many devices, which no limit per device would protect. */
+function requireUnicast({ from, to }: IpRange): void {
+  if (from >= unicast.from && to <= unicast.to) return
+  const range = from === to ? addressOfNumber(from) : `${addressOfNumber(from)}-${addressOfNumber(to)}`
+  throw new LinkError(
+    'INVALID_ARGUMENT',
+    `"${range}" contains addresses that do not belong to one device. Use addresses from 1.0.0.0 to 223.255.255.255.`,
+  )
 }
 
 export function rangesNamed(key: string, filters: readonly Filter[]): IpRange[] {
@@ -56,21 +99,28 @@ function rangeOf(text: string): IpRange {
   )
 }
 
-function* addressesIn(wanted: readonly IpRange[], excluded: readonly IpRange[]): Generator<string> {
-  for (const { from, to } of wanted) {
-    for (let address = from; address <= to; address += 1) {
-      if (!isInRanges(excluded, address)) yield addressOfNumber(address)
-    }
+function* addressesIn(ranges: readonly IpRange[]): Generator<string> {
+  for (const { from, to } of ranges) {
+    for (let address = from; address <= to; address += 1) yield addressOfNumber(address)
   }
 }
 
-/** Returns the number of addresses that are in both lists. Both lists are merged, so no address counts twice. */
-function overlap(some: readonly IpRange[], others: readonly IpRange[]): number {
-  let addresses = 0
-  for (const a of some) {
-    for (const b of others) addresses += Math.max(0, Math.min(a.to, b.to) - Math.max(a.from, b.from) + 1)
-  }
-  return addresses
+function sizeOf(ranges: readonly IpRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+}
+
+/** Returns the parts of the ranges that are in none of the excluded ranges. Both lists are merged. */
+function difference(ranges: readonly IpRange[], excluded: readonly IpRange[]): IpRange[] {
+  return ranges.flatMap((range) => {
+    const parts: IpRange[] = []
+    let { from } = range
+    for (const gap of excluded) {
+      if (gap.to < from || gap.from > range.to) continue
+      if (gap.from > from) parts.push({ from, to: gap.from - 1 })
+      from = gap.to + 1
+    }
+    return from <= range.to ? [...parts, { from, to: range.to }] : parts
+  })
 }
 
 /** Returns an option that is a whole number within its limits. */
@@ -80,7 +130,7 @@ export function wholeNumber(
   { least = 0, most }: { least?: number; most: number },
 ): number {
   const value = options[key]
-  if (typeof value === 'number' && value >= least && value <= most) return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
   throw new LinkError('INVALID_ARGUMENT', `"${key}" must be a whole number from ${least} to ${most}, but is ${value}.`)
 }
 
@@ -91,7 +141,12 @@ export function portsOf(options: Options, key: string): number[] {
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .flatMap((part) => portsIn(part, key))
-  return [...new Set(ports)]
+  const unique = [...new Set(ports)]
+  if (unique.length <= mostPorts) return unique
+  throw new LinkError(
+    'INVALID_ARGUMENT',
+    `"${key}" contains ${unique.length} ports, but at most ${mostPorts} are allowed.`,
+  )
 }
 
 const mostPorts = 1_024

@@ -2,16 +2,20 @@ type SweepOptions<Item, Result> = {
   /** The number of items that are worked on at the same time. */
   parallel: number
   signal: AbortSignal
-  /** Yields the results of one item. */
-  work: (item: Item) => AsyncIterable<Result>
+  /** Yields the results of one item. The signal is aborted when the sweep ends early. */
+  work: (item: Item, signal: AbortSignal) => AsyncIterable<Result>
   /** Called after each item with the number of completed items. */
   onDone?: (completed: number) => void
 }
 
+/** The number of results that wait for the caller before the sweep starts no further items. */
+const mostWaitingResults = 1_000
+
 /**
- * Works on many items concurrently, and yields each result as soon as it exists. Items are taken individually, so memory
- * does not grow with their number. Ends immediately with the reason of the signal when it is aborted, and with the error
- * when `work` throws.
+ * Works on many items concurrently, and yields each result as soon as it exists. Items are taken individually, and only
+ * as fast as the caller reads the results, so memory does not grow with their number. Ends immediately with the reason of
+ * the signal when it is aborted, and with the error when `work` throws. When it ends, also because the caller stops
+ * reading, it aborts the signal of all running work.
  */
 export async function* sweep<Item, Result>(
   items: Iterable<Item>,
@@ -19,21 +23,28 @@ export async function* sweep<Item, Result>(
 ): AsyncGenerator<Result> {
   const source = items[Symbol.iterator]()
   const results: Result[] = []
+  const ended = new AbortController()
+  const workSignal = AbortSignal.any([signal, ended.signal])
   let wake = Promise.withResolvers<void>()
+  let room = Promise.withResolvers<void>()
   let completed = 0
   let active = 0
   let failure: { error: unknown } | undefined
   const change = () => wake.resolve()
 
   const runNext = async (): Promise<void> => {
-    while (!signal.aborted && failure === undefined) {
+    while (!workSignal.aborted && failure === undefined) {
+      if (results.length >= mostWaitingResults) {
+        await room.promise
+        continue
+      }
       const next = source.next()
       if (next.done) return
-      for await (const result of work(next.value)) {
+      for await (const result of work(next.value, workSignal)) {
         results.push(result)
         change()
       }
-      onDone?.(++completed)
+      if (!workSignal.aborted) onDone?.(++completed)
     }
   }
   const start = () => {
@@ -53,6 +64,8 @@ export async function* sweep<Item, Result>(
     for (;;) {
       wake = Promise.withResolvers()
       while (results.length > 0) yield results.shift() as Result
+      room.resolve()
+      room = Promise.withResolvers()
       signal.throwIfAborted()
       if (failure !== undefined) throw failure.error
       if (active === 0) return
@@ -60,6 +73,7 @@ export async function* sweep<Item, Result>(
     }
   } finally {
     signal.removeEventListener('abort', change)
-    failure ??= { error: undefined }
+    ended.abort()
+    room.resolve()
   }
 }

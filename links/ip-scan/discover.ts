@@ -21,20 +21,19 @@ export async function* discover(
   surroundings: Surroundings = thisMachine(),
 ): AsyncGenerator<DiscoveryResult> {
   const { filters, targets, signal, permits, log, progress } = call
-  const range = scanRangeOf(filters)
+  const range = scanRangeOf(filters, targets)
   const options = scanOptionsOf(call.options)
   const probes = await probesOf(options, { permits, signal, log, surroundings })
   const names = options.reverseDns ? hostNames({ server: options.dnsServer, permits, signal, log }) : noNames
-  const wanted = targets.flatMap(({ address }) => (typeof address.ip_address === 'string' ? [address.ip_address] : []))
   const report = new HostReport({ names })
   const quiet: QuietHost[] = []
 
-  yield* sweep(wanted.length > 0 ? wanted : range.addresses(), {
+  yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal,
-    onDone: (completed) => progress((completed / (wanted.length || range.size)) * 100),
-    work: async function* (address) {
-      const host = await probe(address, probes, report)
+    onDone: (completed) => progress((completed / range.size) * 100),
+    work: async function* (address, workSignal) {
+      const host = await probe(address, { ...probes, signal: workSignal }, report)
       if (host === undefined) return
       if (host instanceof LinkError) yield { error: host, address: { ip_address: address } }
       else if (host.evidence === 'arp' || host.evidence === 'old_arp')

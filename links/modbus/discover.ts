@@ -1,10 +1,9 @@
-import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { DiscoverCall, DiscoveryResult } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { deviceAsset, isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
 import type { Neighbours } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { factsOf, type Nameplate, unitAsset } from './asset.ts'
 import { type Host, readHost } from './host.ts'
@@ -14,30 +13,13 @@ import { knownDevices } from './properties.ts'
 /** Yields the Modbus devices of a range as they answer. Addresses that do not answer yield nothing. */
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
-  const range = addressesOf(call)
+  const range = scanRangeOf(call.filters, call.targets)
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal: call.signal,
     work: (address) => scanAddress(address, { call, options, neighbours }),
     onDone: (completed) => call.progress((completed / range.size) * 100),
   })
-}
-
-/** Returns the addresses of the targets, or all addresses of the range if no target has an address. */
-function addressesOf({ filters, targets }: DiscoverCall) {
-  const range = scanRangeOf(filters)
-  const named = new Set(targets.flatMap(({ address }) => addressIn(address.ip_address)))
-  if (named.size === 0) return range
-  const [wanted, excluded] = [rangesNamed('ip_range', filters), rangesNamed('exclude', filters)]
-  const addresses = [...named].filter((address) => {
-    const number = numberOfAddress(address)
-    return number !== undefined && isInRanges(wanted, number) && !isInRanges(excluded, number)
-  })
-  return { size: addresses.length, addresses: () => addresses }
-}
-
-function addressIn(value: unknown): string[] {
-  return typeof value === 'string' ? [value] : []
 }
 
 type Scan = { call: DiscoverCall; options: ScanOptions; neighbours: Neighbours }
