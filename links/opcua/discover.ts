@@ -9,7 +9,7 @@ import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetsOf } from './asset.ts'
 import { mostRequests, nameOf, readServer, type Server } from './device.ts'
 import { anonymous, type Identity, identityOf } from './identity.ts'
-import { rememberPlace } from './known-places.ts'
+import { knownDevices } from './known-places.ts'
 import { type Library, loadLibrary } from './library.ts'
 import { placeOf, type ScanOptions, scanOptionsOf } from './options.ts'
 
@@ -125,7 +125,7 @@ async function* resultsOf(server: Server, { address, port }: ServerAddress): Asy
 }
 
 function found(asset: Asset, address: Address): DiscoveryResult {
-  rememberPlace(asset, address)
+  knownDevices.add(asset, address)
   return { asset, address }
 }
 
