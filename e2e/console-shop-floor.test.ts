@@ -11,7 +11,7 @@ import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { millwright, type Program } from './program.ts'
-import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
+import { type Gateway, startGateway } from './shop-floor.ts'
 
 /** Returns the traffic of a scan to this number of devices. */
 function traffic(devices: number): Partial<SignedReceipt> {
@@ -40,7 +40,6 @@ describe('gateways, scans and credentials in the console', () => {
   let consoleBrowser: ConsoleBrowser
   let page: Page
   let gateway: Gateway | undefined
-  let plant: Program | undefined
 
   before(async () => {
     ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
@@ -51,7 +50,6 @@ describe('gateways, scans and credentials in the console', () => {
 
   after(async () => {
     await browser?.close()
-    await plant?.[Symbol.asyncDispose]()
     await gateway?.program[Symbol.asyncDispose]()
     await platform?.[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
@@ -97,8 +95,12 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
   })
 
-  test('shows a new asset link without a reload, offers its scan options, and shows the result of a scan', async () => {
-    plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
+  test('starts a built-in link, offers its scan options without a reload, and shows the result of a scan', async () => {
+    await page.getByRole('switch', { name: 'plant' }).click()
+    await page.getByRole('switch', { name: 'Plant', checked: true }).waitFor(scanTimeout)
+    await page.getByText('Latest log lines').first().click(scanTimeout)
+    await page.getByText('The link Plant listens').waitFor()
+    await assertAxeClean(page, 'the built-in links of a gateway')
     await button('Scan').click(scanTimeout)
     await page.getByLabel('ip_range').waitFor()
     await page.getByRole('dialog').getByText('Options', { exact: true }).click()

@@ -158,14 +158,17 @@ type CheckFieldProps = {
   isChecked: boolean
   onChange: (isChecked: boolean) => void
   isDisabled?: boolean
+  /** Whether the field is a switch, which takes effect immediately. */
+  isSwitch?: boolean
 }
 
-export function CheckField({ label, hint, isChecked, onChange, isDisabled }: CheckFieldProps) {
+export function CheckField({ label, hint, isChecked, onChange, isDisabled, isSwitch = false }: CheckFieldProps) {
   const hintId = useId()
   return (
     <label className="check">
       <input
         type="checkbox"
+        role={isSwitch ? 'switch' : undefined}
         aria-describedby={hint && hintId}
         checked={isChecked}
         disabled={isDisabled}

@@ -26,6 +26,7 @@ import { GatewayState, LinkState } from '../state-chips.tsx'
 import { ConfigFile } from './config-file.tsx'
 import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
 import { gatewayMessages } from './gateway-messages.ts'
+import { ManagedLinksCard } from './managed-links-card.tsx'
 
 /** `GatewayPage` shows the state, the asset links and the scans of one gateway. */
 export function GatewayPage() {
@@ -51,6 +52,7 @@ export function GatewayPage() {
             <Card title={scans.gateway}>
               <GatewayDetails gateway={data} />
             </Card>
+            <ManagedLinksCard gateway={data} />
             <Links gatewayId={id} />
             <GatewayGrants gateway={data} />
             <IdentityConflicts gatewayId={id} />

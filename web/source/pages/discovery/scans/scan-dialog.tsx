@@ -1,3 +1,5 @@
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -51,6 +53,7 @@ export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
               label: `${nameOf(each.link)} – ${each.gatewayName}`,
             }))}
           />
+          <LinkFacts link={link.link} />
           <ScanForm key={keyFor(link)} chosen={link} onClose={onClose} />
         </>
       )}
@@ -60,6 +63,18 @@ export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
 
 export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'link'>): string {
   return `${gatewayId} ${link.assetLinkId}`
+}
+
+/** `LinkFacts` shows what the link does, that it needs a range, and whether the scan budget applies to it. */
+function LinkFacts({ link }: { link: AssetLink }) {
+  const text = useText(scanMessages)
+  return (
+    <div className="quiet">
+      {link.product?.description !== undefined && <p>{link.product.description}</p>}
+      {link.filters.some(isRequiredParameter) && <p>{text.rangeOnly}</p>}
+      {!link.budgeted && <p>{text.notBudgeted}</p>}
+    </div>
+  )
 }
 
 /**

@@ -6,6 +6,8 @@ export const scanMessages = messages({
     link: 'Asset link',
     linkHint: 'Each asset link scans for one type of device.',
     noneReady: 'No asset link is running. Start a gateway with an asset link first.',
+    rangeOnly: 'The link contacts only addresses of the range that you enter, and only after you start the scan.',
+    notBudgeted: 'Not budgeted: the gateway cannot limit or count what this asset link sends.',
     addGateway: 'Add gateway',
     filters: 'Scope',
     options: 'Options',
@@ -39,6 +41,9 @@ export const scanMessages = messages({
     link: 'Asset-Link',
     linkHint: 'Jeder Asset-Link sucht eine Art von Geräten.',
     noneReady: 'Es läuft kein Asset-Link. Starten Sie zuerst ein Gateway mit einem Asset-Link.',
+    rangeOnly:
+      'Der Link spricht nur Adressen des Bereichs an, den Sie eingeben, und erst nachdem Sie den Suchlauf gestartet haben.',
+    notBudgeted: 'Ohne Budget: Das Gateway kann nicht begrenzen oder zählen, was dieser Asset-Link sendet.',
     addGateway: 'Gateway hinzufügen',
     filters: 'Suchbereich',
     options: 'Optionen',

@@ -1,0 +1,24 @@
+import { messages } from '../../../app/language/language.ts'
+
+export const managedLinkMessages = messages({
+  en: {
+    title: 'Built-in links',
+    lead: 'The gateway runs the links that are switched on. A link sends nothing to devices until you start a scan.',
+    running: 'Running',
+    starting: 'Starting',
+    failed: 'Failed',
+    stopped: 'Stopped',
+    restarts: (count: number) => (count === 1 ? '1 restart' : `${count} restarts`),
+    log: 'Latest log lines',
+  },
+  de: {
+    title: 'Mitgelieferte Links',
+    lead: 'Das Gateway betreibt die eingeschalteten Links. Ein Link sendet erst dann an Geräte, wenn Sie einen Suchlauf starten.',
+    running: 'Läuft',
+    starting: 'Startet',
+    failed: 'Fehlgeschlagen',
+    stopped: 'Gestoppt',
+    restarts: (count: number) => (count === 1 ? '1 Neustart' : `${count} Neustarts`),
+    log: 'Letzte Protokollzeilen',
+  },
+})
