@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, type ConsoleBrowser, consoleOf, follow } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
-import { millwright, type Program } from './program.ts'
+import { millwright } from './program.ts'
 import { type Gateway, startGateway } from './shop-floor.ts'
 
 /** Returns the traffic of a scan to this number of devices. */
