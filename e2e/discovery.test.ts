@@ -21,6 +21,7 @@ let caller: Caller
 
 const environment = {
   MILLWRIGHT_LOCAL_GATEWAY: 'on',
+  MILLWRIGHT_GATEWAY_LINKS: 'plant',
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }

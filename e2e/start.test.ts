@@ -143,6 +143,7 @@ test('the platform is ready only after the first run is committed and the local 
     environment: {
       MILLWRIGHT_PORT: String(port),
       MILLWRIGHT_LOCAL_GATEWAY: 'on',
+      MILLWRIGHT_GATEWAY_LINKS: 'plant',
       MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
       MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
     },

@@ -71,6 +71,24 @@ const at = (ip: string) => ({
   target: { case: 'connectionParameterSet' as const, value: { parameterJson: JSON.stringify({ ip }) } },
 })
 
+test('startLink logs the notices of a link with a mark, and continues when they cannot be determined', async (t) => {
+  const lines: string[] = []
+  t.mock.method(process.stderr, 'write', (line: string) => lines.push(line) > 0)
+  const advice = 'ICMP is not allowed. Run: sudo setcap cap_net_raw+ep node'
+  const failing = () => Promise.reject(new Error('no such program'))
+  for (const notices of [() => [advice], failing]) {
+    await using _ = await startLink({ ...link, notices }, { logLevel: 'warn' })
+  }
+  const entries = lines.map((line) => JSON.parse(line) as { message: string; notice?: boolean })
+  assert.deepEqual(
+    entries.map(({ message, notice }) => [message, notice]),
+    [
+      [advice, true],
+      ['The limits of the link on this machine could not be determined.', undefined],
+    ],
+  )
+})
+
 describe('a link', () => {
   let running: RunningLink
   let client: Client

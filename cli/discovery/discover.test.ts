@@ -5,7 +5,7 @@ import { enrolledGateway, linkReport } from '@millwright/cloud/platform/testing/
 import { TestPlatform } from '../testing.ts'
 import { noUsableLink } from './discover.ts'
 
-test('millwright discover accepts a link id with or without its prefix, and exits with 4 for an unknown link', async () => {
+test('millwright discover selects a link by id, by name or by its required filters, and exits with 4 for an unknown link', async () => {
   await using platform = await TestPlatform.open()
   const admin = await platform.as('administrator')
   const gateway = await enrolledGateway(platform.hub, admin)
@@ -24,6 +24,19 @@ test('millwright discover accepts a link id with or without its prefix, and exit
     discoveries.map((one) => one.assetLinkId),
     [assetLinkId, assetLinkId],
   )
+  const range = { key: 'ip_range', dataType: 'text' as const, mandatory: true }
+  const snmp = linkReport({ appInstanceId: 'millwright.links.snmp', filters: [range] })
+  await gateway.gatekeeper.reportLinks({
+    body: { data: { gatewayVersion: '1.0.0', links: [linkReport({ appInstanceId: assetLinkId }), snmp] } },
+  })
+  const scan = (...args: string[]) => platform.run(['discover', '--no-follow', ...args], { token: admin.token })
+  const latest = async () => (await admin.discovery.listDiscoveries({ query: { limit: 1 } })).data[0]?.assetLinkId
+  assert.equal((await scan()).code, 0, 'the only link that needs no range')
+  assert.equal(await latest(), assetLinkId)
+  assert.equal((await scan('--link', 'snmp', '--filter', 'ip_range=10.0.0.0/24')).code, 0)
+  assert.equal(await latest(), 'millwright.links.snmp')
+  const several = await scan('--filter', 'ip_range=10.0.0.0/24')
+  assert.deepEqual([several.code, /several links/.test(several.err)], [2, true])
   const unknown = await run('elsewhere')
   assert.equal(unknown.code, 4)
   assert.match(unknown.err, /elsewhere/)

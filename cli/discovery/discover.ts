@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AssetLink, discovery } from '@millwright/api/discovery.ts'
+import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 import type { Command } from 'commander'
 import { parsePair } from '../input/json-input.ts'
 import { gatewayId } from '../input/lookup.ts'
@@ -29,7 +30,7 @@ export function addCommands(discover: Command, terminal: Terminal): void {
     .option('--gateway <gateway>', 'name or id of the gateway (default: the only gateway)')
     .option(
       '--link <link>',
-      'id of the link, with or without the prefix cdm-device-class-driver- (default: the only reachable link)',
+      'id of the link, or the name of a built-in link such as snmp; the prefix cdm-device-class-driver- can be left out (default: the only reachable link whose required filters are given)',
     )
     .option('--filter <key=value>', 'scope of the scan, with a filter of the link; repeatable', collect)
     .option('--option <key=value>', 'option of the link; repeatable', collect)
@@ -52,7 +53,7 @@ Examples:
 
 async function start(session: Session, options: Options): Promise<void> {
   const gateway = await gatewayId(session, options.gateway)
-  const link = await linkOf(session, gateway, options.link)
+  const link = await linkOf(session, gateway, options)
   const data = {
     assetLinkId: link.assetLinkId,
     ...(options.filter === undefined ? {} : { discoveryFilters: options.filter.map(parameter('--filter')) }),
@@ -82,15 +83,19 @@ function parameter(option: string): (text: string) => { key: string; value: stri
 
 type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass'>
 
-async function linkOf(session: Session, gateway: string, linkId: string | undefined): Promise<LinkChoice> {
-  if (linkId !== undefined) return namedLink(session, gateway, linkId)
+async function linkOf(session: Session, gateway: string, options: Options): Promise<LinkChoice> {
+  if (options.link !== undefined) return namedLink(session, gateway, options.link)
+  const given = [...(options.filter ?? []), ...(options.option ?? [])].map((text) => text.split('=')[0])
+  const hasRequired = ({ filters, options: parameters }: AssetLink) =>
+    [...filters, ...parameters].every((one) => !isRequiredParameter(one) || given.includes(one.key))
   const links = await readLinks(session, gateway)
-  const usable = links.filter(isUsable)
+  const reachable = links.filter(isUsable)
+  const usable = reachable.some(hasRequired) ? reachable.filter(hasRequired) : reachable
   const [first, second] = usable
   if (first === undefined) {
     throw new CommandError(noUsableLink(links), {
       exitCode: exitCodes.notFound,
-      next: 'start one on its machine: millwright link run plant; to list links: millwright gateway links',
+      next: 'start one on its machine: millwright gateway links enable plant; to list links: millwright gateway links',
     })
   }
   if (second === undefined) return first
@@ -101,14 +106,21 @@ async function linkOf(session: Session, gateway: string, linkId: string | undefi
 /** Links that use the public SDK register with this prefix before their id. */
 const registeredPrefix = 'cdm-device-class-driver-'
 
+/** The ids of the built-in links begin with this prefix. */
+const builtInPrefix = 'millwright.links.'
+
 /**
- * Returns the link with this id, or the link whose id is `registeredPrefix` followed by this id. If there is neither,
+ * Returns the link with this id, or the link whose id is one of the prefixes followed by this id. If there is neither,
  * the id is returned unchanged, and the platform rejects it.
  */
 async function namedLink({ api }: Session, gateway: string, linkId: string): Promise<LinkChoice> {
   const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
   const linkOfId = (id: string) => links.find(({ assetLinkId }) => assetLinkId === id)
-  return linkOfId(linkId) ?? linkOfId(registeredPrefix + linkId) ?? { assetLinkId: linkId }
+  return (
+    linkOfId(linkId) ??
+    linkOfId(registeredPrefix + linkId) ??
+    linkOfId(builtInPrefix + linkId) ?? { assetLinkId: linkId }
+  )
 }
 
 /** Returns a message that names each link and the reason why the link cannot scan. */

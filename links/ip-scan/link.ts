@@ -1,6 +1,7 @@
 import { defineLink } from '@millwright/link-sdk/define-link.ts'
 import { discover } from './discover.ts'
 import { manifest } from './manifest.ts'
+import { openPing, pingAdvice } from './ping.ts'
 import { properties, supportedProperties } from './properties.ts'
 
 export const link = defineLink({
@@ -8,4 +9,5 @@ export const link = defineLink({
   discover: (call) => discover(call),
   properties: (call) => properties(call),
   supportedProperties,
+  notices: async () => ((await openPing()) === undefined ? [pingAdvice] : []),
 })

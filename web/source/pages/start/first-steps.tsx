@@ -1,4 +1,5 @@
 import type { AssetLink } from '@millwright/api/discovery.ts'
+import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 import { iconSuccess } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
@@ -104,6 +105,8 @@ function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jo
     refetchInterval: askAgainMs,
   })
   const usable = (links.data?.data ?? []).filter(({ reachable, compatible }) => reachable && compatible)
+  // A link to a real network scans only the range that a user enters in its dialog.
+  const immediate = usable.filter(({ filters, options }) => ![...filters, ...options].some(isRequiredParameter))
   const start = async ({ assetLinkId }: AssetLink) => {
     setFailure(undefined)
     await api.discovery
@@ -114,7 +117,7 @@ function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jo
   if (links.data !== undefined && usable.length === 0) return <p role="status">{text.noLink}</p>
   return (
     <div className="form-actions">
-      {usable.slice(0, 3).map((link) => (
+      {immediate.slice(0, 3).map((link) => (
         <IxButton key={link.assetLinkId} onClick={() => start(link)}>
           {text.startScan(link.product?.name ?? link.assetLinkId)}
         </IxButton>

@@ -1,4 +1,5 @@
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { type FormValues, isNumeric, type ParameterError } from './parameter-form.ts'
@@ -33,12 +34,12 @@ type ParameterFieldProps = {
 
 function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
   const text = useText(scanMessages)
-  const { key, dataType, mandatory, defaultValue, description } = parameter
+  const { key, dataType, defaultValue, description } = parameter
   const common = {
     label: key,
     hint: hintOf(description, defaultValue !== undefined && text.isDefault(shown(defaultValue))),
     error: error && text[error],
-    isRequired: mandatory && defaultValue === undefined,
+    isRequired: isRequiredParameter(parameter),
     value,
     onChange,
   }

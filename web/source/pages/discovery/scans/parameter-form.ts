@@ -1,5 +1,6 @@
 import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
 
 /**
  * `FormValues` contains the typed values of an asset link's filters or options, by key. An empty value means the
@@ -22,15 +23,11 @@ export function errorsOf(
 ): Readonly<Record<string, ParameterError>> {
   const wrong = parameters.flatMap((parameter): [string, ParameterError][] => {
     const text = (typed[parameter.key] ?? '').trim()
-    if (text === '') return isRequired(parameter) ? [[parameter.key, 'required']] : []
+    if (text === '') return isRequiredParameter(parameter) ? [[parameter.key, 'required']] : []
     if (parameter.dataType === 'bytes' && !isBase64(text)) return [[parameter.key, 'notBase64']]
     return isNumeric(parameter) && !Number.isFinite(Number(text)) ? [[parameter.key, 'notNumber']] : []
   })
   return Object.fromEntries(wrong)
-}
-
-function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
-  return mandatory && defaultValue === undefined
 }
 
 /**
