@@ -10,10 +10,8 @@ import { ScanBudget } from './scan-budget.ts'
  */
 
 export const receiptLimits = {
-  /** The maximum number of entries. A scan of more devices has one entry for each network of the size `networkBits`. */
+  /** The maximum number of entries. A scan of many addresses counts some of them by network. */
   entries: 10_000,
-  /** The prefix length of the networks that replace single devices, for IPv4 and IPv6. */
-  networkBits: { ipv4: 24, ipv6: 64 },
   /** The maximum number of classes of traffic in a receipt. */
   classes: 64,
   /** The maximum size of a receipt as JSON text in bytes. */
