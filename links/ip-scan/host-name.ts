@@ -57,7 +57,8 @@ function addressIn(server: string): string | undefined {
 
 function query(resolver: Resolver, address: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    resolver.reverse(address, (error, names) => {
+    const name = `${address.split('.').toReversed().join('.')}.in-addr.arpa`
+    resolver.resolvePtr(name, (error, names) => {
       if (error === null) resolve(names.map(validName).find((name) => name !== undefined))
       else if (missing.includes(error.code ?? '')) resolve(undefined)
       else reject(error)
