@@ -14,12 +14,24 @@ test('deviceAsset returns all identifiers in the order of their certainty', () =
   assert.deepEqual(typesOf({ manufacturer: 'ACME', serialNumber: ' ' }), [])
 })
 
+test('deviceAsset uses the product name as article number if there is no order number, and requires one of them', () => {
+  const facts = { manufacturer: 'ACME', serialNumber: 'S7' }
+  assert.equal(isIdentified(facts), false)
+  const [identifier] = deviceAsset({ ...facts, orderNumber: ' ', product: 'Oven' }).asset_identifiers as object[]
+  assert.deepEqual(identifier, {
+    asset_identifier_type: 'ProductInstanceIdentifier',
+    vendor: 'ACME',
+    article_number: 'Oven',
+    serial_number: 'S7',
+  })
+})
+
 test('deviceAsset does not identify a device by a placeholder', () => {
   const placeholders = ['0', '00000000', 'N/A', 'n/a', 'none', 'Unknown', '-', '???', 'FFFFFFFF', 'Not available']
   for (const serialNumber of placeholders)
-    assert.equal(isIdentified({ manufacturer: 'ACME', serialNumber }), false, serialNumber)
+    assert.equal(isIdentified({ manufacturer: 'ACME', product: 'A', serialNumber }), false, serialNumber)
   for (const serialNumber of ['1', 'S C-B1U71234', '100', 'F00', 'NONE-1'])
-    assert.equal(isIdentified({ manufacturer: 'ACME', serialNumber }), true, serialNumber)
+    assert.equal(isIdentified({ manufacturer: 'ACME', product: 'A', serialNumber }), true, serialNumber)
   for (const macAddress of ['', '00:00:00:00:00:00', 'FF:FF:FF:FF:FF:FF', '01:00:5E:00:00:01', '02:00:5E', 'eth0'])
     assert.equal(isIdentified({ macAddress }), false, macAddress)
   for (const macAddress of [mac, '02-00-5e-00-00-01']) assert.equal(isIdentified({ macAddress }), true, macAddress)

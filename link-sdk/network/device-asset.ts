@@ -73,18 +73,20 @@ export function isIdentified(facts: DeviceFacts): boolean {
   return identifiersOf(facts).length > 0
 }
 
-/** A serial number identifies a device only together with its manufacturer. */
+/** A serial number identifies a device only together with its manufacturer and its order number or product name. */
 function identifiersOf(facts: DeviceFacts): Asset[] {
-  const { manufacturer, orderNumber, serialNumber, macAddress, otherMacAddresses = [], certificateHash } = facts
+  const { manufacturer, serialNumber, macAddress, otherMacAddresses = [], certificateHash } = facts
+  const articleNumber = [facts.orderNumber, facts.product].find(isFilled)
   const macAddresses = new Set([macAddress, ...otherMacAddresses].filter(isMacAddress))
-  const isSerial = isFilled(manufacturer) && isFilled(serialNumber) && !isPlaceholder(serialNumber)
+  const isProduct = isFilled(manufacturer) && articleNumber !== undefined
+  const isSerial = isProduct && isFilled(serialNumber) && !isPlaceholder(serialNumber)
   return [
     ...(isSerial
       ? [
           {
             asset_identifier_type: 'ProductInstanceIdentifier',
             vendor: manufacturer,
-            article_number: orderNumber,
+            article_number: articleNumber,
             serial_number: serialNumber,
           },
         ]

@@ -4,6 +4,7 @@ import {
   type DeviceFacts,
   deviceAsset,
   type InterfaceFacts,
+  isIdentified,
   macIdentifier,
 } from '@millwright/link-sdk/network/device-asset.ts'
 import { manufacturerName } from '../manufacturer-name.ts'
@@ -19,7 +20,7 @@ export function factsOf(reading: Reading, { ipAddress, arpMac }: { ipAddress: st
   const text = productDataOf(enterprise, system.description)
   const main = mainEntityOf(reading.entities)
   const orderNumber = text.orderNumber ?? main?.model
-  const product = text.product ?? main?.model
+  const product = text.product ?? main?.model ?? main?.description
   const [macAddress, ...otherMacAddresses] = identifyingMacs(reading, { ipAddress, arpMac })
   const facts: DeviceFacts = {
     name: short(system.name ?? product ?? `SNMP device ${ipAddress}`),
@@ -127,8 +128,8 @@ const moduleClasses: readonly number[] = [
 ]
 
 /**
- * Returns the modules of a device, each with the index of its entity. A module is an asset if it has a serial number that
- * differs from that of the device.
+ * Returns the modules of a device, each with the index of its entity. A module is an asset if it has a model or description,
+ * and a serial number that differs from that of the device.
  */
 export function modulesOf(device: DeviceFacts, { entities }: Reading): { index: number; asset: Asset }[] {
   const main = mainEntityOf(entities)
@@ -139,10 +140,10 @@ export function modulesOf(device: DeviceFacts, { entities }: Reading): { index: 
     serials.add(one.serialNumber)
     return isModule && one.serialNumber !== undefined
   })
-  return modules.map((module) => ({
-    index: module.index,
-    asset: moduleAsset(module, { parent, manufacturer: moduleManufacturer(module, main, device) }),
-  }))
+  return modules.flatMap((module) => {
+    const facts = moduleFacts(module, { parent, manufacturer: moduleManufacturer(module, main, device) })
+    return isIdentified(facts) ? [{ index: module.index, asset: deviceAsset(facts) }] : []
+  })
 }
 
 /** A module of the same manufacturer as the device has the same name of the manufacturer. */
@@ -153,9 +154,9 @@ function moduleManufacturer(module: Entity, main: Entity | undefined, device: De
 
 type ModuleOrigin = { parent: Asset[string]; manufacturer: string | undefined }
 
-function moduleAsset(module: Entity, { parent, manufacturer }: ModuleOrigin): Asset {
+function moduleFacts(module: Entity, { parent, manufacturer }: ModuleOrigin): DeviceFacts {
   const { name, description, model, position } = module
-  return deviceAsset({
+  return {
     name: short(name ?? description ?? model ?? `Module ${module.index}`),
     description,
     manufacturer: short(manufacturer),
@@ -177,5 +178,5 @@ function moduleAsset(module: Entity, { parent, manufacturer }: ModuleOrigin): As
         },
       ],
     },
-  })
+  }
 }

@@ -145,6 +145,6 @@ export async function assetsOf(reading: Reading, ipAddress: string) {
   if (isIdentified(facts)) return { facts, asset: assetOf(facts, reading), modules: modulesOf(facts, reading) }
   throw new LinkError(
     'FAILED_PRECONDITION',
-    `The device at ${ipAddress} (${facts.name}) reports neither a serial number with its manufacturer nor a MAC address, so it cannot be stored. Allow the SNMP user to read IF-MIB or ENTITY-MIB.`,
+    `The device at ${ipAddress} (${facts.name}) reports neither a serial number with its manufacturer and product nor a MAC address, so it cannot be stored. Allow the SNMP user to read IF-MIB or ENTITY-MIB.`,
   )
 }

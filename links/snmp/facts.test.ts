@@ -148,16 +148,17 @@ describe('modules', () => {
       ({ asset }) => (asset.product_instance_information as { serial_number: string }).serial_number,
     )
 
-  test('are the entities with their own serial number', () => {
+  test('are the entities with a product and their own serial number', () => {
     const entities = [
       entity(1, { class: 3, containedIn: 0, serialNumber: 'S1' }),
-      entity(2, { serialNumber: 'S2' }),
-      entity(3, { serialNumber: 'S1' }),
-      entity(4, { serialNumber: 'S2' }),
-      entity(5, {}),
-      entity(6, { class: 6, serialNumber: 'S6' }),
-      entity(7, { class: 8, serialNumber: 'S7' }),
-      entity(8, { class: 3, serialNumber: 'S8' }),
+      entity(2, { model: 'M', serialNumber: 'S2' }),
+      entity(3, { model: 'M', serialNumber: 'S1' }),
+      entity(4, { model: 'M', serialNumber: 'S2' }),
+      entity(5, { model: 'M' }),
+      entity(6, { model: 'M', class: 6, serialNumber: 'S6' }),
+      entity(7, { model: 'M', class: 8, serialNumber: 'S7' }),
+      entity(8, { model: 'M', class: 3, serialNumber: 'S8' }),
+      entity(9, { serialNumber: 'S9' }),
     ]
     assert.deepEqual(serials(entities), ['S2', 'S6', 'S8'])
   })
@@ -165,8 +166,8 @@ describe('modules', () => {
   test('have the manufacturer of the device unless they report another one', () => {
     const entities = [
       entity(1, { class: 3, containedIn: 0, serialNumber: 'S1', manufacturer: 'Cisco Systems, Inc.' }),
-      entity(2, { serialNumber: 'S2', manufacturer: 'Cisco Systems, Inc.' }),
-      entity(3, { serialNumber: 'S3', manufacturer: 'FINISAR CORP.' }),
+      entity(2, { model: 'M', serialNumber: 'S2', manufacturer: 'Cisco Systems, Inc.' }),
+      entity(3, { description: 'SFP', serialNumber: 'S3', manufacturer: 'FINISAR CORP.' }),
     ]
     const vendors = modulesOf(device, reading({ entities })).map(({ asset }) =>
       (asset.asset_identifiers as { vendor: string }[]).map(({ vendor }) => vendor),

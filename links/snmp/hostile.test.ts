@@ -17,8 +17,8 @@ const values = switchValues({
   serial: 'VPL1',
   neighbours: [{ port: 1, chassis: '00:1B:1B:40:00:00' }],
 })
-/** A short time to wait, for agents that never answer correctly. */
-const impatient = { timeout_ms: 100 }
+/** A time to wait that is short, but long enough for a busy machine. */
+const impatient = { timeout_ms: 600 }
 
 const agent = (answers: NonNullable<AgentOptions['answers']>): AgentOptions => ({
   community: 'public',

@@ -35,6 +35,7 @@ export class Session implements Disposable {
   #operation: Operation = 'Get'
   #datagrams = 0
   #failure: unknown
+  /** True when a datagram was not an SNMP message, until the next valid answer. */
   #isMalformed = false
   /** True when an agent of version 3 has answered, also to the engine discovery. */
   #hasAnswered = false
@@ -88,6 +89,7 @@ export class Session implements Disposable {
       try {
         const varbinds = varbindsOf(await this.#attempt(send))
         this.#hasData = true
+        this.#isMalformed = false
         return varbinds
       } catch (error) {
         if (!(error instanceof SnmpError && error.isTimeout && attempt < attempts)) throw error
@@ -100,7 +102,6 @@ export class Session implements Disposable {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#pending = reject
     this.#datagrams = 0
-    this.#isMalformed = false
     send((error, varbinds) => (error ? reject(this.#errorOf(error)) : resolve(varbinds)))
     return promise
   }

@@ -11,7 +11,7 @@ const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The time to wait for answers of agents on this machine. */
-export const timeoutMs = 300
+export const timeoutMs = 500
 
 export type ScanOptions = Partial<Pick<DiscoverCall, 'options' | 'targets' | 'signal' | 'progress' | 'permits'>>
 
