@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addressOfNumber } from '@millwright/api/ip-range.ts'
+import { receiptLimits } from '@millwright/api/receipt.ts'
+import { defaultBudget } from '@millwright/api/scan-budget.ts'
+import { trafficFields } from './scan-receipt.ts'
+import { ScanTraffic } from './scan-traffic.ts'
+
+test('the receipt of a scan with many addresses is within its limits, and counts every permit', () => {
+  const traffic = new ScanTraffic()
+  const at = new Date()
+  const operations = Array.from({ length: 10 }, (_, index) => `FunctionWithALongName${index}`)
+  const first = 10 * 2 ** 24
+  const addresses = 2 ** 18
+  for (let offset = 0; offset < addresses; offset += 1) {
+    const address = addressOfNumber(first + offset)
+    const some = offset < 8_000 || offset % 256 === 0 ? operations : operations.slice(0, 1)
+    for (const operation of some) traffic.add({ address, protocol: 'opcua', operation, kind: 'request' }, at)
+  }
+  const fields = trafficFields({ state: 'finished', budget: defaultBudget, traffic, endedAt: new Date() })
+  assert.ok(fields.devices.length <= receiptLimits.entries, `${fields.devices.length} entries`)
+  assert.ok(JSON.stringify(fields).length < receiptLimits.bytes, `${JSON.stringify(fields).length} bytes`)
+  const visited = fields.devices.reduce((sum, one) => sum + ('addresses' in one ? one.addresses : 1), 0)
+  assert.equal(visited, addresses)
+  const counted = fields.devices.flatMap(({ packets }) => Object.values(packets)).reduce((sum, count) => sum + count, 0)
+  const totals = Object.values(fields.totals).reduce((sum, count) => sum + count, 0)
+  assert.equal(counted, totals)
+})
