@@ -1,8 +1,8 @@
 /**
- * This file reads product data from `sysDescr`. The text has no format, so only texts of manufacturers with a documented
- * and stable form are read. Each form applies to the enterprise numbers of its manufacturer.
+ * This file reads product data from `sysDescr`. The text has no format, so only texts of manufacturers with a stable
+ * form are read. Each form applies to the enterprise numbers of its manufacturer.
  *
- * Sources: operating instructions and MIB files of the manufacturers (Siemens SIMATIC NET, Cisco IOS, Aruba and HP
+ * The forms follow published examples of the texts, and were not checked on devices (Siemens SIMATIC NET, Cisco IOS, Aruba and HP
  * ProCurve, Juniper Junos, APC network management cards, MikroTik RouterOS). Date: 2026-11-17.
  */
 const forms: readonly { enterprises: readonly number[]; form: RegExp }[] = [
