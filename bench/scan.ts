@@ -23,8 +23,8 @@ const links: readonly { name: string; wide: Record<string, string> }[] = [
 ]
 
 const gatewayAddress = '10.77.1.1'
-const near = { range: '10.77.1.0/24', devices: 30 } as const
-const far = { range: '10.78.0.0/16', devices: 500 } as const
+const near = { range: '10.77.1.0/24', size: '/24', devices: 30 } as const
+const far = { range: '10.78.0.0/16', size: '/16', devices: 500 } as const
 /** The captured bytes of each packet. They contain all headers. */
 const capturedBytes = 96
 const goals = { nearSeconds: 15, growth: 1.05 } as const
@@ -36,7 +36,7 @@ type Worker = Awaited<ReturnType<typeof startWorkerProcess<ScanCommand>>>
 /**
  * Measures scans of links through a gateway with the default budget, in network namespaces: the time for a /24 with 30
  * devices, the memory of the link during a /16 with 500 devices, and the rates in a packet capture. `--only modbus`
- * measures one link.
+ * measures one link, and `--only /24` only the small range.
  */
 export async function scan({ only }: BenchOptions): Promise<Report> {
   const title = `scan: a /24 with ${near.devices} devices and a /16 with ${far.devices} devices, at the default budget`
@@ -49,10 +49,12 @@ export async function scan({ only }: BenchOptions): Promise<Report> {
   const worker = await startWorkerProcess<ScanCommand>('./scan-worker.ts', { execPath: 'ip', execArgv })
   started.defer(() => worker.stop())
   const report: Report = { title, rows: [], goals: [] }
-  for (const link of links.filter(({ name }) => name.includes(only))) {
+  for (const link of links) {
+    const places = [near, far].filter(({ size }) => `${link.name} ${size}`.includes(only))
+    if (places.length === 0) continue
     if (!builtInLinks.some(({ name }) => name === link.name))
       report.rows.push({ link: link.name, range: 'skipped: the link does not exist' })
-    else await measureLink(link, { namespaces, worker, report })
+    else await measureLink(link, { places, namespaces, worker, report })
   }
   return report
 }
@@ -90,11 +92,13 @@ function deviceAt(address: string): SimulatedHost {
   return { address, modbus: { units: { '255': { objects } } }, opcua, snmp }
 }
 
-type Bench = { namespaces: NetworkNamespaces; worker: Worker; report: Report }
+type Place = typeof near | typeof far
+type Bench = { places: readonly Place[]; namespaces: NetworkNamespaces; worker: Worker; report: Report }
 
-async function measureLink({ name, wide }: (typeof links)[number], { namespaces, worker, report }: Bench) {
+async function measureLink({ name, wide }: (typeof links)[number], { places, namespaces, worker, report }: Bench) {
   await worker.request({ kind: 'start link', link: name })
-  for (const [place, options] of [[near, {}] as const, [far, wide] as const]) {
+  for (const place of places) {
+    const options = place === near ? {} : wide
     const capture = await startCapture(namespaces)
     const result = await worker.request<ScanResult>({ kind: 'scan', link: name, range: place.range, options })
     const packets = sentPackets(await capture.end(), gatewayAddress)
@@ -140,11 +144,12 @@ function rowOf(
   }
 }
 
-function timeGoal(link: string, { seconds, found, errors }: ScanResult): Goal {
+/** A link can also find the gateway, which is in the same range. A device that could not be read does not count. */
+function timeGoal(link: string, { seconds, found }: ScanResult): Goal {
   return {
     goal: `${link} finds ${near.devices} devices in a /24 in less than ${goals.nearSeconds} s`,
-    found: `${found + errors} in ${seconds.toFixed(1)} s`,
-    reached: found + errors === near.devices && seconds < goals.nearSeconds,
+    found: `${found} in ${seconds.toFixed(1)} s`,
+    reached: found >= near.devices && seconds < goals.nearSeconds,
   }
 }
 
