@@ -98,7 +98,7 @@ function shortName(manufacturer: string | undefined): string | undefined {
   return manufacturer === undefined ? undefined : manufacturerName(manufacturer)
 }
 
-/** Returns the asset of a device in the DeviceSet, or undefined if it has no serial number with manufacturer. */
+/** Returns the asset of a device in the DeviceSet, or undefined if it has no serial number with manufacturer and product. */
 function moduleAsset(device: DeviceNode, parent: Asset | undefined): Asset | undefined {
   const facts = nameplateFacts(device)
   if (!isIdentified(facts)) return undefined

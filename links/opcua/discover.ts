@@ -132,7 +132,7 @@ function found(asset: Asset, address: Address): DiscoveryResult {
 function unidentifiedError(place: ServerAddress): LinkError {
   return new LinkError(
     'FAILED_PRECONDITION',
-    `${nameOf(place)} cannot be identified: it has no certificate, its nameplate has no serial number with manufacturer, and its MAC address is not known because it is in another network segment.`,
+    `${nameOf(place)} cannot be identified: it has no certificate, its nameplate has no serial number with manufacturer and product, and its MAC address is not known because it is in another network segment.`,
   )
 }
 
@@ -141,6 +141,6 @@ function unidentifiedModules(devices: readonly string[], place: ServerAddress): 
   const more = devices.length > 5 ? ` and ${devices.length - 5} more` : ''
   return new LinkError(
     'FAILED_PRECONDITION',
-    `${nameOf(place)} contains devices that cannot be identified, because they have no serial number with manufacturer: ${names}${more}.`,
+    `${nameOf(place)} contains devices that cannot be identified, because they have no serial number with manufacturer and product: ${names}${more}.`,
   )
 }

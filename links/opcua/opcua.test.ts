@@ -184,7 +184,11 @@ describe('a server', () => {
 describe('the devices of a server', () => {
   const device = (name: string, serial?: string) => ({
     name,
-    properties: { Manufacturer: 'Example Controls', ...(serial === undefined ? {} : { SerialNumber: serial }) },
+    properties: {
+      Manufacturer: 'Example Controls',
+      Model: 'EC-1',
+      ...(serial === undefined ? {} : { SerialNumber: serial }),
+    },
   })
 
   test('are modules of the server if there are several, and of the device that contains them', async () => {
@@ -204,7 +208,7 @@ describe('the devices of a server', () => {
       ['Input', 'Rack'],
     ])
     const [error] = errorsIn(results)
-    assert.match(error?.error.message ?? '', /no serial number with manufacturer: Blank/)
+    assert.match(error?.error.message ?? '', /no serial number with manufacturer and product: Blank/)
     const modules = results.map(({ address }) => address?.device).filter((path) => path !== undefined)
     assert.deepEqual(modules, ['Rack', 'Drive', 'Rack/Input'])
   })
