@@ -29,7 +29,7 @@ export const redactedText = 'The message of the asset link is omitted, because t
  * The maximum number of credentials that are tried on one device. Many devices lock an account after a few failed
  * attempts.
  */
-const maxPerAddress = 5
+export const maxPerAddress = 5
 
 type Options = { leased: LeasedJob; assetLinkId: string; cloud: CloudConnection; timeoutMs?: number }
 

@@ -322,7 +322,7 @@ export const inventory = contract({
     setName: accepted({
       method: 'PATCH',
       path: '/assets/{id}/name',
-      summary: 'Rename an asset; a later scan can set another name',
+      summary: 'Rename an asset; the name wins over later scans',
       params: byId,
       body: data(closed({ name: Type.String({ minLength: 1, maxLength: assetLimits.nameCharacters }) })),
       errors: ['invalid_asset'],

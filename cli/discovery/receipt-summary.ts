@@ -20,7 +20,8 @@ export function summaryLines(receipt: Receipt): string[] {
   ]
 }
 
-function addressCount(devices: Receipt['devices']): number {
+/** Returns the number of addresses that something was sent to. */
+export function addressCount(devices: Receipt['devices']): number {
   return devices.reduce((sum, entry) => sum + ('network' in entry ? entry.addresses : 1), 0)
 }
 

@@ -25,7 +25,11 @@ export function addBudget(gateway: Command, terminal: Terminal): void {
     .description('limits of the traffic to devices, shared by all links of the gateway on this machine')
     .option('--home <folder>', 'folder of the gateway')
     .option('--set <limit=number>', 'set a limit, such as perDevice.requestsPerSecond=5; repeatable', collect)
-    .option('--exclude <range>', 'send nothing to these addresses; repeatable; "none" removes all', collect)
+    .option(
+      '--exclude <range>',
+      'send nothing to these addresses, in addition to those excluded before; repeatable; "none" removes all',
+      collect,
+    )
     .option('--protocols <names>', 'allow only these protocols, separated by commas; "all" allows all')
     .option('--hours <spans>', 'allow traffic only in these hours, such as 22:00-05:00; "all" allows all')
     .option('--reset', 'restore the defaults')
@@ -64,7 +68,10 @@ function homeOf(environment: Environment, home: string | undefined): string {
 function changed(before: ScanBudget, { set = [], exclude, protocols, hours }: Options): ScanBudget {
   const budget = structuredClone(before)
   for (const text of set) setLimit(budget, text)
-  if (exclude !== undefined) budget.excludedAddresses = exclude.filter((range) => range !== 'none')
+  if (exclude !== undefined) {
+    const kept = exclude.includes('none') ? [] : budget.excludedAddresses
+    budget.excludedAddresses = [...new Set([...kept, ...exclude.filter((range) => range !== 'none')])]
+  }
   if (protocols === 'all') delete budget.protocols
   else if (protocols !== undefined) budget.protocols = listOf(protocols)
   if (hours === 'all') delete budget.hours
@@ -88,6 +95,7 @@ function setLimit(budget: ScanBudget, text: string): void {
 }
 
 function spanOf(text: string): { from: string; to: string } {
+  if (!/^\d\d:\d\d-\d\d:\d\d$/.test(text)) throw usageError(`"${text}" is not a span of hours. Use 22:00-05:00.`)
   const [from = '', to = ''] = text.split('-')
   return { from, to }
 }

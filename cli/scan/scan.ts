@@ -5,8 +5,10 @@ import { defaultBudget, type ScanBudget, type TrafficLimits } from '@millwright/
 import type { Credential } from '@millwright/gateway/job-credentials.ts'
 import type { LocalError, LocalOption, LocalScan } from '@millwright/gateway/local-scan/local-scan.ts'
 import type { Manifest } from '@millwright/link-sdk/manifest.ts'
+import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { type BuiltInLink, builtInLinks } from '@millwright/links/catalogue.ts'
 import { type Command, Option } from 'commander'
+import { addressCount } from '../discovery/receipt-summary.ts'
 import { errorLines } from '../discovery/scan-progress.ts'
 import { batches } from '../input/batches.ts'
 import { parsePair } from '../input/json-input.ts'
@@ -77,9 +79,13 @@ Examples:
 
 async function run(terminal: Terminal, ranges: readonly string[], options: Options): Promise<void> {
   const links = linksNamed(options.links)
-  const excluded = options.exclude ?? []
+  const excluded = (options.exclude ?? []).flatMap((text) => text.split(','))
   for (const text of [...ranges, ...excluded]) requireRange(text)
-  const budget = budgetFor(options.rate ?? defaultBudget.perDevice.requestsPerSecond)
+  requireAddresses(ranges, excluded)
+  const budget = {
+    ...budgetFor(options.rate ?? defaultBudget.perDevice.requestsPerSecond),
+    excludedAddresses: excluded,
+  }
   if (options.dryRun) return printPlan(terminal, { links, ranges, excluded, budget, options })
   const linkOptions = await readOptions(options.option ?? [], links)
   const credentials = await readCredentials(terminal, options.credentials, links)
@@ -124,6 +130,15 @@ function linksNamed(names: string | undefined): BuiltInLink[] {
 function requireRange(text: string): void {
   if (parseIpRange(text) === undefined)
     throw usageError(`"${text}" is not an address range. Use 10.0.0.0/24, 10.0.0.1-10.0.0.99 or one address.`)
+}
+
+/** Refuses a range that no link accepts, such as one with too many addresses. */
+function requireAddresses(ranges: readonly string[], excluded: readonly string[]): void {
+  try {
+    countAddresses(ranges, excluded)
+  } catch (error) {
+    throw usageError((error as Error).message)
+  }
 }
 
 function budgetFor(rate: number): ScanBudget {
@@ -174,23 +189,18 @@ async function printPlan(terminal: Terminal, { links, ranges, excluded, budget, 
   const { perDevice, perGateway } = budget
   await terminal.print('')
   await terminal.print(
-    `Nothing was sent. The scan would visit ${addressCount(addresses)} with at most ${perDevice.requestsPerSecond} per second and ${formatCount(perDevice.connections, 'connection')} at a time for each device, and ${perGateway.requestsPerSecond} per second in all. All functions only read.`,
+    `Nothing was sent. The scan would visit ${addressesText(addresses)} with at most ${perDevice.requestsPerSecond} per second and ${formatCount(perDevice.connections, 'connection')} at a time for each device, and ${perGateway.requestsPerSecond} per second in all. All functions only read.`,
   )
 }
 
-function addressCount(count: number): string {
+function addressesText(count: number): string {
   return `${count} address${count === 1 ? '' : 'es'}`
 }
 
 function countAddresses(ranges: readonly string[], excluded: readonly string[]): number {
-  const parse = (texts: readonly string[]) => texts.flatMap((text) => parseIpRange(text) ?? [])
-  const without = parse(excluded)
-  let count = 0
-  for (const { from, to } of parse(ranges)) {
-    if (without.length === 0) count += to - from + 1
-    else for (let address = from; address <= to; address += 1) if (!isInRanges(without, address)) count += 1
-  }
-  return count
+  const filters = (key: string, values: readonly string[]) =>
+    values.map((value) => ({ key, operator: 'EQUAL' as const, value }))
+  return scanRangeOf([...filters('ip_range', ranges), ...filters('exclude', excluded)]).size
 }
 
 async function manifestOf({ file }: BuiltInLink): Promise<Manifest> {
@@ -358,7 +368,7 @@ function summaryOf(devices: readonly FoundDevice[], { errors, receipt }: LocalSc
   const seconds = Math.max(1, Math.round((Date.parse(receipt.to) - Date.parse(receipt.from)) / 1_000))
   return [
     `${formatCount(devices.length, 'device')}, ${formatCount(errors.length, 'error')} in ${seconds} s.`,
-    `Receipt (not signed): sent to ${addressCount(receipt.devices.length)}: ${sent.join(', ') || 'nothing'}.`,
+    `Receipt (not signed): sent to ${addressesText(addressCount(receipt.devices))}: ${sent.join(', ') || 'nothing'}.`,
   ].join('\n')
 }
 

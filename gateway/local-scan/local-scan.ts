@@ -12,7 +12,7 @@ import { type ProtectedDevice, protectedDeviceOf } from '../discovery-agent/prot
 import { scan } from '../discovery-agent/scan.ts'
 import type { ScanRequest } from '../discovery-agent/scan-request.ts'
 import { unlock } from '../discovery-agent/unlock.ts'
-import type { Credential } from '../job-credentials.ts'
+import { type Credential, maxPerAddress } from '../job-credentials.ts'
 import { LinkClient, linkErrorText } from '../link-client.ts'
 import type { BuiltInLink } from '../link-runner/link-process.ts'
 import { LinkRunner } from '../link-runner/link-runner.ts'
@@ -169,7 +169,7 @@ async function scanWith(link: BuiltInLink, { registration, scanId, options, resu
   using client = new LinkClient(registration, { purpose: 'scan', scanId })
   const credentials = {
     ask: async (addresses: readonly string[]) =>
-      new Map(addresses.map((address) => [address, options.credentialsFor(link, address)])),
+      new Map(addresses.map((address) => [address, options.credentialsFor(link, address).slice(0, maxPerAddress)])),
     [Symbol.dispose]: () => undefined,
   }
   const unlocking = unlock([...locked.values()], {

@@ -6,7 +6,7 @@ export const scanMessages = messages({
     link: 'Asset link',
     linkHint: 'Each asset link scans for one type of device.',
     noneReady: 'No asset link is running. Start a gateway with an asset link first.',
-    rangeOnly: 'The link contacts only addresses of the range that you enter, and only after you start the scan.',
+    rangeOnly: 'The link contacts only devices in the range that you enter, and only after you start the scan.',
     notBudgeted: 'Not budgeted: the gateway cannot limit or count what this asset link sends.',
     addGateway: 'Add gateway',
     filters: 'Scope',
