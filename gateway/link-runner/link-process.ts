@@ -35,8 +35,11 @@ export type LinkTiming = {
   stopMs: number
 }
 
-/** A small young generation saves about a quarter of the memory of an idle link. */
-const nodeOptions = ['--max-semi-space-size=2']
+/**
+ * A small young generation saves about a quarter of the memory of an idle link. The limit of the heap protects the machine
+ * of the gateway.
+ */
+const nodeOptions = ['--max-semi-space-size=2', '--max-old-space-size=512']
 
 /** The time in which the last output of an ended process is read. */
 const lastOutputMs = 500

@@ -297,7 +297,7 @@ describe('a Modbus scan', () => {
     canceling.abort()
     await assert.rejects(scanning, { name: 'AbortError' })
     while (simulator.connections.open > 0) await new Promise((resolve) => setImmediate(resolve))
-    assert.ok(performance.now() - startedAt < 1_000)
+    assert.ok(performance.now() - startedAt < 15_000, 'it does not wait for the time limit')
     assert.equal(simulator.requests.length, 1)
   })
 

@@ -58,7 +58,7 @@ async function messageFrom(serve: (socket: Socket) => void): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const startedMs = performance.now()
   const results = await scan((server.address() as AddressInfo).port)
-  assert.ok(performance.now() - startedMs < 10 * answerMs + 3_000)
+  assert.ok(performance.now() - startedMs < 10 * answerMs + 60_000)
   for (const socket of sockets) socket.destroy()
   server.close()
   const [one, ...others] = results

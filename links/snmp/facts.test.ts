@@ -216,6 +216,7 @@ describe('texts of sysDescr', () => {
         serial: 'ZA1234005678',
       },
     ],
+    [318, `APC x (${'PF:MN:'.repeat(170)}`, {}],
     [14988, 'RouterOS CRS326-24G-2S+', { product: 'CRS326-24G-2S+' }],
     [8072, 'Linux gateway 6.1.0-18-amd64 #1 SMP', {}],
     [4329, 'Siemens HVAC controller', {}],

@@ -215,7 +215,7 @@ describe('a scan', () => {
     const canceledAt = performance.now()
     canceling.abort()
     await assert.rejects(running, { name: 'AbortError' })
-    assert.ok(performance.now() - canceledAt < 1_000)
+    assert.ok(performance.now() - canceledAt < 15_000, 'it does not wait for the time limit')
     assert.equal(plant.agents[0].requests.length, 1)
   })
 })

@@ -30,7 +30,7 @@ const forms: readonly { enterprises: readonly number[]; form: RegExp }[] = [
   {
     // APC Web/SNMP Management Card (MB:v4.1.0 PF:v6.8.2 ... MN:AP9631 HR:05 SN: ZA1234005678 MD:01/01/2012)
     enterprises: [318],
-    form: /^APC (?<product>[^(]+?) \(.*?PF: ?v?(?<firmware>\S+).*?MN: ?(?<orderNumber>\S+) HR: ?(?<hardware>\S+) SN: ?(?<serial>\S+)/,
+    form: /^APC (?<product>[^(]{1,100}) \([^)]{0,200}?PF: ?v?(?<firmware>[\w.]{1,32}) [^)]{0,200}?MN: ?(?<orderNumber>[\w.-]{1,32}) HR: ?(?<hardware>[\w.]{1,32}) SN: ?(?<serial>[\w-]{1,32})/,
   },
   { enterprises: [14988], form: /^RouterOS (?<product>\S+)/ },
 ]
