@@ -13,7 +13,7 @@ import { cpuMsOf, type Ended, npmStart, type Program, type ProgramOptions, postg
 /**
  * The time limit of every wait in a test. It is long, because a failure on a slow, busy machine would prove nothing.
  */
-const patienceMs = 180_000
+const patienceMs = 600_000
 
 const folders = new Set<string>()
 // Deletes the folders when the process exits, because a skipped or aborted test does not run its own cleanup.

