@@ -65,13 +65,17 @@ describe('the platform with its embedded database', () => {
     for (const pid of stopped) process.kill(pid, 'SIGSTOP')
     try {
       await until('it is not ready', async () => (await readiness(platform)).status === 503)
-      const answers = await Promise.all(Array.from({ length: 5 }, () => readiness(platform)))
-      for (const { status, body } of answers) {
-        assert.equal(status, 503)
-        assert.match(body.reason ?? '', /^The database is not (responding|reachable)$/)
-      }
       // A busy machine delays every response. The fastest response shows whether the limit works.
-      assert.ok(Math.min(...answers.map(({ ms }) => ms)) < readyLimitMs)
+      let fastestMs = Number.POSITIVE_INFINITY
+      for (let round = 0; round < 30 && fastestMs >= readyLimitMs; round += 1) {
+        const answers = await Promise.all(Array.from({ length: 5 }, () => readiness(platform)))
+        for (const { status, body } of answers) {
+          assert.equal(status, 503)
+          assert.match(body.reason ?? '', /^The database is not (responding|reachable)$/)
+        }
+        fastestMs = Math.min(fastestMs, ...answers.map(({ ms }) => ms))
+      }
+      assert.ok(fastestMs < readyLimitMs, `${fastestMs} ms`)
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT')
     }
