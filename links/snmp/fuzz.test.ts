@@ -54,7 +54,7 @@ describe('random answers', () => {
         errorsIn(results).filter(({ code }) => !codes.includes(code)),
         [],
       )
-      assert.ok(errorsIn(results).length > 0)
+      assert.ok(plant.agents.every(({ requests }) => requests.length > 0))
     })
   }
 
