@@ -387,6 +387,8 @@ test('reads a device after a restart of the gateway by the connection that the l
   const [, device] = cloud.found(scan)
   assert.equal(device?.name, 'Protected')
 
+  // A request of the stopped gateway must not take the job.
+  await until(() => cloud.waitingForJobs === 0)
   const definition = { assetLinkId: id, assetIdentifiers: device?.asset_identifiers, addresses: ['10.0.0.2'] }
   job = cloud.offer('device-info', { ...definition, keys: ['name'] })
   const second = await startGateway(settingsFor(home), { renewEveryMs: 50 })

@@ -82,6 +82,8 @@ export class TestCloud {
   readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
+  /** The number of requests that wait for a job. */
+  waitingForJobs = 0
   /**
    * Returns the response that replaces the normal response to a call, or undefined. Tests set this function to simulate
    * failures.
@@ -277,7 +279,9 @@ export class TestCloud {
 
   async #lease(workflows: string[]): Promise<Answer> {
     const take = () => this.jobs.findIndex(({ workflow }) => workflows.includes(workflow))
+    this.waitingForJobs += 1
     if (take() === -1) await this.#jobWithin(1_000)
+    this.waitingForJobs -= 1
     const [job] = take() === -1 ? [] : this.jobs.splice(take(), 1)
     if (job === undefined) return { status: 204 }
     const lease = crypto.randomUUID()

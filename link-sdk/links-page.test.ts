@@ -19,7 +19,7 @@ test('the example link of the how-to guide conforms to the protocol', async () =
     await writeFile(join(folder, 'link.ts'), example)
     const { link }: { link: LinkDefinition } = await import(pathToFileURL(join(folder, 'link.ts')).href)
     await using running = await startLink(link, { logLevel: 'silent' })
-    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint }))
+    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 120_000 }))
     assert.deepEqual(
       results.filter(({ outcome }) => outcome === 'fail'),
       [],

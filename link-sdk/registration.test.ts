@@ -87,7 +87,9 @@ test('a link retries a rejected registration, so that the conformance suite find
   const registered = once(registry.heard, 'registered')
   await using running = await startLink(link, { registry: registry.address, logLevel: 'silent' })
   await registered
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, registry: registry.address }))
+  const results = await Array.fromAsync(
+    checkLink({ endpoint: running.endpoint, registry: registry.address, withinMs: 120_000 }),
+  )
   assert.equal(results.at(-1)?.outcome, 'pass')
 })
 

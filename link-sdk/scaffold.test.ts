@@ -22,7 +22,7 @@ test('scaffoldLink creates a link with the given name that conforms to the proto
     assert.equal(link.manifest.id, 'example.links.bread-ovens')
     assert.equal(link.manifest.name, 'Bread ovens')
     await using running = await startLink(link, { logLevel: 'silent' })
-    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint }))
+    const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, withinMs: 120_000 }))
     assert.deepEqual(
       results.filter(({ outcome }) => outcome === 'fail'),
       [],

@@ -7,7 +7,9 @@ import { user } from './simulator.ts'
 
 test('the template link conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: JSON.stringify(user) }))
+  const results = await Array.fromAsync(
+    checkLink({ endpoint: running.endpoint, credentials: JSON.stringify(user), withinMs: 120_000 }),
+  )
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],

@@ -327,7 +327,7 @@ test('the link conforms to the protocol', async () => {
       { key: 'reverse_dns', value: variantOf(false) },
     ],
   }
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request }))
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request, withinMs: 120_000 }))
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],

@@ -384,7 +384,7 @@ test('the Modbus link conforms to the protocol', async () => {
     filters: [{ key: 'ip_range', value: variantOf('127.0.30.0/30') }],
     options: [{ key: 'ports', value: variantOf(String(simulator.port)) }],
   }
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request }))
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request, withinMs: 120_000 }))
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],

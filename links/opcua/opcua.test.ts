@@ -80,7 +80,7 @@ test('the OPC UA link conforms to the protocol', async () => {
     filters: [{ key: 'ip_range', value: variantOf('127.0.0.1') }],
     options: [{ key: 'ports', value: variantOf(String(server.port)) }],
   }
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request }))
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request, withinMs: 120_000 }))
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],

@@ -37,7 +37,9 @@ const user = credential({ username: 'user', password: 'user_password' })
 
 test('the link of the simulated plant conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: user.text }))
+  const results = await Array.fromAsync(
+    checkLink({ endpoint: running.endpoint, credentials: user.text, withinMs: 120_000 }),
+  )
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],

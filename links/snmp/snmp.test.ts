@@ -65,7 +65,7 @@ test('the SNMP link conforms to the protocol', async () => {
       { key: 'neighbours', value: variantOf(false) },
     ],
   }
-  const settings = { endpoint: running.endpoint, credentials: JSON.stringify(userFields), request }
+  const settings = { endpoint: running.endpoint, credentials: JSON.stringify(userFields), request, withinMs: 120_000 }
   const results = await Array.fromAsync(checkLink(settings))
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
