@@ -159,6 +159,8 @@ export const workflows = contract({
       method: 'POST',
       path: '/jobs',
       summary: 'Create a job for a client',
+      description:
+        'Only the platform creates jobs of the workflows `discovery`, `device-info` and `link-inventory`. Use the discovery API for them.',
       access: 'glb_workflow_manage',
       body: closed({
         clientId,
@@ -168,7 +170,7 @@ export const workflows = contract({
       }),
       headers: filterHeader,
       answers: { 201: WorkflowJob },
-      errors: ['invalid_reference', ...filterErrors],
+      errors: ['invalid_reference', 'forbidden', ...filterErrors],
     },
     streamJobEvents: {
       method: 'GET',
@@ -242,13 +244,13 @@ export const workflows = contract({
     putJobDefinition: {
       method: 'PUT',
       path: '/jobs/{id}/definition',
-      summary: 'Change the definition of a job; gateways cannot change it for discovery and device-info jobs',
+      summary: 'Change the definition of a job; not for discovery, device-info and link-inventory jobs',
       access: 'known',
       params: jobParams,
       body: free,
       headers: filterHeader,
       answers: { 200: free },
-      errors: ['not_found', ...filterErrors],
+      errors: ['not_found', 'forbidden', ...filterErrors],
     },
     getJobTags: {
       method: 'GET',

@@ -17,6 +17,8 @@ import type { Report, Row } from './report.ts'
 const gatewayCount = 1_000
 const enrolledAtOnce = 16
 const jobs = 20
+/** A workflow whose jobs a user can create. */
+const workflow = 'artefact-update'
 const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
 
 /** `WaitingGateway` is a simulated gateway that only polls for work, over its own connection. */
@@ -120,7 +122,7 @@ async function wait(one: WaitingGateway, { gatekeeper }: CloudConnection): Promi
   try {
     for (;;) {
       one.polls += 1
-      const taken = await gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds } } })
+      const taken = await gatekeeper.leaseJob({ body: { data: { workflows: [workflow], waitSeconds } } })
       if (taken !== undefined) one.taken.set(taken.data.job.id, performance.now())
     }
   } catch {
@@ -136,7 +138,7 @@ async function offerJobs(platform: PlatformProcess, waiting: readonly WaitingGat
     const one = waiting[Math.floor((number * waiting.length) / jobs)]
     if (one === undefined) continue
     const requestedAt = performance.now()
-    const { id } = await engine.createJob({ body: { clientId: one.id, workflow: 'discovery', definition: {} } })
+    const { id } = await engine.createJob({ body: { clientId: one.id, workflow, definition: {} } })
     await until(() => one.taken.has(id))
     pickUps.push((one.taken.get(id) ?? 0) - requestedAt)
   }

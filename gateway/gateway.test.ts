@@ -188,6 +188,22 @@ describe('a gateway', () => {
     assert.match(cloud.endOf(job).message, /Asset link unknown is not registered with the gateway/)
   })
 
+  for (const missing of ['runId', 'discoveryId'])
+    test(`does not start a scan for a job without ${missing}`, async () => {
+      let scans = 0
+      using link = await TestLink.start(
+        discovering((call) => {
+          scans += 1
+          call.end()
+        }),
+      )
+      await running(link)
+      const job = discover({ [missing]: undefined })
+      const { state, message } = await until(() => cloud.endOf(job))
+      assert.deepEqual([state, scans], ['FAILED', 0])
+      assert.match(message, /^The job has no run of a discovery/)
+    })
+
   test('repeats the request for a scan while a link is busy', async () => {
     let attempts = 0
     using link = await TestLink.start(
@@ -369,7 +385,8 @@ describe('a gateway', () => {
     await running(link)
     const assetIdentifiers = [{ asset_identifier_type: 'MacIdentifier', mac_address: '00:16:3e:00:00:00' }]
     const keys = ['certificate', 'broken', 'silent', 'nothing', 'certificate']
-    const job = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, keys })
+    const connection = { ip_address: '203.0.113.9' }
+    const job = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, keys, connection })
     const { result } = await until(() => cloud.endOf(job))
     const certificate = { key: 'certificate', value: { valid: true } }
     const error = (code: number, name: string, description: string) => ({ code, name, description })
@@ -381,6 +398,7 @@ describe('a gateway', () => {
       certificate,
     ])
     const { parameter_json } = asked.device.connection_parameter_set
+    // The definition of a job cannot set the connection of the device.
     assert.deepEqual(JSON.parse(parameter_json), { asset_identifiers: assetIdentifiers })
 
     const second = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, supported: true })
@@ -551,9 +569,10 @@ describe('a gateway with an unreliable connection', () => {
     const gateway = await started(context, settings)
     await registering(gateway, link)
     const job = cloud.offer('discovery', { assetLinkId: linkId })
+    const offered = { ...cloud.jobs.find(({ id }) => id === job) } as (typeof cloud.jobs)[number]
     await until(() => scan)
     const old = cloud.leases.get(job)
-    cloud.jobs.push({ id: job, workflow: 'discovery', definition: { assetLinkId: linkId } })
+    cloud.jobs.push(offered)
     cloud.wake()
     await until(() => cloud.leases.get(job) !== old)
     scan.write({ devices: [device(1)] })
@@ -588,7 +607,7 @@ describe('a gateway with an unreliable connection', () => {
     )
     assert.equal(cloud.found(silent).length, 1)
     await until(() => isCanceled)
-    await until(() => scans === 2)
+    await until(() => scans > 1)
     await until(() => cloud.endOf(next))
   })
 

@@ -136,9 +136,11 @@ export class TestCloud {
     writeFileSync(join(home, 'gateway-config.json'), JSON.stringify(config))
   }
 
+  /** Offers a job. A discovery job belongs to a run, as in the real cloud. */
   offer(workflow: string, definition: Record<string, unknown>): string {
     const id = crypto.randomUUID()
-    this.jobs.push({ id, workflow, definition })
+    const run = workflow === 'discovery' ? { runId: 'r', discoveryId: 'd' } : {}
+    this.jobs.push({ id, workflow, definition: { ...run, ...definition } })
     this.wake()
     return id
   }

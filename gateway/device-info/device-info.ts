@@ -11,7 +11,7 @@ import type { Credential } from '../job-credentials.ts'
 import { isServiceError, type LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type MappingResult } from '../mapping/asset.ts'
 import { decodeDevice } from '../mapping/decode.ts'
-import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
+import { type Document, documentsOf } from '../mapping/document.ts'
 import { readIdentifiers } from '../mapping/reading.ts'
 import { hasMember } from '../mapping/schema-fit.ts'
 import type { DeviceConnection } from './device-connections.ts'
@@ -59,11 +59,12 @@ type DeviceOptions = {
  * contains the address, because these links find a device only by its address.
  */
 export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
-  const { connection: reportedConnection, assetIdentifiers, addresses } = definition
+  const { assetIdentifiers, addresses } = definition
   const [ipAddress] = service === 'identifiers' && Array.isArray(addresses) ? addresses : []
-  const parameters = isDocument(reportedConnection)
-    ? reportedConnection
-    : { asset_identifiers: documentsOf(assetIdentifiers), ...(typeof ipAddress === 'string' ? { ipAddress } : {}) }
+  const parameters = {
+    asset_identifiers: documentsOf(assetIdentifiers),
+    ...(typeof ipAddress === 'string' ? { ipAddress } : {}),
+  }
   return destinationOf(
     connection ?? { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) },
     credential,

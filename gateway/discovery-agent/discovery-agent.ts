@@ -103,6 +103,8 @@ export class DiscoveryAgent {
   async #work(leased: LeasedJob): Promise<JobOutcome> {
     const { registry, monitor } = this.#options
     if (leased.job.status.state === 'CANCELING') return { state: 'CANCELED' }
+    if (runOf(leased) === undefined)
+      return failed('The job has no run of a discovery, so its scan would have no receipt. Start a discovery instead.')
     const link = textOf(leased.job.definition.assetLinkId) ?? ''
     leased.note('Waiting for the asset link')
     return this.#scans.run(link, async () => {
@@ -167,13 +169,12 @@ export class DiscoveryAgent {
    */
   async #appendReceipt({ state }: JobOutcome, { leased, registration, permits }: EndedScan): Promise<void> {
     const { spool, identity, key, log } = this.#options
-    const { runId, discoveryId } = leased.job.definition
-    if (typeof runId !== 'string' || typeof discoveryId !== 'string' || !offers(registration, 'permits')) return
+    const run = runOf(leased)
+    if (run === undefined || !offers(registration, 'permits')) return
     const { budget, traffic } = permits
     const receipt = signReceipt(
       {
-        jobId: discoveryId,
-        runId,
+        ...run,
         gatewayId: identity.gatewayId,
         assetLinkId: registration.appInstanceId,
         ...trafficFields({ state: receiptStateOf[state], budget, traffic, endedAt: new Date() }),
@@ -259,6 +260,13 @@ export class DiscoveryAgent {
 }
 
 const receiptStateOf = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
+
+/** Returns the run and the discovery of a job. A scan without them has no receipt, so the gateway does not start it. */
+function runOf({ job }: LeasedJob): { jobId: string; runId: string } | undefined {
+  const { runId, discoveryId } = job.definition
+  if (typeof runId !== 'string' || typeof discoveryId !== 'string') return undefined
+  return { jobId: discoveryId, runId }
+}
 
 function failed(message: string): JobOutcome {
   return { state: 'FAILED', message }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
@@ -21,7 +23,9 @@ test('responds to other requests immediately while many gateways wait for jobs',
   await gateway.gatekeeper.reportLinks({ body: { data: report } })
   assert.equal(isOver, false, 'they still wait')
   const body = { clientId: gateway.id, workflow: 'device-info', definition: {} }
-  const made = await Promise.all(requests.map(() => admin.workflows.createJob({ body })))
+  const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+  const engine = hub.context.peers(workflows, system)
+  const made = await Promise.all(requests.map(() => engine.createJob({ body })))
   const taken = (await all).map((one) => one?.data.job.id)
   assert.deepEqual(taken.toSorted(), made.map(({ id }) => id).toSorted(), 'each of them has a job of its own')
 })

@@ -1,5 +1,7 @@
 import { type BuiltInWorkflowName, builtInWorkflowNames } from '@millwright/api/built-in-workflows.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import { completed } from './workflow.ts'
 
 /**
@@ -101,13 +103,24 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
 }
 
 /**
- * The workflows whose job definitions select the link and the device for which a gateway gets credentials. The platform
- * writes these definitions when it creates the job, and clients cannot change them.
+ * The workflows whose jobs only the platform creates, each with the operation that creates them for a user. The
+ * definition of such a job selects the link and the device for which a gateway gets credentials, or the links that a
+ * gateway runs. Each of the operations checks the permissions of the user and writes a definition that matches them.
  */
-const fixedDefinitions: ReadonlySet<string> = new Set<BuiltInWorkflowName>(['device-info', 'discovery'])
+const platformJobs: ReadonlyMap<string, string> = new Map<BuiltInWorkflowName, string>([
+  ['device-info', 'POST /discovery/v1/assets/{id}/properties'],
+  ['discovery', 'POST /discovery/v1/gateways/{gatewayId}/discoveries'],
+  ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
+])
 
-export function hasFixedDefinition(workflow: string): boolean {
-  return fixedDefinitions.has(workflow)
+/** Requires that the caller may create jobs of a workflow and write their definitions. */
+export function requireDefinitionWriter(workflow: string, { principal }: Pick<Caller, 'principal'>): void {
+  const operation = platformJobs.get(workflow)
+  if (operation === undefined || principal.kind === 'system') return
+  throw new Problem(
+    'forbidden',
+    `Only the platform creates ${workflow} jobs and writes their definitions. Use ${operation}.`,
+  )
 }
 
 /** All built-in workflows, sorted by name. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { EventReader } from '../../platform/testing/event-reader.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { eventFilter } from './job-event.ts'
-import { directUpdate, gatewayCaller } from './testing.ts'
+import { directUpdate, engineOf, gatewayCaller } from './testing.ts'
 
 type EngineMessage = { action: string; ctime: string; tags?: string[]; job: Record<string, never> & { id: string } }
 
@@ -62,11 +62,10 @@ test('sends all job events with the changed part of the job to managers, in the 
 test('sends a gateway only events of its own jobs, and continues after the last event id', async () => {
   await using hub = await testHub()
   const base = await hub.listen()
-  const admin = await hub.as('administrator')
   const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
   using reader = await EventReader.open(base, { ...own, path: '/wfx-southbound/jobs/events' })
   const createJob = async (clientId: string) =>
-    (await admin.workflows.createJob({ body: { clientId, workflow: 'discovery' } })).id
+    (await engineOf(hub).createJob({ body: { clientId, workflow: 'discovery' } })).id
   await createJob(other.principalId)
   const mine = await createJob(own.principalId)
   await createJob(other.principalId)

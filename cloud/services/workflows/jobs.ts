@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { hasFixedDefinition } from './built-in.ts'
+import { requireDefinitionWriter } from './built-in.ts'
 import { changesJob, type JobRow, showHistory, showJob, statusOf } from './job.ts'
 import { canAccess, type JobAccess, readAccess, requireJob, writeAccess } from './job-access.ts'
 import { changeDefinition, changeStatus, changeTags, createJob, deleteJob } from './job-change.ts'
@@ -87,6 +87,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
     async createJob({ body: { clientId, workflow: name, tags = [], definition = {} } }, caller) {
       const access = await writeAccess(context, caller)
+      requireDefinitionWriter(name, caller)
       if (!canAccess(access, clientId)) throw new Problem('invalid_reference', `Gateway ${clientId} does not exist`)
       return database.transaction(caller, async (tx) => {
         const workflow = await lookUpForJob(tx, name)
@@ -144,9 +145,8 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     },
 
     async putJobDefinition({ params: { id }, body }, caller) {
-      const { definition } = await change(caller, id, async (tx, row, { as }) => {
-        if (as === 'CLIENT' && hasFixedDefinition(row.workflow))
-          throw new Problem('forbidden', `A gateway cannot change the definition of a ${row.workflow} job`)
+      const { definition } = await change(caller, id, async (tx, row) => {
+        requireDefinitionWriter(row.workflow, caller)
         const after = await changeDefinition(tx, row, body)
         const detail = { before: row.definitionHash, after: after.definitionHash }
         await record(tx, caller, { action: 'workflows.putJobDefinition', target: `job/${row.id}`, detail })

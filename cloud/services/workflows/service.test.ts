@@ -49,7 +49,9 @@ describe('workflow engine', () => {
     input: { workflow?: string; tags?: string[]; definition?: object } = {},
   ) {
     const { workflow = directUpdate.name, ...rest } = input
-    return admin.workflows.createJob({ body: { clientId, workflow, ...rest } as never })
+    // Only the platform creates jobs of the workflow `discovery`.
+    const creator = workflow === 'discovery' ? engineOf(hub) : admin.workflows
+    return creator.createJob({ body: { clientId, workflow, ...rest } as never })
   }
 
   /** Fills the history of a job up to the limit. */
@@ -327,14 +329,38 @@ describe('workflow engine', () => {
     assert.deepEqual(await viewer.workflows.getJobDefinition({ params: { id: first.id } }), { a: 2 })
   })
 
-  test('lets a gateway change the definitions of its jobs, except for discovery and device-info jobs', async () => {
-    const rewrite = async (workflow: string) => {
-      const { id } = await createJob(gateway.principalId, { workflow, definition: { a: 1 } })
-      const { status } = await send(gateway, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })
+  test('lets gateways and managers change the definitions of jobs, except for jobs of the platform', async () => {
+    const rewrite = async (caller: TestCaller, workflow: string) => {
+      const body = { clientId: gateway.principalId, workflow, definition: { a: 1 } }
+      const { id } = await engineOf(hub).createJob({ body })
+      const { status } = await send(caller, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })
       return [status, (await viewer.workflows.getJobDefinition({ params: { id } })).a]
     }
-    assert.deepEqual(await rewrite(directUpdate.name), [200, 2])
-    for (const workflow of ['discovery', 'device-info']) assert.deepEqual(await rewrite(workflow), [403, 1])
+    for (const caller of [gateway, admin]) {
+      assert.deepEqual(await rewrite(caller, directUpdate.name), [200, 2])
+      for (const workflow of ['discovery', 'device-info', 'link-inventory'])
+        assert.deepEqual(await rewrite(caller, workflow), [403, 1], workflow)
+    }
+  })
+
+  test('refuses jobs of the platform from a manager, and names the operation to use', async () => {
+    const { total = 0 } = (await viewer.workflows.listJobs({})).pagination ?? {}
+    for (const [workflow, operation] of [
+      ['device-info', 'POST /discovery/v1/assets/{id}/properties'],
+      ['discovery', 'POST /discovery/v1/gateways/{gatewayId}/discoveries'],
+      ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
+    ] as const) {
+      const definition = { assetLinkId: 'a.link', connection: { ip_address: '203.0.113.9' }, link: 'snmp' }
+      const body = { clientId: gateway.principalId, workflow, definition }
+      await assert.rejects(admin.workflows.createJob({ body }), (problem: { code: string; message: string }) => {
+        assert.equal(problem.code, 'forbidden')
+        assert.ok(problem.message.includes(operation), problem.message)
+        return true
+      })
+    }
+    assert.equal((await viewer.workflows.listJobs({})).pagination?.total, total)
+    for (const workflow of ['artefact-update', 'remote-access'])
+      assert.equal((await createJob(gateway.principalId, { workflow })).workflow?.name, workflow)
   })
 
   test('adds and removes tags of a job, up to the limit', async () => {
@@ -367,7 +393,7 @@ describe('workflow engine', () => {
     assert.equal(refused.status, 400)
     assert.equal((refused.body as EngineErrors).errors[0]?.code, 'wfx.invalidResponseFilter')
     assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'INSTALL')
-    const body = { clientId: 'x', workflow: 'discovery' }
+    const body = { clientId: 'x', workflow: 'artefact-update' }
     const headers = { 'x-response-filter': '.status.state', 'idempotency-key': `shaped ${id}` }
     for (let attempt = 0; attempt < 2; attempt++)
       assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"CREATED"\n')
