@@ -1,14 +1,14 @@
 import { createHash, KeyObject, randomUUID } from 'node:crypto'
 import { client, requestFor, type Transport } from '@millwright/api/client.ts'
 import { discovery } from '@millwright/api/discovery.ts'
-import { gatekeeper, type LinkReport, type ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { type DeviceError, gatekeeper, type LinkReport, type ManagedLink } from '@millwright/api/gatekeeper.ts'
 import type { GatewayKey } from '@millwright/api/onboarding.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import type { RawAnswer, RawRequest, TestCaller } from './hub.ts'
+import type { RawAnswer, RawRequest, TestCaller, TestHub } from './hub.ts'
 
 /** The platform of a gateway: a test hub, or a platform that listens on a port. */
 type GatewayPlatform = {
@@ -144,6 +144,49 @@ export async function enrolledGateway(
     gatekeeper: client(gatekeeper, transport),
     workflows: client(workflows, transport),
     discovery: client(discovery, transport),
+  }
+}
+
+/** Leases the job of a discovery for the gateway. */
+export async function leaseDiscovery({ gatekeeper }: Pick<TestGateway, 'gatekeeper'>) {
+  const taken = await gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+  if (taken === undefined) throw new Error('The gateway got no job')
+  return taken.data
+}
+
+export type LeasedDiscovery = Awaited<ReturnType<typeof leaseDiscovery>>
+
+/** Uploads the devices that a discovery found, as one upload. */
+export async function uploadDevices(
+  { gatekeeper }: Pick<TestGateway, 'gatekeeper'>,
+  { job, lease }: LeasedDiscovery,
+  {
+    assets = [],
+    errors = [],
+    sequence = 0,
+  }: { assets?: Record<string, unknown>[]; errors?: DeviceError[]; sequence?: number },
+): Promise<void> {
+  const data = { lease: lease.id, sequence, assets, errors }
+  await gatekeeper.uploadFound({ params: { id: job.id }, body: { data } })
+}
+
+/** Ends the job of a discovery, as the gateway does after its scan. */
+export async function endDiscoveryJob(
+  { gatekeeper }: Pick<TestGateway, 'gatekeeper'>,
+  { job, lease }: LeasedDiscovery,
+  { state = 'FINISHED', ...more }: { state?: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string } = {},
+): Promise<void> {
+  await gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state, ...more } } })
+}
+
+/** Waits until a discovery has ended and its findings are stored. Returns the discovery. */
+export async function endOfDiscovery({ hub, admin }: { hub: TestHub; admin: TestCaller }, jobId: string) {
+  const deadline = performance.now() + 120_000
+  for (;;) {
+    await hub.settle()
+    const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
+    if (['finished', 'failed', 'canceled'].includes(data.state)) return data
+    if (performance.now() > deadline) throw new Error(`The discovery does not end: ${JSON.stringify(data)}`)
   }
 }
 

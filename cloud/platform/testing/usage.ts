@@ -10,7 +10,16 @@ import { workflows } from '@millwright/api/workflows.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
-import { enrolledGateway, foundDevice, linkReport, managedLink, signedReceipt } from './gateway.ts'
+import {
+  endDiscoveryJob,
+  enrolledGateway,
+  foundDevice,
+  leaseDiscovery,
+  linkReport,
+  managedLink,
+  signedReceipt,
+  uploadDevices,
+} from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -125,22 +134,15 @@ async function useShopFloor(
     params: { gatewayId: gateway.id },
     body: { data: { assetLinkId: link.appInstanceId } },
   })
-  const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-  if (taken === undefined) throw new Error('The gateway got no job')
-  const { job, lease } = taken.data
+  const leased = await leaseDiscovery(gateway)
+  const { job, lease } = leased
   const errors = [{ code: 14, description: 'no answer' }]
-  await gateway.gatekeeper.uploadFound({
-    params: { id: job.id },
-    body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1), foundDevice(2)], errors } },
-  })
+  await uploadDevices(gateway, leased, { assets: [foundDevice(1), foundDevice(2)], errors })
   await gateway.gatekeeper.uploadReceipt({
     params: { id: job.id },
     body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
   })
-  await gateway.gatekeeper.endJob({
-    params: { id: lease.id },
-    body: { data: { jobId: job.id, state: 'FINISHED' } },
-  })
+  await endDiscoveryJob(gateway, leased)
   return { gatewayId: gateway.id, jobId }
 }
 

@@ -3,7 +3,17 @@ import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
 import { createCaller } from './caller.ts'
-import { enrolledGateway, foundDevice, linkReport, signedReceipt, type TestGateway } from './gateway.ts'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  foundDevice,
+  leaseDiscovery,
+  linkReport,
+  signedReceipt,
+  type TestGateway,
+  uploadDevices,
+} from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -202,25 +212,15 @@ async function discover({ hub, admin }: World, gateway: TestGateway, { assetLink
     body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
   })
   await hub.settle()
-  const leased = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 20 } } })
-  assert.ok(leased !== undefined, 'the gateway gets the job of the discovery')
-  const { job, lease } = leased.data
-  await gateway.gatekeeper.uploadFound({
-    params: { id: job.id },
-    body: { data: { lease: lease.id, sequence: 0, assets: devices, errors: [] } },
-  })
+  const leased = await leaseDiscovery(gateway)
+  const { job, lease } = leased
+  await uploadDevices(gateway, leased, { assets: devices })
   await gateway.gatekeeper.uploadReceipt({
     params: { id: job.id },
     body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
   })
-  await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
-  const deadline = performance.now() + 120_000
-  for (;;) {
-    await hub.settle()
-    const { data } = await admin.discovery.getDiscovery({ params: { jobId: discoveryId } })
-    if (data.state === 'finished') break
-    assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
-  }
+  await endDiscoveryJob(gateway, leased)
+  assert.equal((await endOfDiscovery({ hub, admin }, discoveryId)).state, 'finished')
   const { data: report } = await admin.discovery.getReport({ params: { jobId: discoveryId }, query: {} })
   return { discoveryId, jobId: job.id, ids: report.findings.map(({ assetId }) => assetId) }
 }

@@ -6,7 +6,17 @@ import { authorization } from '@millwright/api/authorization.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
-import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  foundDevice,
+  type LeasedDiscovery,
+  leaseDiscovery,
+  linkReport,
+  type TestGateway,
+  uploadDevices,
+} from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const assetLinkId = 'cdm-device-class-driver-example'
@@ -34,31 +44,13 @@ describe('discovery', () => {
       body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }], ...changes } },
     })
 
-  const lease = async () => {
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
-    assert.ok(taken !== undefined, 'there is a job')
-    return taken.data
-  }
-  const upload = (held: Awaited<ReturnType<typeof lease>>, sequence: number, content: Record<string, unknown>) =>
-    gateway.gatekeeper.uploadFound({
-      params: { id: held.job.id },
-      body: { data: { lease: held.lease.id, sequence, assets: [], errors: [], ...content } },
-    })
-  const end = (held: Awaited<ReturnType<typeof lease>>, state: 'FINISHED' | 'FAILED' | 'CANCELED', message?: string) =>
-    gateway.gatekeeper.endJob({
-      params: { id: held.lease.id },
-      body: { data: { jobId: held.job.id, state, ...(message === undefined ? {} : { message }) } },
-    })
+  const lease = () => leaseDiscovery(gateway)
+  const upload = (held: LeasedDiscovery, sequence: number, content: Parameters<typeof uploadDevices>[2]) =>
+    uploadDevices(gateway, held, { sequence, ...content })
+  const end = (held: LeasedDiscovery, state: 'FINISHED' | 'FAILED' | 'CANCELED', message?: string) =>
+    endDiscoveryJob(gateway, held, { state, ...(message === undefined ? {} : { message }) })
   const read = async (jobId: string) => (await admin.discovery.getDiscovery({ params: { jobId } })).data
-  const ended = async (jobId: string) => {
-    const deadline = performance.now() + 120_000
-    for (;;) {
-      await hub.settle()
-      const discovery = await read(jobId)
-      if (['finished', 'failed', 'canceled'].includes(discovery.state)) return discovery
-      assert.ok(performance.now() < deadline, `it ends: ${JSON.stringify(discovery)}`)
-    }
-  }
+  const ended = (jobId: string) => endOfDiscovery({ hub, admin }, jobId)
   const scan = async (jobId: string, devices: Record<string, unknown>[]) => {
     const held = await lease()
     await upload(held, 0, { assets: devices })

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  foundDevice,
+  leaseDiscovery,
+  linkReport,
+  type TestGateway,
+  uploadDevices,
+} from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const links = {
@@ -35,20 +44,12 @@ describe('sources of fields', () => {
     const existing = jobs.get(link)
     const jobId = existing ?? (await createDiscovery(link))
     if (existing !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-    const { job, lease } = taken?.data ?? assert.fail('there is a job')
-    await gateway.gatekeeper.uploadFound({
-      params: { id: job.id },
-      body: { data: { lease: lease.id, sequence: 0, assets, errors: [] } },
-    })
-    await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
-    const deadline = performance.now() + 120_000
-    for (;;) {
-      await hub.settle()
-      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
-      if (data.state === 'finished') return { new: data.created, changed: data.updated, unchanged: data.unchanged }
-      assert.ok(performance.now() < deadline, `the scan ends: ${JSON.stringify(data)}`)
-    }
+    const leased = await leaseDiscovery(gateway)
+    await uploadDevices(gateway, leased, { assets })
+    await endDiscoveryJob(gateway, leased)
+    const ended = await endOfDiscovery({ hub, admin }, jobId)
+    assert.equal(ended.state, 'finished')
+    return { new: ended.created, changed: ended.updated, unchanged: ended.unchanged }
   }
   const createDiscovery = async (link: Link) => {
     const created = await admin.discovery.createDiscovery({

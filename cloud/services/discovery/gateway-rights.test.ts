@@ -7,12 +7,16 @@ import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
 import {
   assertionOf,
+  endDiscoveryJob,
+  endOfDiscovery,
   enrolledGateway,
   foundDevice,
+  leaseDiscovery,
   linkReport,
   proofFor,
   requestToken,
   type TestGateway,
+  uploadDevices,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -61,24 +65,10 @@ describe('permissions of a gateway for discovered assets', () => {
   async function scan(gateway: TestGateway, devices: Record<string, unknown>[], again?: string) {
     const jobId = again ?? (await newDiscovery(gateway))
     if (again !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-    assert.ok(taken !== undefined, 'the gateway gets the job')
-    const { job, lease } = taken.data
-    await gateway.gatekeeper.uploadFound({
-      params: { id: job.id },
-      body: { data: { lease: lease.id, sequence: 0, assets: devices, errors: [] } },
-    })
-    await gateway.gatekeeper.endJob({
-      params: { id: lease.id },
-      body: { data: { jobId: job.id, state: 'FINISHED' } },
-    })
-    const deadline = performance.now() + 120_000
-    for (;;) {
-      await hub.settle()
-      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
-      if (data.state === 'finished') break
-      assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
-    }
+    const leased = await leaseDiscovery(gateway)
+    await uploadDevices(gateway, leased, { assets: devices })
+    await endDiscoveryJob(gateway, leased)
+    assert.equal((await endOfDiscovery({ hub, admin }, jobId)).state, 'finished')
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
     return { jobId, runId: report.run.id, findings: report.findings, errors: report.errors }
   }
@@ -381,14 +371,10 @@ describe('permissions of a gateway for discovered assets', () => {
         params: { gatewayId: gateway.id },
         body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
       })
-    const leased = async (gateway: TestGateway) => {
-      const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-      return taken?.data ?? assert.fail('the gateway gets no job')
-    }
     const { jobId } = await start(hall2)
-    const theirs = await leased(hall2)
+    const theirs = await leaseDiscovery(hall2)
     await start(hall1)
-    const own = await leased(hall1)
+    const own = await leaseDiscovery(hall1)
     const definition = { ...own.job.definition, runId: theirs.job.definition.runId }
     await admin.workflows.putJobDefinition({ params: { id: own.job.id }, body: definition })
     await assert.rejects(

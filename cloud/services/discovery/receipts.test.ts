@@ -6,7 +6,16 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { receiptLimits, type SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
-import { enrolledGateway, linkReport, newKey, signedReceipt, type TestGateway } from '../../platform/testing/gateway.ts'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  leaseDiscovery,
+  linkReport,
+  newKey,
+  signedReceipt,
+  type TestGateway,
+} from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const budgetedLink = linkReport({
@@ -33,27 +42,16 @@ describe('receipts of scans', () => {
       params: { gatewayId: gateway.id },
       body: { data: { assetLinkId } },
     })
-    return { jobId, ...(await leased()) }
-  }
-  async function leased() {
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
-    assert.ok(taken !== undefined, 'there is a job')
-    return taken.data
+    return { jobId, ...(await leaseDiscovery(gateway)) }
   }
   type Started = Awaited<ReturnType<typeof started>>
 
   const upload = ({ job, lease }: Pick<Started, 'job' | 'lease'>, receipt: SignedReceipt, sender = gateway) =>
     sender.gatekeeper.uploadReceipt({ params: { id: job.id }, body: { data: { lease: lease.id, receipt } } })
 
-  async function end({ jobId, job, lease }: Started): Promise<void> {
-    await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
-    const deadline = performance.now() + 120_000
-    for (;;) {
-      await hub.settle()
-      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
-      if (data.state === 'finished') return
-      assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
-    }
+  async function end(run: Started): Promise<void> {
+    await endDiscoveryJob(gateway, run)
+    assert.equal((await endOfDiscovery({ hub, admin }, run.jobId)).state, 'finished')
   }
   const read = (jobId: string, run?: string, caller: TestCaller = admin) =>
     caller.discovery.getReceipt({ params: { jobId }, query: run === undefined ? {} : { run } })
@@ -91,7 +89,7 @@ describe('receipts of scans', () => {
     await upload(first, receipt)
     await end(first)
     await admin.discovery.runDiscovery({ params: { jobId: first.jobId } })
-    const second = { jobId: first.jobId, ...(await leased()) }
+    const second = { jobId: first.jobId, ...(await leaseDiscovery(gateway)) }
     const other = signedReceipt(gateway, second.job)
     await upload(second, other)
     await end(second)

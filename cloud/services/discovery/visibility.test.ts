@@ -4,7 +4,16 @@ import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
-import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  foundDevice,
+  leaseDiscovery,
+  linkReport,
+  type TestGateway,
+  uploadDevices,
+} from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const { appInstanceId: assetLinkId } = linkReport()
@@ -60,22 +69,11 @@ describe('discoveries for a caller who can read the gateway but not all devices'
   }
 
   async function scan(devices: readonly number[]): Promise<void> {
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-    assert.ok(taken !== undefined, 'the gateway gets the job')
-    const { job, lease } = taken.data
+    const leased = await leaseDiscovery(gateway)
     const assets = devices.map((index) => foundDevice(index, { name: nameOf(index) }))
-    await gateway.gatekeeper.uploadFound({
-      params: { id: job.id },
-      body: { data: { lease: lease.id, sequence: 0, assets, errors: [] } },
-    })
-    await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
-    const deadline = performance.now() + 120_000
-    for (;;) {
-      await hub.settle()
-      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
-      if (data.state === 'finished') return
-      assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
-    }
+    await uploadDevices(gateway, leased, { assets })
+    await endDiscoveryJob(gateway, leased)
+    assert.equal((await endOfDiscovery({ hub, admin }, jobId)).state, 'finished')
   }
 
   /** Returns the counts of the latest and the previous run from every response that contains them. */

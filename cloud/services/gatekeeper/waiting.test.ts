@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
+import { enrolledGateway, leaseDiscovery, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
 /** The number of waiting requests. It is larger than the number of connections between two processes of the platform. */
@@ -39,9 +39,7 @@ test('responds to a waiting lease renewal when the job is canceled, or at the ti
     params: { gatewayId: gateway.id },
     body: { data: { assetLinkId: linkReport().appInstanceId, discoveryOptions: [{ key: 'size', value: '3' }] } },
   })
-  const held = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
-  assert.ok(held !== undefined)
-  const { job, lease } = held.data
+  const { job, lease } = await leaseDiscovery(gateway)
   const renew = (waitSeconds: number) =>
     gateway.gatekeeper.renewLease({ params: { id: lease.id }, body: { data: { jobId: job.id, waitSeconds } } })
   assert.equal((await renew(1)).data.cancelRequested, false)

@@ -6,10 +6,12 @@ import {
   enrolledGateway,
   enrolment,
   foundDevice,
+  leaseDiscovery,
   linkReport,
   newKey,
   requestToken,
   type TestGateway,
+  uploadDevices,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -85,17 +87,10 @@ describe('asset of a gateway', () => {
       params: { gatewayId: gateway.id },
       body: { data: { assetLinkId: link.appInstanceId, discoveryOptions: [{ key: 'size', value: '3' }] } },
     })
-    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
-    assert.ok(taken !== undefined)
-    const { job, lease } = taken.data
+    const leased = await leaseDiscovery(gateway)
     const removed = admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
     // The service may still accept both requests, because it revokes the gateway only after the deletion.
-    await gateway.gatekeeper
-      .uploadFound({
-        params: { id: job.id },
-        body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(2)], errors: [] } },
-      })
-      .catch(() => undefined)
+    await uploadDevices(gateway, leased, { assets: [foundDevice(2)] }).catch(() => undefined)
     await removed
     await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
     const run = async () => (await admin.discovery.getDiscovery({ params: { jobId } })).data
