@@ -82,8 +82,6 @@ export class TestCloud {
   readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
-  /** The number of requests that wait for a job. */
-  waitingForJobs = 0
   /**
    * Returns the response that replaces the normal response to a call, or undefined. Tests set this function to simulate
    * failures.
@@ -92,6 +90,8 @@ export class TestCloud {
   isRevoked = false
   tokens = 0
   tokenSeconds = 3600
+  #refusedTokens = 0
+  #leaseRequests = 0
   clockAheadMs = 0
   key: JWK | undefined
   readonly canceled = new Set<string>()
@@ -143,6 +143,12 @@ export class TestCloud {
     this.jobs.push({ id, workflow, definition: { ...run, ...definition } })
     this.wake()
     return id
+  }
+
+  /** Ends the session of a stopped gateway: no request that it sent before can take a job from now on. */
+  async endSession(): Promise<void> {
+    this.#refusedTokens = this.tokens
+    await until(() => this.#leaseRequests === 0)
   }
 
   wake(): void {
@@ -227,7 +233,8 @@ export class TestCloud {
 
   async #isOurs({ headers, method }: IncomingMessage, url: URL): Promise<boolean> {
     const token = headers.authorization?.replace(/^Bearer /, '') ?? ''
-    if (this.isRevoked || !token.startsWith('token-')) return false
+    const number = Number(/^token-(\d+)$/.exec(token)?.[1])
+    if (this.isRevoked || Number.isNaN(number)) return false
     const { payload, protectedHeader } = await jwtVerify(String(headers.dpop), EmbeddedJWK, {
       typ: 'dpop+jwt',
       currentDate: new Date(this.#now()),
@@ -239,6 +246,7 @@ export class TestCloud {
     const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk as JWK)
     return (
       isNew &&
+      number > this.#refusedTokens &&
       payload.htm === method &&
       payload.htu === url.origin + url.pathname &&
       payload.ath === createHash('sha256').update(token).digest('base64url') &&
@@ -281,9 +289,9 @@ export class TestCloud {
 
   async #lease(workflows: string[]): Promise<Answer> {
     const take = () => this.jobs.findIndex(({ workflow }) => workflows.includes(workflow))
-    this.waitingForJobs += 1
+    this.#leaseRequests += 1
     if (take() === -1) await this.#jobWithin(1_000)
-    this.waitingForJobs -= 1
+    this.#leaseRequests -= 1
     const [job] = take() === -1 ? [] : this.jobs.splice(take(), 1)
     if (job === undefined) return { status: 204 }
     const lease = crypto.randomUUID()
