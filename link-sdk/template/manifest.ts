@@ -21,6 +21,8 @@ export const manifest: Manifest = {
   vendor: 'Example',
   version: '0.1.0',
   description: 'Finds the devices of Example.',
+  // The template sends nothing. List every function that your link sends, and take a permit before each packet.
+  sends: [],
   filters: [{ key: 'ip_range', type: 'text', description: 'Only devices in this range: 10.0.0.1-10.0.0.254' }],
   options: [{ key: 'timeout_ms', type: 'integer', default: 2_000, description: 'How long to wait for a device' }],
   credentialSchemas: [credentialSchema],

@@ -4,9 +4,10 @@ export const scanMessages = messages({
   en: {
     title: 'Start scan',
     link: 'Asset link',
-    linkHint: 'Each asset link scans for one type of device.',
-    noneReady: 'No asset link is running. Start a gateway with an asset link first.',
-    rangeOnly: 'The link contacts only devices in the range that you enter, and only after you start the scan.',
+    linkHint: 'Each asset link scans with one protocol.',
+    noneReady: 'No asset link is running. Add a gateway, or switch on a built-in link on the page of the gateway.',
+    rangeOnly:
+      'The link scans only addresses in the range that you enter, and only after you start the scan. The IP scan link also queries names from the DNS server.',
     notBudgeted: 'Not budgeted: the gateway cannot limit or count what this asset link sends.',
     addGateway: 'Add gateway',
     filters: 'Scope',
@@ -39,10 +40,11 @@ export const scanMessages = messages({
   de: {
     title: 'Suchlauf starten',
     link: 'Asset-Link',
-    linkHint: 'Jeder Asset-Link sucht eine Art von Geräten.',
-    noneReady: 'Es läuft kein Asset-Link. Starten Sie zuerst ein Gateway mit einem Asset-Link.',
+    linkHint: 'Jeder Asset-Link sucht mit einem Protokoll.',
+    noneReady:
+      'Es läuft kein Asset-Link. Fügen Sie ein Gateway hinzu, oder schalten Sie auf der Seite des Gateways einen mitgelieferten Link ein.',
     rangeOnly:
-      'Der Link spricht nur Adressen des Bereichs an, den Sie eingeben, und erst nachdem Sie den Suchlauf gestartet haben.',
+      'Der Link sucht nur im eingegebenen Adressbereich, und erst nachdem Sie den Suchlauf gestartet haben. Der Link „IP scan“ fragt außerdem Namen beim DNS-Server ab.',
     notBudgeted: 'Ohne Budget: Das Gateway kann nicht begrenzen oder zählen, was dieser Asset-Link sendet.',
     addGateway: 'Gateway hinzufügen',
     filters: 'Suchbereich',
