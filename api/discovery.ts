@@ -12,7 +12,7 @@ import {
   ManagedLinks,
 } from './gatekeeper.ts'
 import { oneOf } from './inventory/shapes.ts'
-import { SignedReceipt } from './receipt.ts'
+import { receiptStates, SignedReceipt } from './receipt.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 
@@ -154,6 +154,14 @@ const gatewayId = closed({ gatewayId: Uuid })
 const assetId = closed({ id: Uuid })
 
 const runQuery = Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The run; default: the latest' }))
+
+const ReceiptSummary = closed({
+  lease: Type.Unsafe<string>({ ...Uuid, description: 'The lease of the job under which the gateway scanned' }),
+  state: oneOf(receiptStates),
+  from: Timestamp,
+  to: Timestamp,
+  receivedTimestamp: Timestamp,
+})
 
 const PropertyError = closed({ code: Type.Integer(), name: Type.String(), description: Type.String() })
 
@@ -302,10 +310,15 @@ export const discovery = contract({
       path: '/discoveries/{jobId}/receipt',
       summary: 'Read the receipt of a run: what was sent to each device, signed by the gateway',
       description:
-        '`data` is the receipt as the gateway signed it. Save it to verify it offline with `millwright receipt verify`.',
+        '`data` is the receipt as the gateway signed it. Save it to verify it offline with `millwright receipt verify`. A run has several receipts if the gateway was interrupted and scanned again. `meta.receipts` lists all of them.',
       access: 'glb_jobs_read',
       params: jobId,
-      query: closed({ run: runQuery }),
+      query: closed({
+        run: runQuery,
+        lease: Type.Optional(
+          Type.Unsafe<string>({ ...Uuid, description: 'A lease of `meta.receipts`; default: the newest receipt' }),
+        ),
+      }),
       answers: {
         200: closed({
           data: SignedReceipt,
@@ -317,6 +330,8 @@ export const discovery = contract({
               description: 'RFC 7638 thumbprint of the key of the gateway when it sent the receipt',
             }),
             receivedTimestamp: Timestamp,
+            lease: ReceiptSummary.properties.lease,
+            receipts: Type.Array(ReceiptSummary, { description: 'All receipts of the run, newest first' }),
           }),
         }),
       },
@@ -336,7 +351,7 @@ export const discovery = contract({
       path: '/gateways/{gatewayId}/links',
       summary: 'List the built-in links that a gateway can run',
       description:
-        'The state is the one that the gateway last reported. The list is empty if the gateway cannot run links.',
+        'The state is the one that the gateway last reported. The list is empty if the gateway cannot run links, and contains no links that are hidden from the caller. `log` requires `inventory_write_asset_data` in the access group of the gateway.',
       access: 'glb_jobs_read',
       params: gatewayId,
       answers: { 200: data(ManagedLinks) },
@@ -427,7 +442,7 @@ export const discovery = contract({
       params: assetId,
       body: data(closed({ gatewayId: Uuid, jobId: Uuid, lease: Uuid, receipt: SignedReceipt })),
       answers: { 204: empty },
-      errors: ['not_found', 'lease_lost', 'invalid_receipt'],
+      errors: ['not_found', 'lease_lost', 'invalid_receipt', 'conflict'],
     },
     endGatewayRuns: {
       method: 'POST',

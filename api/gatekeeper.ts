@@ -288,14 +288,13 @@ export const gatekeeper = contract({
       method: 'POST',
       path: '/jobs/{id}/receipt',
       summary: 'Upload the receipt of a discovery before its end; repeating the request has no effect',
-      description:
-        'The receipt is signed with the key of this gateway, and names the gateway, the discovery and the run of the job. A later receipt of the same run replaces the earlier one. The request names a lease of the job, which can be expired.',
+      description: `The receipt is signed with the key of this gateway, and names the gateway, the discovery and the run of the job. The request names a lease of the job, which can be expired. A lease has one receipt; another receipt for the same lease is refused, and so is a receipt more than ${receiptLimits.daysAfterRun} days after the end of the run. If the job was deleted, the run of the receipt is used.`,
       bodyBytes: gatekeeperLimits.receiptUploadBytes,
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(closed({ lease: Uuid, receipt: SignedReceipt })),
       answers: { 204: empty },
-      errors: ['not_found', 'lease_lost', 'invalid_receipt'],
+      errors: ['not_found', 'lease_lost', 'invalid_receipt', 'conflict'],
     },
     requestCredentials: {
       method: 'POST',

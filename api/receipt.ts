@@ -14,6 +14,10 @@ export const receiptLimits = {
   entries: 10_000,
   /** The maximum number of classes of traffic in a receipt. */
   classes: 64,
+  /** The maximum number of budgets of one scan. */
+  budgets: 16,
+  /** The number of days after the end of a run in which its gateway can send a receipt. */
+  daysAfterRun: 7,
   /** The maximum size of a receipt as JSON text in bytes. */
   bytes: 4 * 1024 * 1024,
 } as const
@@ -40,14 +44,22 @@ export const ReceiptNetwork = closed({
 })
 export type ReceiptNetwork = Static<typeof ReceiptNetwork>
 
-export const receiptStates = ['finished', 'failed', 'canceled'] as const
+/** The scan of an `interrupted` receipt was cut: the gateway stopped, crashed, or lost the lease of the job. */
+export const receiptStates = ['finished', 'failed', 'canceled', 'interrupted'] as const
 
 const scanFields = {
   jobId: Type.Unsafe<string>({ ...Uuid, description: 'The discovery. A scan without a gateway has its own id' }),
   from: Timestamp,
   to: Timestamp,
   state: oneOf(receiptStates),
-  budget: ScanBudget,
+  budget: Type.Unsafe<ScanBudget>({ ...ScanBudget, description: 'The budget at the start of the scan' }),
+  budgets: Type.Optional(
+    Type.Array(closed({ from: Timestamp, budget: ScanBudget }), {
+      minItems: 2,
+      maxItems: receiptLimits.budgets,
+      description: `The budgets in force with the time of each change, if the budget changed during the scan. After more than ${receiptLimits.budgets} budgets, the receipt contains the first ones and the last one`,
+    }),
+  ),
   devices: Type.Array(Type.Union([ReceiptDevice, ReceiptNetwork]), { maxItems: receiptLimits.entries }),
   totals: packets,
   refused: Type.Record(Type.String(), count, {

@@ -68,7 +68,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
 
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
-  const permits = await GatewayPermits.open(join(settings.home, budgetFileName))
+  const permits = cleanUp.use(await GatewayPermits.open(join(settings.home, budgetFileName)))
   const registryServer = await RegistryServer.start({
     registry,
     host: settings.registryHost,
@@ -88,6 +88,8 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     registryPort: registryServer.port,
     log,
     onChange: () => monitor.reportSoon(),
+    onDisable: ({ name, appInstanceId }) =>
+      permits.failScansOf(appInstanceId, `The link ${name} was switched off during the scan`),
   })
   cleanUp.defer(() => runner.stop())
   const monitor = new LinkMonitor({ registry, cloud, log, managedLinks: () => runner.report() })
@@ -102,6 +104,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     identity,
     key,
     spool,
+    journalFolder: join(settings.home, 'scans'),
     log,
     linkSilenceMs: settings.linkSilenceMs,
     renewEveryMs: options.renewEveryMs,

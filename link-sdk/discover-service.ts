@@ -50,7 +50,12 @@ export function discoverService(
     }
     underWay += 1
     const startedAt = performance.now()
-    log.info('Discovery started.', { filters, options, targets: targets.length })
+    // The values are not logged, because a user can read the log without permission to read the discovery.
+    log.info('Discovery started.', {
+      filters: filters.map(({ key }) => key),
+      options: Object.keys(options),
+      targets: targets.length,
+    })
     using permits = source.forCall({ signal, ...scanOf(stream) })
     try {
       const progress = progressWriter(stream)

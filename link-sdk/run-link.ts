@@ -13,7 +13,8 @@ export async function runLink(link: LinkDefinition, args: readonly string[] = pr
     const settings = readSettings(args, process.env)
     if (settings === 'help') return void process.stdout.write(helpFor(link.manifest.name))
     const stopping = stopRequest()
-    const running = await startLink(link, settings)
+    // A gateway that stops a link ends its calls at once, so that a link that was switched off sends nothing.
+    const running = await startLink(link, process.connected ? { ...settings, graceMs: 0 } : settings)
     void stopping.then(() => running.stop()).then(() => process.exit(0))
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`)

@@ -67,6 +67,7 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
 
   const stop = async () => {
     for (const name of ['', ...interfaces]) health.setStatus(name, 'NOT_SERVING')
+    if (graceMs === 0) stopping.abort()
     await registered?.stop()
     await shutDown(server, { graceMs, giveUp: () => stopping.abort() })
     permits.close()

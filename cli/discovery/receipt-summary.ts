@@ -5,11 +5,13 @@ import { displayText, formatCount, sanitize } from '../output/text.ts'
 
 /** Returns the lines of a receipt for people: the scan, the budget in force, refused permits, and the totals by class. */
 export function summaryLines(receipt: Receipt): string[] {
-  const { from, to, state, budget, devices, totals, refused } = receipt
+  const { from, to, state, budget, budgets = [], devices, totals, refused } = receipt
   return [
     sanitize(scanLine(receipt)),
     `${displayText(from)} to ${displayText(to)}, ${state}`,
-    ...budgetLines(budget),
+    ...(budgets.length === 0
+      ? budgetLines(budget)
+      : budgets.flatMap((one) => [`From ${displayText(one.from)}:`, ...budgetLines(one.budget).map(indented)])),
     ...Object.entries(refused).map(
       ([reason, number]) => `Refused (${sanitize(reason)}): ${formatCount(number, 'permit')}`,
     ),
@@ -38,7 +40,7 @@ function scanLine(receipt: Receipt): string {
 function budgetLines({ perDevice, perGateway, protocols, hours, excludedAddresses }: ScanBudget): string[] {
   return [
     `Budget per device: ${limitsText(perDevice)}`,
-    `Budget of all devices: ${limitsText(perGateway)}`,
+    `Budget of the gateway: ${limitsText(perGateway)}`,
     ...(protocols === undefined ? [] : [`Allowed protocols: ${sanitize(protocols.join(', '))}`]),
     ...(hours === undefined ? [] : [`Allowed hours: ${hours.map(({ from, to }) => `${from} to ${to}`).join(', ')}`]),
     ...(excludedAddresses.length === 0 ? [] : [`Excluded addresses: ${sanitize(excludedAddresses.join(', '))}`]),

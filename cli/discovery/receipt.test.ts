@@ -62,8 +62,45 @@ describe('millwright receipt', () => {
     assert.equal((await run(['show', gateway.id])).code, 4)
   })
 
+  test('millwright receipt show lists the receipts of all leases, and the budgets that applied', async () => {
+    const admin = await platform.as('administrator')
+    await platform.hub.asOwner((owner) => owner.query('update workflow_jobs set lease_until = now()'))
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
+    assert.ok(taken !== undefined, 'the job is offered again')
+    const { job, lease } = taken.data
+    const from = '2026-01-31T08:30:00.000Z'
+    const later = { ...receipt.budget, excludedAddresses: ['10.0.0.9'] }
+    const interrupted = signedReceipt(gateway, job, {
+      state: 'interrupted',
+      budgets: [
+        { from, budget: receipt.budget },
+        { from: '2026-01-31T08:31:00.000Z', budget: later },
+      ],
+    })
+    const body = { data: { lease: lease.id, receipt: interrupted } }
+    await gateway.gatekeeper.uploadReceipt({ params: { id: job.id }, body })
+    const { out } = await run(['show', receipt.jobId])
+    assert.match(out, /, interrupted$/m)
+    assert.match(out, /^From 2026-01-31T08:31:00Z:\n(?: .*\n)+ +Excluded addresses: 10\.0\.0\.9$/m)
+    assert.match(out, /^The run has 2 receipts\./m)
+    assert.match(out, new RegExp(`^${lease.id} +interrupted`, 'm'))
+    const { meta } = await admin.discovery.getReceipt({ params: { jobId: receipt.jobId }, query: {} })
+    const first = meta.receipts.find(({ state }) => state === 'finished')?.lease ?? ''
+    assert.match(out, new RegExp(`^${first} +finished`, 'm'))
+    const earlier = await run(['show', receipt.jobId, '--lease', first, '--json'])
+    assert.deepEqual(JSON.parse(earlier.out).data, receipt)
+    const verified = await verify(interrupted)
+    assert.equal(verified.code, 0, verified.err)
+    assert.match(verified.out, /, interrupted$/m)
+  })
+
   test('millwright receipt verify accepts the output of millwright receipt show --json', async () => {
-    const { out: saved } = await run(['show', receipt.jobId, '--json'])
+    const { meta } = await (await platform.as('administrator')).discovery.getReceipt({
+      params: { jobId: receipt.jobId },
+      query: {},
+    })
+    const lease = meta.receipts.at(-1)?.lease ?? ''
+    const { out: saved } = await run(['show', receipt.jobId, '--lease', lease, '--json'])
     const file = join(platform.folder, 'receipt.json')
     writeFileSync(file, saved)
     const { code, out, err } = await run(['verify', file, '--fingerprint', thumbprint])
@@ -113,6 +150,7 @@ describe('millwright receipt', () => {
     assert.equal(code, 0)
     assert.match(out, /^Not signed: a scan without a gateway\.$/m)
     assert.match(out, /^Scan \S+ without a gateway, with snmp$/m)
+    assert.equal((await verify({ devices: [], errors: [], receipt: unsigned }, '--allow-unsigned')).code, 0)
     const { signature: _removed, ...stripped } = receipt
     assert.equal((await verify(stripped, '--allow-unsigned')).code, 1)
     assert.equal((await verify(unsigned, '--allow-unsigned', '--fingerprint', thumbprint)).code, 2)

@@ -22,18 +22,27 @@ const deviceColumns: Columns = {
   last: 'last',
 }
 
+const receiptColumns: Columns = {
+  lease: 'lease',
+  state: 'state',
+  from: 'from',
+  to: 'to',
+}
+
 export function addCommands(command: Command, terminal: Terminal): void {
   platformCommand(
     command
       .command('show')
       .description('show what a scan sent to each device')
       .argument('<jobId>', 'id of the scan')
-      .option('--run <id>', 'id of the run (default: the latest)'),
+      .option('--run <id>', 'id of the run (default: the latest)')
+      .option('--lease <id>', 'lease of the receipt, if the run has several (default: the newest receipt)'),
     terminal,
     show,
   ).addHelpText(
     'after',
     `
+A run has several receipts if its gateway was interrupted and scanned again. The output lists all of them.
 With --json, the output is the receipt as the gateway signed it. Save it to verify it later, also without the platform.
 
 Examples:
@@ -44,7 +53,7 @@ Examples:
   command
     .command('verify')
     .description('verify a saved receipt; needs no connection to a platform')
-    .argument('<file>', 'receipt, or - for standard input')
+    .argument('<file>', 'receipt or output of "millwright scan --json", or - for standard input')
     .option('--fingerprint <thumbprint>', 'require this key: the key thumbprint of the gateway')
     .addOption(
       new Option('--allow-unsigned', 'accept the receipt of a scan without a gateway').conflicts('fingerprint'),
@@ -66,14 +75,22 @@ Examples:
     )
 }
 
-async function show({ api, output, terminal }: Session, jobId: string, { run }: { run?: string }): Promise<void> {
-  const answer = await api(discovery).getReceipt({ params: { jobId }, query: run === undefined ? {} : { run } })
+type ShowOptions = { run?: string; lease?: string }
+
+async function show({ api, output, terminal }: Session, jobId: string, { run, lease }: ShowOptions): Promise<void> {
+  const query = { ...(run === undefined ? {} : { run }), ...(lease === undefined ? {} : { lease }) }
+  const answer = await api(discovery).getReceipt({ params: { jobId }, query })
   if (!output.isText) return output.show(answer)
   const { data: receipt, meta } = answer
   for (const line of summaryLines(receipt)) await terminal.print(line)
   if (receipt.devices.length > 0) {
     await terminal.print('')
     await output.list({ data: receipt.devices }, { columns: deviceColumns, nothing: '' })
+  }
+  if (meta.receipts.length > 1) {
+    await terminal.print('')
+    await terminal.print(`The run has ${meta.receipts.length} receipts. Show another one with --lease.`)
+    await output.list({ data: meta.receipts }, { columns: receiptColumns, nothing: '' })
   }
   await terminal.print('')
   await terminal.print(`Signature ${meta.verified ? 'valid' : 'NOT VALID'}, key ${meta.keyThumbprint}`)
@@ -90,7 +107,7 @@ const faults: Readonly<Record<ReceiptFault, string>> = {
 async function verify(terminal: Terminal, file: string, options: VerifyOptions): Promise<void> {
   const source = file === '-' ? 'Standard input' : file
   const content = await readJson(terminal, file)
-  const document = isObject(content) && isObject(content.data) ? content.data : content
+  const document = isObject(content) ? (receiptIn(content) ?? content) : content
   if (!isObject(document)) throw new CommandError(`${source} is not a receipt.`)
   const check = verifyReceipt(document)
   requireTrust(check, options)
@@ -111,6 +128,11 @@ async function verify(terminal: Terminal, file: string, options: VerifyOptions):
     terminal.note(
       `Any key can sign a receipt. Compare the key with that of the gateway: millwright gateway show ${document.gatewayId}`,
     )
+}
+
+/** Returns the receipt in a response of the platform (`data`), or in the output of `millwright scan --json` (`receipt`). */
+function receiptIn({ data, receipt }: Record<string, unknown>): Record<string, unknown> | undefined {
+  return [data, receipt].find(isObject)
 }
 
 /** Requires a valid signature of the expected key, or an unsigned receipt if it is allowed. */

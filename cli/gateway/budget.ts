@@ -38,7 +38,7 @@ export function addBudget(gateway: Command, terminal: Terminal): void {
       'after',
       `
 A link takes a permit from the gateway before it sends anything. The gateway gives permits within this budget. A change
-applies from the next scan on. Links that take no permits are shown as not budgeted: the budget does not limit them.
+applies within about one second, also to running scans. Links that take no permits are shown as not budgeted: the budget does not limit them.
 
 Limits: perDevice and perGateway, each with datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections.
 

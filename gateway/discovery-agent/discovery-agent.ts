@@ -1,3 +1,4 @@
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { signReceipt } from '@millwright/api/receipt-signature.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
@@ -23,6 +24,7 @@ import { addressesOf } from './device-address.ts'
 import { Findings } from './findings.ts'
 import { type ProtectedDevice, protectedDeviceOf } from './protected-device.ts'
 import { SilentLinkError, scan } from './scan.ts'
+import { type JournalEntry, ScanJournal, sendInterrupted } from './scan-journal.ts'
 import { ScanRelations } from './scan-relations.ts'
 import { type ScanRequest, scanRequestOf } from './scan-request.ts'
 import { unlock } from './unlock.ts'
@@ -36,13 +38,15 @@ type Options = {
   identity: Identity
   key: OwnKey
   spool: Spool
+  /** The folder with the journals of running scans. */
+  journalFolder: string
   log: Log
   /** The maximum time between two messages of the link during a scan. */
   linkSilenceMs: number
   renewEveryMs?: number | undefined
 }
 
-type EndedScan = { leased: LeasedJob; registration: Registration; permits: ScanPermits }
+type BudgetedScan = { leased: LeasedJob; registration: Registration; permits: ScanPermits }
 
 type ScanContext = {
   leased: LeasedJob
@@ -69,6 +73,8 @@ export class DiscoveryAgent {
   /** Limits each link to one scan at a time. */
   readonly #scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()
+  /** Resolves when the receipts of scans that a crash interrupted are in the spool. */
+  #recovered: Promise<void> = Promise.resolve()
 
   constructor(options: Options) {
     this.#options = options
@@ -81,19 +87,26 @@ export class DiscoveryAgent {
       renewEveryMs,
       // The end of an earlier job may still wait in the spool. The agent requests new jobs only after that entry is
       // delivered, so that no job runs twice.
-      ready: (signal) => spool.settled(signal),
+      ready: async (signal) => {
+        await this.#recovered
+        await spool.settled(signal)
+      },
       work: (leased) => this.#work(leased),
       end: (leased, ending) => this.#end(leased, ending),
     })
   }
 
   start(): void {
+    const { journalFolder: folder, log } = this.#options
+    this.#recovered = sendInterrupted({ folder, log }, (entry) => this.#appendReceipt(entry)).catch((error: unknown) =>
+      log.error({ error }, 'the receipts of interrupted scans could not be sent'),
+    )
     this.#agent.start()
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#agent.stop()
+    await Promise.all([this.#agent.stop(), this.#recovered])
   }
 
   get running(): number {
@@ -126,9 +139,16 @@ export class DiscoveryAgent {
     const { spool } = this.#options
     let permits: ScanPermits
     try {
-      permits = await this.#options.permits.startScan()
+      permits = await this.#options.permits.startScan(registration.appInstanceId)
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error))
+    }
+    let journal: ScanJournal | undefined
+    try {
+      journal = await this.#startJournal({ leased, registration, permits })
+    } catch (error) {
+      permits.end()
+      return failed(`The gateway cannot store what the scan sends: ${(error as Error).message}`)
     }
     // After a cancellation, the gateway gives no permits, so the links send nothing even if they ignore the cancellation.
     leased.signal.addEventListener('abort', permits.end, { once: true })
@@ -149,41 +169,50 @@ export class DiscoveryAgent {
     permits.end()
     // Findings are delivered even if the scan failed or was canceled.
     await findings.flush()
-    const outcome = this.#outcomeOf(leased, trouble)
-    await this.#appendReceipt(outcome, { leased, registration, permits })
+    const outcome = this.#outcomeOf(leased, permits, trouble)
+    await journal?.end(receiptStateOf(leased, outcome))
     return outcome
   }
 
-  #outcomeOf(leased: LeasedJob, trouble: unknown): JobOutcome {
+  #outcomeOf(leased: LeasedJob, permits: ScanPermits, trouble: unknown): JobOutcome {
     // The messages contain no counts of devices, because users who can read the gateway may lack permission to read all
     // devices that it found.
     if (leased.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
+    if (permits.problem !== undefined) return failed(permits.problem)
     if (trouble instanceof SilentLinkError) return failed(trouble.message)
     if (trouble !== undefined) return failed(`The asset link ended the scan with an error: ${linkErrorText(trouble)}`)
     return { state: 'FINISHED', message: 'Scan complete' }
   }
 
   /**
-   * Appends the signed receipt of a scan to the spool. A link that takes no permits has no receipt, because the gateway
-   * does not know what the link sent.
+   * Starts the journal of a scan. A link that takes no permits has no receipt, because the gateway does not know what the
+   * link sent.
    */
-  async #appendReceipt({ state }: JobOutcome, { leased, registration, permits }: EndedScan): Promise<void> {
-    const { spool, identity, key, log } = this.#options
+  async #startJournal({ leased, registration, permits }: BudgetedScan): Promise<ScanJournal | undefined> {
+    const { identity, journalFolder: folder, log } = this.#options
     const run = runOf(leased)
     if (run === undefined || !offers(registration, 'permits')) return
-    const { budget, traffic } = permits
-    const receipt = signReceipt(
-      {
-        ...run,
-        gatewayId: identity.gatewayId,
-        assetLinkId: registration.appInstanceId,
-        ...trafficFields({ state: receiptStateOf[state], budget, traffic, endedAt: new Date() }),
-      },
-      key,
-    )
-    const entry = receiptEntry(leased.lease, leased.job.id, receipt)
-    log.info({ job: leased.job.id, totals: receipt.totals }, 'scan receipt')
-    await spool.append(entry, this.#stopping.signal)
+    const about = { ...run, gatewayId: identity.gatewayId, assetLinkId: registration.appInstanceId }
+    return ScanJournal.start({
+      folder,
+      log,
+      entry: (state) => ({
+        jobId: leased.job.id,
+        lease: leased.lease,
+        receipt: {
+          ...about,
+          ...trafficFields({ state, budgets: permits.budgets, traffic: permits.traffic, endedAt: new Date() }),
+        },
+      }),
+      deliver: (entry) => this.#appendReceipt(entry),
+    })
+  }
+
+  /** Signs a receipt and appends it to the spool. */
+  async #appendReceipt({ jobId, lease, receipt }: JournalEntry): Promise<void> {
+    const { spool, key, log } = this.#options
+    log.info({ job: jobId, state: receipt.state, totals: receipt.totals }, 'scan receipt')
+    await spool.append(receiptEntry(lease, jobId, signReceipt(receipt, key)), this.#stopping.signal)
   }
 
   /**
@@ -259,7 +288,12 @@ export class DiscoveryAgent {
   }
 }
 
-const receiptStateOf = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
+const receiptStates = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
+
+/** Returns the state of a scan. A scan that the gateway ended without a cancellation is interrupted. */
+function receiptStateOf({ stopReason }: LeasedJob, { state }: JobOutcome): SignedReceipt['state'] {
+  return stopReason === undefined || stopReason === 'canceled' ? receiptStates[state] : 'interrupted'
+}
 
 /** Returns the run and the discovery of a job. A scan without them has no receipt, so the gateway does not start it. */
 function runOf({ job }: LeasedJob): { jobId: string; runId: string } | undefined {

@@ -3,6 +3,7 @@ import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
+import { RefusedError } from '../identity/token.ts'
 
 /** `JobOutcome` is the outcome of a job, as reported to the cloud. */
 export type JobOutcome = {
@@ -11,7 +12,10 @@ export type JobOutcome = {
   result?: Record<string, unknown>
 }
 
-/** `StopReason` is the reason why the work on a job stops early. */
+/**
+ * `StopReason` is the reason why the work on a job stops early: a user canceled or deleted the job, the gateway lost its
+ * lease or its access to the platform, or the gateway stops.
+ */
 export type StopReason = 'canceled' | 'abandoned' | 'stopping'
 
 /** The renewal interval. It is short enough that the lease does not expire after one lost renewal. */
@@ -122,8 +126,16 @@ export class LeasedJob {
       })
       if (data.cancelRequested) this.stop('canceled')
     } catch (error) {
-      const isLost = error instanceof Problem && (error.code === 'lease_lost' || error.code === 'not_found')
-      if (isLost && this.#lease === lease) this.#lostAtMs = performance.now()
+      if (isRejected(error)) return this.stop('abandoned')
+      if (!(error instanceof Problem)) return
+      // A user deleted the job.
+      if (error.code === 'not_found') this.stop('canceled')
+      if (error.code === 'lease_lost' && this.#lease === lease) this.#lostAtMs = performance.now()
     }
   }
+}
+
+/** Returns true when the platform rejects the gateway, because the gateway was revoked or deleted. */
+function isRejected(error: unknown): boolean {
+  return error instanceof RefusedError || (error instanceof Problem && (error.status === 401 || error.status === 403))
 }

@@ -21,6 +21,8 @@ type Options = {
   timing?: LinkTiming
   /** Is called when the state of a link has changed. */
   onChange?: () => void
+  /** Is called before the process of a link that was disabled is stopped. */
+  onDisable?: (link: BuiltInLink) => void
 }
 
 /** Thrown for a link that the gateway does not have. */
@@ -133,7 +135,10 @@ export class LinkRunner {
         // An entry of an earlier process must not be used before the new process has registered.
         registry.unregister(appInstanceId)
         one.enable()
-      } else void one.disable()
+      } else {
+        this.#options.onDisable?.(one.link)
+        void one.disable()
+      }
     }
     this.#onChange()
   }

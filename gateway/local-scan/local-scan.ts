@@ -69,7 +69,7 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
   cleanUp.defer(() => rm(home, { recursive: true, force: true }))
   const log = createLog({ level: 'silent' })
   await writeBudget(join(home, budgetFileName), options.budget)
-  const permits = await GatewayPermits.open(join(home, budgetFileName))
+  const permits = cleanUp.use(await GatewayPermits.open(join(home, budgetFileName)))
   const registry = await Registry.open({ file: join(home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
   const server = await RegistryServer.start({
@@ -110,12 +110,12 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
     }),
   )
   scanPermits.end()
-  const { budget, traffic } = scanPermits
+  const { budgets, traffic } = scanPermits
   const state = options.signal.aborted ? 'canceled' : result.failures.length > 0 ? 'failed' : 'finished'
   const receipt: UnsignedReceipt = {
     jobId: crypto.randomUUID(),
     links: options.links.map(({ appInstanceId }) => appInstanceId),
-    ...trafficFields({ state, budget, traffic, endedAt: new Date() }),
+    ...trafficFields({ state, budgets, traffic, endedAt: new Date() }),
     unsigned: true,
   }
   return { ...result, receipt }

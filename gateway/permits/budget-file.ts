@@ -35,7 +35,7 @@ export function parseBudget(text: string, file: string): ScanBudget {
   return valid
 }
 
-/** Writes the budget. The gateway uses it from the next scan on. */
+/** Writes the budget. A running gateway uses it within about one second, also for running scans. */
 export async function writeBudget(file: string, budget: ScanBudget): Promise<void> {
   const text = `${JSON.stringify(budget, null, 2)}\n`
   parseBudget(text, file)

@@ -1,32 +1,80 @@
 import { randomUUID } from 'node:crypto'
+import { unwatchFile, watchFile } from 'node:fs'
+import { pause } from '@millwright/api/back-off.ts'
 import { PermitIssuer, PermitRefusal } from '@millwright/api/permit-issuer.ts'
+import { receiptLimits } from '@millwright/api/receipt.ts'
 import type { PermitRequest, ScanBudget } from '@millwright/api/scan-budget.ts'
 import { readBudget } from './budget-file.ts'
 import { ScanTraffic } from './scan-traffic.ts'
 
+/** `BudgetPeriod` is a budget and the time from which it applied. */
+export type BudgetPeriod = { from: Date; budget: ScanBudget }
+
 /** `ScanPermits` are the permits of one scan. */
-export type ScanPermits = {
+export class ScanPermits {
   /** The id that the link sends with its requests for permits. */
-  id: string
-  budget: ScanBudget
-  traffic: ScanTraffic
+  readonly id = randomUUID()
+  readonly traffic = new ScanTraffic()
+  readonly #budgets: BudgetPeriod[]
+  readonly #ended = new AbortController()
+  #problem: string | undefined
+
+  constructor(budget: ScanBudget) {
+    this.#budgets = [{ from: this.traffic.startedAt, budget }]
+  }
+
+  /** Returns the budgets that applied since the start of the scan. */
+  get budgets(): readonly BudgetPeriod[] {
+    return this.#budgets
+  }
+
+  /** Returns why the gateway refuses the permits of the scan, unless the scan has ended. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Returns a signal that aborts at the end of the permits. */
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  changeBudget(budget: ScanBudget): void {
+    if (this.#budgets.length >= receiptLimits.budgets) this.#budgets.pop()
+    this.#budgets.push({ from: new Date(), budget })
+  }
+
   /** Refuses all further permits of the scan. */
-  end: () => void
+  readonly end = (): void => this.#ended.abort()
+
+  /** Refuses all further permits of the scan, because of a problem. */
+  fail(problem: string): void {
+    if (this.#ended.signal.aborted) return
+    this.#problem = problem
+    this.end()
+  }
 }
 
-/** The interval in which the budget is read again for links that read devices without a scan. */
-const rereadMs = 1_000
+/** The interval in which the file is checked, and the time in which another program completes a file that it writes. */
+const timing = { checkEveryMs: 500, completeMs: 250 } as const
 
-/** `GatewayPermits` gives permits to all links of the gateway, so that the links together keep one budget. */
-export class GatewayPermits {
+/**
+ * `GatewayPermits` gives permits to all links of the gateway, so that the links together keep one budget. A change of the
+ * budget file applies to running scans within about one second. While the file is not valid, nothing is sent.
+ */
+export class GatewayPermits implements Disposable {
   readonly #file: string
   readonly #issuer: PermitIssuer
-  #readAtMs = performance.now()
-  readonly #scans = new Map<string, { permits: ScanPermits; ended: AbortController }>()
+  readonly #scans = new Map<string, { permits: ScanPermits; assetLinkId: string | undefined }>()
+  /** Why the budget file is not valid. */
+  #fault: string | undefined
+  /** The reads of the file, one after the other. */
+  #reading: Promise<unknown> = Promise.resolve()
+  readonly #onFileChange = () => void this.#serially(() => this.#reload())
 
   private constructor(file: string, budget: ScanBudget) {
     this.#file = file
     this.#issuer = new PermitIssuer(budget)
+    watchFile(file, { interval: timing.checkEveryMs, persistent: false }, this.#onFileChange)
   }
 
   static async open(file: string): Promise<GatewayPermits> {
@@ -37,25 +85,19 @@ export class GatewayPermits {
     return this.#issuer.budget
   }
 
-  /** Starts the permits of a scan. Reads the budget again, so that a change applies without a restart of the gateway. */
-  async startScan(): Promise<ScanPermits> {
-    const budget = await this.#readBudget()
-    const id = randomUUID()
-    const ended = new AbortController()
-    const end = () => {
-      ended.abort()
-      this.#scans.delete(id)
-    }
-    const permits = { id, budget, traffic: new ScanTraffic(), end }
-    this.#scans.set(id, { permits, ended })
+  /** Starts the permits of a scan. Throws a `SetupError` if the budget file is not valid. */
+  async startScan(assetLinkId?: string): Promise<ScanPermits> {
+    const budget = await this.#serially(() => readBudget(this.#file))
+    this.#apply(budget)
+    const permits = new ScanPermits(budget)
+    this.#scans.set(permits.id, { permits, assetLinkId })
+    permits.signal.addEventListener('abort', () => this.#scans.delete(permits.id), { once: true })
     return permits
   }
 
-  async #readBudget(): Promise<ScanBudget> {
-    const budget = await readBudget(this.#file)
-    this.#readAtMs = performance.now()
-    if (JSON.stringify(budget) !== JSON.stringify(this.#issuer.budget)) this.#issuer.changeBudget(budget)
-    return budget
+  /** Refuses all further permits of the scans of a link. */
+  failScansOf(assetLinkId: string, problem: string): void {
+    for (const scan of [...this.#scans.values()]) if (scan.assetLinkId === assetLinkId) scan.permits.fail(problem)
   }
 
   /**
@@ -66,21 +108,51 @@ export class GatewayPermits {
     request: PermitRequest,
     { scanId, signal }: { scanId?: string; signal: AbortSignal },
   ): Promise<Disposable> {
-    if (scanId === undefined) {
-      if (performance.now() - this.#readAtMs > rereadMs) await this.#readBudget()
-      return this.#issuer.take(request, { signal })
-    }
+    if (this.#fault !== undefined) throw new PermitRefusal('canceled', this.#fault)
+    if (scanId === undefined) return this.#issuer.take(request, { signal })
     const scan = this.#scans.get(scanId)
     if (scan === undefined) throw new PermitRefusal('canceled', 'The scan has ended.')
-    const { traffic } = scan.permits
+    const { traffic, signal: ended } = scan.permits
     try {
       return await this.#issuer.take(request, {
-        signal: AbortSignal.any([signal, scan.ended.signal]),
+        signal: AbortSignal.any([signal, ended]),
         onGranted: (granted, at) => traffic.add(granted, at),
       })
     } catch (error) {
       if (error instanceof PermitRefusal) traffic.addRefusal(error.reason)
       throw error
     }
+  }
+
+  [Symbol.dispose](): void {
+    unwatchFile(this.#file, this.#onFileChange)
+  }
+
+  async #reload(): Promise<void> {
+    try {
+      this.#apply(await readBudget(this.#file).catch(() => this.#readCompleted()))
+    } catch (error) {
+      this.#fault = (error as Error).message
+      for (const { permits } of [...this.#scans.values()]) permits.fail(this.#fault)
+    }
+  }
+
+  /** Reads the file again, because another program can be writing it. */
+  async #readCompleted(): Promise<ScanBudget> {
+    await pause(timing.completeMs)
+    return readBudget(this.#file)
+  }
+
+  #apply(budget: ScanBudget): void {
+    this.#fault = undefined
+    if (JSON.stringify(budget) === JSON.stringify(this.#issuer.budget)) return
+    this.#issuer.changeBudget(budget)
+    for (const { permits } of this.#scans.values()) permits.changeBudget(budget)
+  }
+
+  #serially<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#reading.then(work)
+    this.#reading = result.catch(() => undefined)
+    return result
   }
 }

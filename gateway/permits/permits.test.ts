@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -27,6 +27,13 @@ async function udpDevice() {
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return { packets, port: (socket.address() as AddressInfo).port, [Symbol.dispose]: () => void socket.close() }
+}
+
+/** Returns the receipt in the journal of a running scan. */
+function journalOf(home: string): SignedReceipt | undefined {
+  const folder = join(home, 'scans')
+  const name = existsSync(folder) ? readdirSync(folder).find((one) => one.endsWith('.json')) : undefined
+  return name === undefined ? undefined : JSON.parse(readFileSync(join(folder, name), 'utf8')).receipt
 }
 
 const sends = [{ protocol: 'knock', operation: 'Knock', transport: 'udp' as const, description: 'One datagram' }]
@@ -58,16 +65,34 @@ function knockingLink(id: string, { port, rounds }: { port: number; rounds: numb
   })
 }
 
+/** The program of a link that sends requests for permits, but no packets, until a permit is refused. */
+const switchedLinkText = `
+import { runLink } from '${new URL('../../link-sdk/run-link.ts', import.meta.url)}'
+const sends = ${JSON.stringify(sends)}
+async function* discover({ permits }) {
+  for (;;) {
+    await permits.take({ address: '10.1.7.1', protocol: 'knock', operation: 'Knock', kind: 'datagram' })
+    if (false) yield
+  }
+}
+const manifest = { id: 'test.switched', name: 'Switched', vendor: 'Test', version: '1.0.0', sends }
+await runLink({ manifest, discover })
+`
+
 describe('permits', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
   const home = temporaryFolder()
+  const switchedLink = join(temporaryFolder(), 'switched.mjs')
   const setBudget = (budget: object) => writeFileSync(join(home, 'budget.json'), JSON.stringify(budget))
 
   before(async () => {
     cloud = await TestCloud.start()
     cloud.configure(home)
-    gateway = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+    writeFileSync(switchedLink, switchedLinkText)
+    const builtInLinks = [{ name: 'switched', appInstanceId: 'test.switched', file: switchedLink }]
+    gateway = await startGateway(settingsFor(home), { renewEveryMs: 50, builtInLinks })
+    await gateway.startLinks()
   })
   after(async () => {
     await gateway.stop()
@@ -178,6 +203,106 @@ describe('permits', () => {
     const late = device.packets.filter(({ text, atMs }) => text.endsWith('10.1.2.1') && atMs > canceledAtMs + 1_000)
     assert.deepEqual(late, [])
     assert.equal(receiptOf(job).state, 'canceled')
+  })
+
+  test('a change of the budget applies to a running scan, and the receipt lists both budgets', async () => {
+    setBudget({ perDevice: { datagramsPerSecond: 20 } })
+    using device = await udpDevice()
+    await using _link = await run('following', device, 1_000_000)
+    const job = scan('following', '10.1.8.1-10.1.8.2')
+    await until(() => device.packets.length > 1)
+    const changedAt = Date.now()
+    setBudget({ perDevice: { datagramsPerSecond: 20 }, excludedAddresses: ['10.1.8.1'] })
+    await until(() => gateway.status().budget.excludedAddresses.length === 1)
+    const appliedAt = Date.now()
+    const count = () => device.packets.filter(({ text }) => text.endsWith('10.1.8.2')).length
+    const before = count()
+    await until(() => count() > before + 5)
+    cloud.canceled.add(job)
+    await endOf(job)
+    const { budget, budgets = [], devices, refused } = receiptOf(job)
+    assert.deepEqual(budget.excludedAddresses, [])
+    assert.deepEqual(
+      budgets.map((one) => one.budget.excludedAddresses),
+      [[], ['10.1.8.1']],
+    )
+    const [first, second] = budgets.map(({ from }) => Date.parse(from))
+    assert.ok(first !== undefined && second !== undefined && first < second)
+    assert.ok(second >= changedAt && second <= appliedAt, `${second} is between ${changedAt} and ${appliedAt}`)
+    const last = devices.find((one) => 'address' in one && one.address === '10.1.8.1')?.last ?? ''
+    assert.ok(Date.parse(last) <= second, 'the excluded address receives nothing after the change')
+    assert.ok((refused.excluded ?? 0) > 0)
+    assert.equal(verifyReceipt(receiptOf(job)).isValid, true)
+  })
+
+  test('a budget that becomes invalid ends a running scan with the invalid field', async () => {
+    using device = await udpDevice()
+    await using _link = await run('stopped', device, 1_000_000)
+    const job = scan('stopped', '10.1.8.3')
+    await until(() => device.packets.length > 1)
+    setBudget({ excludedAddresses: ['10.1.8'] })
+    const { state, message } = await endOf(job)
+    assert.equal(state, 'FAILED')
+    assert.match(message, /"10\.1\.8" in excludedAddresses is not an address/)
+    assert.equal(receiptOf(job).state, 'failed')
+  })
+
+  test('a link that is switched off during its scan gets no permits, and the scan fails', async () => {
+    const switchLink = (enabled: boolean) => endOf(cloud.offer('link-inventory', { link: 'switched', enabled }))
+    const stateOf = () => gateway.status().managedLinks[0]?.state
+    await switchLink(true)
+    await until(() => stateOf() === 'running')
+    const job = cloud.offer('discovery', {
+      runId: crypto.randomUUID(),
+      discoveryId: crypto.randomUUID(),
+      assetLinkId: 'test.switched',
+    })
+    await until(() => gateway.status().scans > 0 && journalOf(home)?.totals['knock Knock'])
+    await switchLink(false)
+    const switchedAt = Date.now()
+    const { state, message } = await endOf(job)
+    assert.deepEqual([state, message], ['FAILED', 'The link switched was switched off during the scan'])
+    const [device] = receiptOf(job).devices
+    assert.ok(Date.parse(device?.last ?? '') <= switchedAt, 'the last permit was given before the switch')
+    await until(() => stateOf() === 'stopped')
+  })
+
+  test('a gateway sends the receipts of scans that a stop or a crash interrupted', async () => {
+    await using own = await TestCloud.start()
+    const stopped = temporaryFolder()
+    own.configure(stopped)
+    const interrupted = await startGateway(settingsFor(stopped), { renewEveryMs: 50 })
+    using device = await udpDevice()
+    const link = await startLink(knockingLink('interrupted', { port: device.port, rounds: 1_000_000 }), {
+      registry: `127.0.0.1:${interrupted.registryPort}`,
+      logLevel: 'silent',
+    })
+    await until(() => interrupted.status().links.some(({ state }) => state === 'running'))
+    const job = own.offer('discovery', {
+      runId: crypto.randomUUID(),
+      discoveryId: crypto.randomUUID(),
+      assetLinkId: 'interrupted',
+      filters: [{ key: 'ip_range', value: '10.1.8.4' }],
+    })
+    await until(() => (journalOf(stopped)?.totals['knock Knock'] ?? 0) > 1)
+    // The copy has the files that a killed process leaves.
+    const crashed = temporaryFolder()
+    cpSync(stopped, crashed, { recursive: true })
+    own.answering = ({ operation }) => (operation === 'uploadReceipt' ? { status: 503, body: {} } : undefined)
+    await interrupted.stop()
+    await link.stop()
+    own.answering = () => undefined
+    for (const folder of [crashed, stopped]) {
+      own.calls.length = 0
+      const again = await startGateway(settingsFor(folder))
+      const [upload] = await until(() => own.callsOf('uploadReceipt').length > 0 && own.callsOf('uploadReceipt'))
+      await again.stop()
+      const { lease, receipt } = upload?.body.data ?? {}
+      assert.deepEqual([upload?.params.id, lease, receipt.state], [job, own.leases.get(job), 'interrupted'])
+      assert.ok(receipt.totals['knock Knock'] > 1)
+      assert.equal(verifyReceipt(receipt).isValid, true)
+      assert.equal(journalOf(folder), undefined)
+    }
   })
 
   test('a scan with an invalid budget fails with the invalid field, and sends nothing', async () => {

@@ -17,7 +17,15 @@ test('the receipt of a scan with many addresses is within its limits, and counts
     const some = offset < 8_000 || offset % 256 === 0 ? operations : operations.slice(0, 1)
     for (const operation of some) traffic.add({ address, protocol: 'opcua', operation, kind: 'request' }, at)
   }
-  const fields = trafficFields({ state: 'finished', budget: defaultBudget, traffic, endedAt: new Date() })
+  const excludedAddresses = Array.from({ length: 1_000 }, (_, index) => {
+    const network = `10.${index >> 2}.${64 * (index % 4)}`
+    return `${network}.100-${network}.200`
+  })
+  const budgets = Array.from({ length: receiptLimits.budgets }, () => ({
+    from: at,
+    budget: { ...defaultBudget, excludedAddresses },
+  }))
+  const fields = trafficFields({ state: 'finished', budgets, traffic, endedAt: new Date() })
   assert.ok(fields.devices.length <= receiptLimits.entries, `${fields.devices.length} entries`)
   assert.ok(JSON.stringify(fields).length < receiptLimits.bytes, `${JSON.stringify(fields).length} bytes`)
   const visited = fields.devices.reduce((sum, one) => sum + ('addresses' in one ? one.addresses : 1), 0)

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
-import { enrolledGateway, managedLink, type TestGateway } from '../../platform/testing/gateway.ts'
+import { enrolledGateway, linkReport, managedLink, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 describe('the built-in links of a gateway', () => {
@@ -110,6 +110,38 @@ describe('the built-in links of a gateway', () => {
 
   test('a switch of an unknown link fails with 404', async () => {
     await assert.rejects(flip(admin, true, 'oven'), { code: 'not_found' })
+  })
+
+  test('a link in a hidden access group is not listed or switched, and the log requires write permission', async () => {
+    const log = ['2026-01-31T00:00:00.000Z info The link Plant listens.']
+    const other = await enrolledGateway(hub, admin, { name: 'line 2', access_group: 'hall-1' })
+    const params = { gatewayId: other.id }
+    const plant = linkReport({ appInstanceId: 'millwright.links.plant' })
+    const snmp = linkReport({ appInstanceId: 'millwright.links.snmp' })
+    const managedLinks = [plant, snmp].map(({ appInstanceId }) =>
+      managedLink({ name: appInstanceId.slice(appInstanceId.lastIndexOf('.') + 1), appInstanceId, log }),
+    )
+    const data = { gatewayVersion: '1.0.0', links: [plant, snmp], managedLinks }
+    const { data: assets } = await other.gatekeeper.reportLinks({ body: { data } })
+    const id = assets.find(({ appInstanceId }) => appInstanceId === snmp.appInstanceId)?.assetId ?? ''
+    await admin.inventory.setAccessGroup({ params: { id }, body: { data: { access_group: groups['hall-2'] ?? '' } } })
+    await hub.settle()
+    const shown = async (caller: TestCaller) =>
+      (await caller.discovery.listManagedLinks({ params })).data.map((link) => [link.name, link.log])
+    assert.deepEqual(await shown(admin), [
+      ['plant', log],
+      ['snmp', log],
+    ])
+    const permissions: Permission[] = ['glb_gateway_manage', 'glb_jobs_read']
+    const writer = await holder(permissions, ['inventory_read_asset_data', 'inventory_write_asset_data'])
+    assert.deepEqual(await shown(writer), [['plant', log]])
+    const reader = await holder(permissions, ['inventory_read_asset_data'])
+    assert.deepEqual(await shown(reader), [['plant', undefined]])
+    const body = { data: { enabled: true } }
+    await assert.rejects(writer.discovery.switchManagedLink({ params: { ...params, name: 'snmp' }, body }), {
+      code: 'not_found',
+      message: /Its built-in links: plant\.$/,
+    })
   })
 
   test('a switch requires both permissions in the access group of the gateway', async () => {

@@ -7,9 +7,11 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { hiddenAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { listLinks } from './link-store.ts'
 import { findManagedLinks, lockManagedLinks, putManagedLinks } from './managed-link-store.ts'
 import { requireReadableGateway } from './visibility.ts'
 import { stopJob } from './workflow-job.ts'
@@ -27,11 +29,12 @@ const writeAssets = 'inventory_write_asset_data'
 export function managedLinkHandlers(
   context: Context,
 ): Pick<Handlers<typeof discovery>, 'listManagedLinks' | 'switchManagedLink'> {
-  const { database } = context
   return {
     async listManagedLinks({ params: { gatewayId } }, caller) {
-      await readableGateway(context, caller, gatewayId)
-      return { data: await database.read(caller, (handle) => findManagedLinks(handle, gatewayId)) }
+      const gateway = await readableGateway(context, caller, gatewayId)
+      const links = await readableManagedLinks(context, caller, gatewayId)
+      // The log names addresses, so only callers who may write the gateway read it.
+      return { data: mayIn(caller, writeAssets, gateway.access_group) ? links : links.map(withoutLog) }
     },
 
     async switchManagedLink({ params: { gatewayId, name }, body: { data } }, caller) {
@@ -48,6 +51,22 @@ async function readableGateway(context: Context, caller: Caller, id: string) {
   return (await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id } })).data
 }
 
+/** Returns the built-in links of a gateway, except for links whose assets are hidden from the caller. */
+async function readableManagedLinks(context: Context, caller: Caller, gatewayId: string): Promise<ManagedLink[]> {
+  const { managed, registered } = await context.database.read(caller, async (handle) => ({
+    managed: await findManagedLinks(handle, gatewayId),
+    registered: await listLinks(handle, gatewayId),
+  }))
+  const assets = registered.map(({ assetId }) => assetId)
+  const hidden = await hiddenAssets(context, caller, assets)
+  const hiddenIds = new Set(registered.flatMap((link) => (hidden.has(link.assetId) ? [link.appInstanceId] : [])))
+  return managed.filter(({ appInstanceId }) => !hiddenIds.has(appInstanceId))
+}
+
+function withoutLog({ log: _, ...link }: ManagedLink): ManagedLink {
+  return link
+}
+
 type LinkSwitch = { gatewayId: string; name: string; enabled: boolean }
 
 /** Requires that the caller may write in the gateway's access group, and that the gateway is online and has the link. */
@@ -58,11 +77,11 @@ async function requireSwitchable(
 ): Promise<void> {
   const gateway = await readableGateway(context, caller, gatewayId)
   const accessGroupId = gateway.access_group
-  const links = await context.database.read(caller, async (handle) => {
-    if (!mayIn(caller, writeAssets, accessGroupId))
-      throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId })
-    return findManagedLinks(handle, gatewayId)
-  })
+  if (!mayIn(caller, writeAssets, accessGroupId))
+    throw await context.database.read(caller, (handle) =>
+      permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId }),
+    )
+  const links = await readableManagedLinks(context, caller, gatewayId)
   if (!links.some((link) => link.name === name)) {
     const names = links.map((link) => link.name).join(', ')
     throw new Problem(

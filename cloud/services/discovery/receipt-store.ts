@@ -2,32 +2,59 @@ import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-type ReceiptRow = { receipt: SignedReceipt; keyThumbprint: string; receivedAt: string }
+type StoredReceipt = { lease: string; receipt: SignedReceipt; keyThumbprint: string; receivedTimestamp: string }
 
-const putStatement = statement(
-  `insert into discovery_receipts as r (tenant_id, run_id, key_thumbprint, receipt) values ($1, $2, $3, $4)
-   on conflict (tenant_id, run_id) do update
-   set key_thumbprint = excluded.key_thumbprint, receipt = excluded.receipt, received_at = excluded.received_at
-   where r.receipt <> excluded.receipt`,
+type ReceiptSummary = {
+  lease: string
+  state: SignedReceipt['state']
+  from: string
+  to: string
+  receivedTimestamp: string
+}
+
+const insertStatement = statement<{ lease: string }>(
+  `insert into discovery_receipts (tenant_id, run_id, lease, key_thumbprint, receipt, state, scanned_from, scanned_to)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (tenant_id, run_id, lease) do nothing returning lease`,
 )
 
 /**
- * Stores the receipt of a run. A later receipt replaces the earlier one: the gateway then scanned again, because it lost
- * the lease of the job. The same receipt changes nothing.
+ * Stores the receipt of a run for the lease under which the gateway scanned. Returns false if the lease has a receipt. A
+ * stored receipt never changes, so that a later scan of the same run does not hide what an earlier scan sent.
  */
-export async function putReceipt(
+export async function insertReceipt(
   tx: Transaction,
-  { receipt, keyThumbprint }: { receipt: SignedReceipt; keyThumbprint: string },
-): Promise<void> {
-  await tx.run(putStatement, receipt.runId, keyThumbprint, JSON.stringify(receipt))
+  { lease, receipt, keyThumbprint }: { lease: string; receipt: SignedReceipt; keyThumbprint: string },
+): Promise<boolean> {
+  const { runId, state, from, to } = receipt
+  const text = JSON.stringify(receipt)
+  return (await tx.row(insertStatement, runId, lease, keyThumbprint, text, state, from, to)) !== undefined
 }
 
-export const findReceiptStatement = statement<{ receipt: string; keyThumbprint: string; receivedAt: string }>(
-  `select receipt, key_thumbprint as "keyThumbprint", received_at as "receivedAt" from discovery_receipts
-   where tenant_id = $1 and run_id = $2`,
+export const findReceiptStatement = statement<Omit<StoredReceipt, 'receipt'> & { receipt: string }>(
+  `select lease, receipt, key_thumbprint as "keyThumbprint", received_at as "receivedTimestamp" from discovery_receipts
+   where tenant_id = $1 and run_id = $2 and ($3::uuid is null or lease = $3::uuid)
+   order by received_at desc, lease desc limit 1`,
 )
 
-export async function findReceipt(handle: Handle, runId: string): Promise<ReceiptRow | undefined> {
-  const row = await handle.row(findReceiptStatement, runId)
+/** Returns the receipt of a run for one lease, or the newest receipt. */
+export async function findReceipt(handle: Handle, runId: string, lease?: string): Promise<StoredReceipt | undefined> {
+  const row = await handle.row(findReceiptStatement, runId, lease ?? null)
   return row === undefined ? undefined : { ...row, receipt: JSON.parse(row.receipt) as SignedReceipt }
+}
+
+const listStatement = statement<ReceiptSummary & { receipt: string | null }>(
+  `select lease, state, scanned_from as "from", scanned_to as "to", received_at as "receivedTimestamp",
+     case when state is null then receipt end as receipt
+   from discovery_receipts where tenant_id = $1 and run_id = $2 order by received_at desc, lease desc limit 1000`,
+)
+
+/** Returns the receipts of a run without their devices, newest first. */
+export async function listReceipts(handle: Handle, runId: string): Promise<ReceiptSummary[]> {
+  const rows = await handle.rows(listStatement, runId)
+  return rows.map(({ receipt, ...row }) => {
+    if (receipt === null) return row
+    const { state, from, to } = JSON.parse(receipt) as SignedReceipt
+    return { ...row, state, from, to }
+  })
 }

@@ -53,6 +53,7 @@ describe('receipts of scans', () => {
     await endDiscoveryJob(gateway, run)
     assert.equal((await endOfDiscovery({ hub, admin }, run.jobId)).state, 'finished')
   }
+  const change = (statement: string, ...values: string[]) => hub.asOwner((owner) => owner.query(statement, values))
   const read = (jobId: string, run?: string, caller: TestCaller = admin) =>
     caller.discovery.getReceipt({ params: { jobId }, query: run === undefined ? {} : { run } })
   const thumbprint = async () => (await admin.onboarding.getGateway({ params: { id: gateway.id } })).data.keyThumbprint
@@ -69,18 +70,85 @@ describe('receipts of scans', () => {
     assert.deepEqual(verifyReceipt(data), { isValid: true, thumbprint: keyThumbprint })
   })
 
-  test('stores a repeated receipt once, and replaces it by a later receipt of the same run', async () => {
+  test('stores a repeated receipt once, and refuses another receipt for the same lease', async () => {
     const run = await started()
     const receipt = signedReceipt(gateway, run.job)
     await upload(run, receipt)
     const first = await read(run.jobId)
     await upload(run, receipt)
     assert.deepEqual(await read(run.jobId), first)
-    const later = signedReceipt(gateway, run.job, { state: 'canceled' })
-    await upload(run, later)
-    assert.deepEqual((await read(run.jobId)).data, later)
+    const other = signedReceipt(gateway, run.job, { state: 'canceled' })
+    await assert.rejects(upload(run, other), { status: 409, code: 'conflict', message: /already has another receipt/ })
+    assert.deepEqual((await read(run.jobId)).data, receipt)
     await end(run)
-    await upload(run, later)
+    await upload(run, receipt)
+  })
+
+  test('keeps the receipts of all leases of a run, and returns the newest or the one of a lease', async () => {
+    const run = await started()
+    const interrupted = signedReceipt(gateway, run.job, { state: 'interrupted' })
+    await upload(run, interrupted)
+    await change(`update workflow_jobs set lease_until = now() where id = $1`, run.job.id)
+    const again = { jobId: run.jobId, ...(await leaseDiscovery(gateway)) }
+    assert.equal(again.job.id, run.job.id)
+    const finished = signedReceipt(gateway, again.job, { to: '2026-01-31T08:31:00.000Z' })
+    await upload(again, finished)
+    await end(again)
+    const { data, meta } = await read(run.jobId)
+    assert.deepEqual([data, meta.lease], [finished, again.lease.id])
+    assert.deepEqual(
+      meta.receipts.map(({ lease, state, from, to }) => [lease, state, from, to]),
+      [finished, interrupted].map(({ state, from, to }, index) => [
+        index === 0 ? again.lease.id : run.lease.id,
+        state,
+        from,
+        to,
+      ]),
+    )
+    const earlier = await admin.discovery.getReceipt({ params: { jobId: run.jobId }, query: { lease: run.lease.id } })
+    assert.deepEqual([earlier.data, earlier.meta.receipts], [interrupted, meta.receipts])
+    const unknown = { params: { jobId: run.jobId }, query: { lease: randomUUID() } }
+    await assert.rejects(admin.discovery.getReceipt(unknown), { status: 404, code: 'not_found' })
+  })
+
+  test('lists a receipt that an earlier version stored without its lease', async () => {
+    const run = await started()
+    const receipt = signedReceipt(gateway, run.job)
+    await upload(run, receipt)
+    await end(run)
+    const lease = '00000000-0000-0000-0000-000000000000'
+    await change(
+      'update discovery_receipts set lease = $2, state = null, scanned_from = null, scanned_to = null where run_id = $1',
+      receipt.runId,
+      lease,
+    )
+    const { data, meta } = await read(run.jobId)
+    assert.deepEqual(data, receipt)
+    const { state, from, to } = receipt
+    assert.deepEqual(meta.receipts, [{ lease, state, from, to, receivedTimestamp: meta.receivedTimestamp }])
+  })
+
+  test('accepts a receipt after the job of its run was deleted', async () => {
+    const run = await started()
+    await admin.workflows.deleteJob({ params: { id: run.job.id } })
+    const receipt = signedReceipt(gateway, run.job, { state: 'canceled' })
+    await upload(run, receipt)
+    assert.deepEqual((await read(run.jobId)).data, receipt)
+    const forged = signedReceipt(gateway, run.job, { runId: randomUUID() })
+    await assert.rejects(upload(run, forged), { code: 'not_found' })
+  })
+
+  test('refuses a receipt long after the end of its run', async () => {
+    const run = await started()
+    await end(run)
+    const runId = String(run.job.definition.runId)
+    const days = (number: number) =>
+      change(`update discovery_runs set ended_at = now() - interval '${number} days' where id = $1`, runId)
+    await days(receiptLimits.daysAfterRun + 1)
+    const receipt = signedReceipt(gateway, run.job)
+    await assert.rejects(upload(run, receipt), { status: 409, code: 'conflict', message: /accepted for 7 days/ })
+    await days(receiptLimits.daysAfterRun - 1)
+    await upload(run, receipt)
   })
 
   test('keeps the receipt of each run of a discovery until the discovery is deleted', async () => {

@@ -1,13 +1,14 @@
 import type { discovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { receiptLimits, type SignedReceipt } from '@millwright/api/receipt.ts'
+import { receiptLimits, receiptText, type SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { isActive } from './discovery.ts'
 import { isBudgeted } from './link.ts'
 import { findLink } from './link-store.ts'
-import { findReceipt, putReceipt } from './receipt-store.ts'
+import { findReceipt, insertReceipt, listReceipts } from './receipt-store.ts'
 import { isOwn } from './runs.ts'
 import { type DiscoveryRow, findDiscovery, findRun, type RunRow, wasLeased } from './store.ts'
 import { isReadable } from './visibility.ts'
@@ -15,31 +16,44 @@ import { isReadable } from './visibility.ts'
 /** Handlers for the receipts of runs: the gatekeeper stores them, users read them. */
 export function receiptHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReceipt' | 'recordReceipt'> {
   const { database } = context
+
+  /**
+   * Requires that the stored receipt of a lease has the same content. A gateway can repeat a request, and after a crash it
+   * signs a receipt again.
+   */
+  const requireSame = async (caller: Caller, { lease, receipt }: { lease: string; receipt: SignedReceipt }) => {
+    const stored = await database.read(caller, (handle) => findReceipt(handle, receipt.runId, lease))
+    if (stored !== undefined && receiptText(stored.receipt) === receiptText(receipt)) return
+    throw new Problem('conflict', `The lease ${lease} already has another receipt. A stored receipt never changes.`)
+  }
+
   return {
     /**
      * A receipt is returned completely to callers who can read the discovery, because its signature covers all devices.
      * It contains addresses, but no assets.
      */
-    async getReceipt({ params: { jobId }, query: { run: runId } }, caller) {
-      const { row, run, stored } = await database.read(caller, async (handle) => {
+    async getReceipt({ params: { jobId }, query: { run: runId, lease } }, caller) {
+      const { row, run, stored, receipts } = await database.read(caller, async (handle) => {
         const discovered = await findDiscovery(handle, jobId)
         const id = runId ?? discovered?.latestRunId ?? undefined
         return {
           row: discovered,
           run: id === undefined ? undefined : await findRun(handle, id),
-          stored: id === undefined ? undefined : await findReceipt(handle, id),
+          stored: id === undefined ? undefined : await findReceipt(handle, id, lease),
+          receipts: id === undefined ? [] : await listReceipts(handle, id),
         }
       })
       if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))
         throw new Problem('not_found', `Discovery ${jobId} has no run${runId === undefined ? '' : ` ${runId}`}`)
       if (stored === undefined) {
+        if (receipts.length > 0) throw new Problem('not_found', `Run ${run.id} has no receipt for the lease ${lease}`)
         const link = await database.read(caller, (handle) => findLink(handle, row.gatewayId, row.assetLinkId))
         throw reasonWithout(row, run, link === undefined || isBudgeted(link.report.interfaces))
       }
-      const { receipt, keyThumbprint, receivedAt } = stored
+      const { receipt, keyThumbprint, ...rest } = stored
       const check = verifyReceipt(receipt)
       const verified = check.isValid && check.thumbprint === keyThumbprint
-      return { data: receipt, meta: { verified, keyThumbprint, receivedTimestamp: receivedAt } }
+      return { data: receipt, meta: { verified, keyThumbprint, ...rest, receipts } }
     },
 
     async recordReceipt({ params: { id }, body: { data } }, caller) {
@@ -52,10 +66,12 @@ export function receiptHandlers(context: Context): Pick<Handlers<typeof discover
       }))
       if (run === undefined || !isLeased)
         throw new Problem('lease_lost', `The lease ${lease} was never issued for job ${jobId}. Lease the job first.`)
+      requireRecent(run)
       const { data: gateway } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
       requireValid(receipt, { gatewayId, run, keyThumbprint: gateway.keyThumbprint })
       const { keyThumbprint = '' } = gateway
-      await database.transaction(caller, (tx) => putReceipt(tx, { receipt, keyThumbprint }))
+      const isStored = await database.transaction(caller, (tx) => insertReceipt(tx, { lease, receipt, keyThumbprint }))
+      if (!isStored) await requireSame(caller, { lease, receipt })
       return answer(204)
     },
   }
@@ -74,6 +90,13 @@ function reasonWithout({ assetLinkId }: DiscoveryRow, run: RunRow, isLinkBudgete
     'receipt_not_sent',
     `The gateway sent no receipt for run ${run.number}. Either the run ended before its scan began, or the gateway has an older version: update it.`,
   )
+}
+
+/** Requires that the run has not ended long ago. A gateway that was offline delivers its receipt later. */
+function requireRecent({ number, endedAt }: RunRow): void {
+  const days = receiptLimits.daysAfterRun
+  if (endedAt !== null && Date.now() - Date.parse(endedAt) > days * 24 * 3_600_000)
+    throw new Problem('conflict', `Run ${number} ended at ${endedAt}. Its receipts are accepted for ${days} days.`)
 }
 
 type ExpectedReceipt = { gatewayId: string; run: RunRow; keyThumbprint: string | undefined }

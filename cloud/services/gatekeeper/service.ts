@@ -2,6 +2,7 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -130,7 +131,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     async uploadReceipt({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       await presence.note(caller)
-      const runId = runOf(await ownJob(context, caller, id))
+      const runId = await runOfReceipt(context, caller, { jobId: id, receipt: data.receipt })
       if (runId === undefined) throw new Problem('not_found', `Job ${id} is not a discovery job`)
       await discoveries(caller).recordReceipt({
         params: { id: runId },
@@ -151,6 +152,23 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
 function isCanceled(state: string): boolean {
   return state === 'CANCELING' || state === 'CANCELED'
+}
+
+/**
+ * Returns the id of the run of a receipt. The run of a deleted job is the one that the receipt names, so that a user cannot
+ * remove a receipt by deleting the job. The discovery service checks that the lease was issued for this run and job.
+ */
+async function runOfReceipt(
+  context: Context,
+  caller: Caller,
+  { jobId, receipt }: { jobId: string; receipt: SignedReceipt },
+): Promise<string | undefined> {
+  try {
+    return runOf(await ownJob(context, caller, jobId))
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return receipt.runId
+    throw error
+  }
 }
 
 /** Returns the id of the discovery run of a job. Returns `undefined` if the job is not a discovery job. */

@@ -3,7 +3,7 @@ import { messages } from '../../../app/language/language.ts'
 export const receiptMessages = messages({
   en: {
     title: 'Receipt',
-    lead: 'What this run sent to each device. The gateway counts every datagram, connection and request, and signs the result.',
+    lead: 'What this run sent to each device. The gateway counts the permits that it gave for datagrams, connections and requests, and signs the result.',
     download: 'Download JSON',
     notFinished: 'The receipt is available when the run has ended.',
     notBudgeted:
@@ -15,8 +15,16 @@ export const receiptMessages = messages({
     invalid: 'Not valid',
     invalidDetail: 'The receipt was changed after the gateway signed it.',
     key: 'Key thumbprint of the gateway',
+    state: 'State',
+    finished: 'Finished',
+    failed: 'Failed',
+    canceledScan: 'Canceled',
+    interrupted: 'Interrupted: the gateway stopped, crashed or lost its connection',
+    receipts: 'Receipts of this run',
+    receiptOf: (from: string, state: string) => `${from}: ${state}`,
     period: 'Period',
     until: (from: string, to: string) => `${from} to ${to}`,
+    budgetFrom: (from: string) => `Budget from ${from}`,
     perDevice: 'Budget per device',
     perGateway: 'Budget of the gateway',
     limits: (datagrams: string, connections: string, requests: string, open: string) =>
@@ -44,7 +52,7 @@ export const receiptMessages = messages({
   },
   de: {
     title: 'Sendeprotokoll',
-    lead: 'Was dieser Lauf an jedes Gerät gesendet hat. Das Gateway zählt jedes Datagramm, jede Verbindung und jede Anfrage und signiert das Ergebnis.',
+    lead: 'Was dieser Lauf an jedes Gerät gesendet hat. Das Gateway zählt seine Freigaben für Datagramme, Verbindungen und Anfragen und signiert das Ergebnis.',
     download: 'JSON herunterladen',
     notFinished: 'Das Sendeprotokoll ist verfügbar, sobald der Lauf beendet ist.',
     notBudgeted:
@@ -56,8 +64,16 @@ export const receiptMessages = messages({
     invalid: 'Ungültig',
     invalidDetail: 'Das Sendeprotokoll wurde geändert, nachdem das Gateway es signiert hat.',
     key: 'Schlüssel-Fingerabdruck des Gateways',
+    state: 'Zustand',
+    finished: 'Abgeschlossen',
+    failed: 'Fehlgeschlagen',
+    canceledScan: 'Abgebrochen',
+    interrupted: 'Unterbrochen: Das Gateway wurde beendet, ist ausgefallen oder hat die Verbindung verloren',
+    receipts: 'Sendeprotokolle dieses Laufs',
+    receiptOf: (from: string, state: string) => `${from}: ${state}`,
     period: 'Zeitraum',
     until: (from: string, to: string) => `${from} bis ${to}`,
+    budgetFrom: (from: string) => `Budget ab ${from}`,
     perDevice: 'Budget je Gerät',
     perGateway: 'Budget des Gateways',
     limits: (datagrams: string, connections: string, requests: string, open: string) =>

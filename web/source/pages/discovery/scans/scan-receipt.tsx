@@ -8,7 +8,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { TextField } from '../../../components/forms/fields.tsx'
+import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
@@ -32,15 +32,16 @@ type ScanReceiptProps = {
 export function ScanReceipt({ scan, run = scan.runId }: ScanReceiptProps) {
   const text = useText(receiptMessages)
   const query = useOperationQuery()
+  const [lease, setLease] = useState<string>()
   const hasEnded = run !== scan.runId || (scan.state !== 'created' && scan.state !== 'running')
   const receipt = useQuery({
     ...query(['discovery', 'getReceipt'], {
       params: { jobId: scan.jobId },
-      query: { ...(run !== undefined && { run }) },
+      query: { ...(run !== undefined && { run }), ...(lease !== undefined && { lease }) },
     }),
     enabled: run !== undefined && hasEnded,
-    // The receipt of a run that has ended does not change, and it can be large.
-    staleTime: Number.POSITIVE_INFINITY,
+    // A stored receipt does not change and can be large. A further receipt of the run can arrive later.
+    staleTime: 60_000,
   })
   if (run === undefined) return null
   const reasons: Readonly<Record<string, string>> = {
@@ -56,7 +57,7 @@ export function ScanReceipt({ scan, run = scan.runId }: ScanReceiptProps) {
       actions={receipt.data !== undefined && <DownloadButton receipt={receipt.data.data} />}
     >
       {reason === undefined ? (
-        <QueryState query={receipt}>{(answer) => <ReceiptDetails answer={answer} />}</QueryState>
+        <QueryState query={receipt}>{(answer) => <ReceiptDetails answer={answer} onSelect={setLease} />}</QueryState>
       ) : (
         <p className="quiet">{reason}</p>
       )}
@@ -78,10 +79,25 @@ function DownloadButton({ receipt }: { receipt: Receipt }) {
   )
 }
 
-function ReceiptDetails({ answer: { data: receipt, meta } }: { answer: ReceiptAnswer }) {
+type ReceiptDetailsProps = { answer: ReceiptAnswer; onSelect: (lease: string) => void }
+
+function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDetailsProps) {
   const text = useText(receiptMessages)
   const formats = useFormats()
-  const { from, to, budget, totals, devices, refused } = receipt
+  const { from, to, budget, budgets = [], totals, devices, refused } = receipt
+  const stateNames: Readonly<Record<Receipt['state'], string>> = {
+    finished: text.finished,
+    failed: text.failed,
+    canceled: text.canceledScan,
+    interrupted: text.interrupted,
+  }
+  const budgetItems = (shown: Receipt['budget']) => [
+    { name: text.perDevice, value: limitsOf(shown.perDevice) },
+    { name: text.perGateway, value: limitsOf(shown.perGateway) },
+    { name: text.protocols, value: shown.protocols?.join(', ') },
+    { name: text.hours, value: shown.hours?.map((span) => text.until(span.from, span.to)).join(', ') },
+    { name: text.excludedAddresses, value: shown.excludedAddresses.join(', ') },
+  ]
   const limitsOf = ({ datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections }: TrafficLimits) => {
     const [datagrams = '', opened = '', requests = '', open = ''] = [
       datagramsPerSecond,
@@ -100,6 +116,17 @@ function ReceiptDetails({ answer: { data: receipt, meta } }: { answer: ReceiptAn
   return (
     <>
       <p className="quiet card-lead">{text.lead}</p>
+      {meta.receipts.length > 1 && (
+        <SelectField
+          label={text.receipts}
+          value={meta.lease}
+          onChange={onSelect}
+          choices={meta.receipts.map((one) => ({
+            value: one.lease,
+            label: text.receiptOf(formats.exact(one.from), stateNames[one.state]),
+          }))}
+        />
+      )}
       <KeyValueList
         items={[
           {
@@ -113,12 +140,9 @@ function ReceiptDetails({ answer: { data: receipt, meta } }: { answer: ReceiptAn
             ),
           },
           { name: text.key, value: <code>{meta.keyThumbprint}</code> },
+          { name: text.state, value: stateNames[receipt.state] },
           { name: text.period, value: text.until(formats.exact(from), formats.exact(to)) },
-          { name: text.perDevice, value: limitsOf(budget.perDevice) },
-          { name: text.perGateway, value: limitsOf(budget.perGateway) },
-          { name: text.protocols, value: budget.protocols?.join(', ') },
-          { name: text.hours, value: budget.hours?.map((span) => text.until(span.from, span.to)).join(', ') },
-          { name: text.excludedAddresses, value: budget.excludedAddresses.join(', ') },
+          ...budgetItems(budget),
           {
             name: text.refused,
             value: largestFirst(refused)
@@ -127,6 +151,12 @@ function ReceiptDetails({ answer: { data: receipt, meta } }: { answer: ReceiptAn
           },
         ]}
       />
+      {budgets.slice(1).map((period) => (
+        <div key={period.from}>
+          <h3 className="part-title">{text.budgetFrom(formats.exact(period.from))}</h3>
+          <KeyValueList items={budgetItems(period.budget)} />
+        </div>
+      ))}
       <h3 className="part-title">{text.totals}</h3>
       {totalOf(totals) === 0 ? (
         <p className="quiet">{text.nothing}</p>
