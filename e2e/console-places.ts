@@ -49,6 +49,7 @@ export const places: readonly Place[] = [
   { name: 'asset-identity', path: ({ assetId }) => `/assets/${assetId}?tab=identity` },
   { name: 'asset-history', path: ({ assetId }) => `/assets/${assetId}?tab=history` },
   { name: 'asset-history-relations', path: ({ assetId }) => `/assets/${assetId}?tab=history&view=relations` },
+  { name: 'asset-history-sources', path: ({ assetId }) => `/assets/${assetId}?tab=history&view=sources` },
   { name: 'hierarchy', path: ({ hierarchyId }) => `/hierarchy?hierarchy=${hierarchyId}&node=unassigned` },
   {
     name: 'hierarchy-node',

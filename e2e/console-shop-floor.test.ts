@@ -164,6 +164,18 @@ describe('gateways, scans and credentials in the console', () => {
     assert.ok(!(await page.content()).includes(password), 'the secret is on the page')
   })
 
+  test('shows which link reported each field of a found device', async () => {
+    const caller = await callerOf(platform)
+    const { data } = await caller.inventory.listAssets({ query: { filter: "startswith(name, 'PLC')", limit: 1 } })
+    await follow(page, `/assets/${data[0]?.id}?tab=history`)
+    await page.getByRole('radio', { name: 'Sources' }).check()
+    await page
+      .getByRole('grid', { name: 'Sources' })
+      .getByRole('row', { name: /^Name millwright\.links\.plant / })
+      .waitFor()
+    await assertAxeClean(page, 'the sources of the fields of an asset')
+  })
+
   test('schedules a scan, shows its next run, and pauses and resumes the schedule', async () => {
     await go('/discovery?scan=any', 'Discovery')
     await page.getByLabel('Schedule').selectOption('daily')

@@ -107,6 +107,15 @@ Examples:
   )
 
   platformCommand(
+    assets
+      .command('sources')
+      .description('list the source of each field that scans found, and the values that are not used')
+      .argument('<asset>'),
+    terminal,
+    sources,
+  )
+
+  platformCommand(
     withFilterOptions(
       assets.command('count').description('count assets, in total or for each value of a property'),
     ).option('--by <property>', 'property, such as functional_object_type or management_state/state_value'),
@@ -222,6 +231,25 @@ async function history(session: Session, nameOrId: string, options: PagingOption
     },
     nothing: 'No history.',
   })
+}
+
+async function sources(session: Session, nameOrId: string): Promise<void> {
+  const id = await assetId(session, nameOrId)
+  await session.output.list(await session.api(inventory).readFieldSources({ params: { id } }), {
+    columns: {
+      field: 'field',
+      source: 'source',
+      since: 'since',
+      'not used': ({ others }) => (others as OtherValue[]).map(otherValueText).join(', '),
+    },
+    nothing: 'No sources. Only assets that scans found have them.',
+  })
+}
+
+type OtherValue = { source: string; value: unknown }
+
+function otherValueText({ source, value }: OtherValue): string {
+  return `${typeof value === 'string' ? value : JSON.stringify(value)} (${source})`
 }
 
 function changedFields(before: unknown, after: unknown): string[] {

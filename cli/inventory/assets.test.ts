@@ -2,6 +2,15 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import {
+  endDiscoveryJob,
+  endOfDiscovery,
+  enrolledGateway,
+  foundDevice,
+  leaseDiscovery,
+  linkReport,
+  uploadDevices,
+} from '@millwright/cloud/platform/testing/gateway.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
@@ -140,6 +149,30 @@ describe('assets', () => {
     assert.equal(missing.code, 4)
     assert.equal(missing.err, 'Asset "Rack 2" not found.\nNext: millwright assets list -q "Rack 2"\n')
     assert.match(await succeed('assets', 'identifiers', 'Rack 1'), /^MacIdentifier +\d* +mac_address=/m)
+  })
+
+  test('assets sources lists the link of each field, and the values of other links that are not used', async () => {
+    const { hub } = platform
+    const admin = await platform.as('administrator')
+    const gateway = await enrolledGateway(hub, admin)
+    const links = ['snmp', 'ip-scan'].map((name) =>
+      linkReport({ appInstanceId: name, deviceClass: `millwright.links.${name}`, options: [] }),
+    )
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+    for (const [assetLinkId, name] of [
+      ['snmp', 'core-1'],
+      ['ip-scan', 'core-1.plant.example'],
+    ] as const) {
+      const input = { params: { gatewayId: gateway.id }, body: { data: { assetLinkId } } }
+      const { jobId } = await admin.discovery.createDiscovery(input)
+      const leased = await leaseDiscovery(gateway)
+      await uploadDevices(gateway, leased, { assets: [foundDevice(77, { name })] })
+      await endDiscoveryJob(gateway, leased)
+      await endOfDiscovery({ hub, admin }, jobId)
+    }
+    const out = await succeed('assets', 'sources', 'core-1')
+    assert.match(out, /^\/name +millwright\.links\.snmp +\S+ +core-1\.plant\.example \(millwright\.links\.ip-scan\)$/m)
+    assert.match((await refuse(['assets', 'sources', 'Rack 1'])).err, /No sources\. Only assets that scans found/)
   })
 
   test('assets update changes fields and custom properties, and assets history lists the changes', async () => {

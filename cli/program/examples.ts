@@ -21,6 +21,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'assets show': ["assets show 'Drive 12'", "assets show 'Drive 12' --at 2026-01-31T08:30:00Z --json"],
   'assets history': ["assets history 'Drive 12' --limit 10"],
+  'assets sources': ["assets sources 'Drive 12'"],
   'assets count': [
     'assets count',
     'assets count --by functional_object_type --filter "management_state/state_value eq \'regarded\'"',

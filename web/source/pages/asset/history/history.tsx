@@ -2,25 +2,25 @@ import { IxButton } from '@siemens/ix-react'
 import { useMemo } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
-import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { useAssetProperties } from '../../assets/model/properties.ts'
-import { valueName } from '../../assets/model/value-names.ts'
 import { assetEvents } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
-import { differencesOf, fieldPathText, valueText } from './differences.ts'
+import { differencesOf } from './differences.ts'
+import { FieldSources, pathOf, SourceName } from './field-sources.tsx'
+import { useFieldTexts } from './field-texts.ts'
 import { RelationHistory } from './relation-history.tsx'
 import { Source } from './source.tsx'
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
-const views = ['changes', 'relations'] as const
+const views = ['changes', 'relations', 'sources'] as const
 
-/** `History` shows the history of an asset and of its relations. */
+/** `History` shows the history of an asset and of its relations, and the sources of its fields. */
 export function History({ id }: { id: string }) {
   const text = useText(assetMessages)
   const [search, show] = useSearchState<'view'>()
@@ -32,11 +32,14 @@ export function History({ id }: { id: string }) {
         choices={[
           { value: 'changes', label: text.asset },
           { value: 'relations', label: text.relations },
+          { value: 'sources', label: text.sources },
         ]}
         chosen={chosen}
         onChoose={(view) => show({ view: view === 'changes' ? undefined : view })}
       />
-      {chosen === 'changes' ? <Changes id={id} /> : <RelationHistory id={id} />}
+      {chosen === 'changes' && <Changes id={id} />}
+      {chosen === 'relations' && <RelationHistory id={id} />}
+      {chosen === 'sources' && <FieldSources id={id} />}
     </>
   )
 }
@@ -103,6 +106,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
               </tbody>
             </table>
           )}
+          <Overruled entry={entry} />
           {entry.change !== 'deleted' && (
             <IxButton variant="secondary" onClick={() => change({ at: entry.time })}>
               {text.viewVersion}
@@ -114,16 +118,21 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   )
 }
 
-/**
- * Returns functions for the display names of fields and of their values. A field without a display name is shown as its
- * path.
- */
-function useFieldTexts() {
-  const language = useLanguage()
-  const properties = useAssetProperties()
-  const fieldName = (field: string) =>
-    properties.find(({ path }) => path === field)?.title[language] ?? fieldPathText(field)
-  const fieldValueText = (field: string, value: unknown) =>
-    typeof value === 'string' ? valueName(field, value, language) : valueText(value)
-  return { fieldName, fieldValueText }
+/** `Overruled` lists the values that a scan reported, but that were not used, and the source that wins. */
+function Overruled({ entry: { overruled = [] } }: { entry: Entry }) {
+  const text = useText(assetMessages)
+  const { fieldName } = useFieldTexts()
+  if (overruled.length === 0) return null
+  return (
+    <>
+      <p className="quiet">{text.overruled}</p>
+      <ul>
+        {overruled.map(({ field, source }) => (
+          <li key={field}>
+            {fieldName(pathOf(field))}: <SourceName source={source} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
 }
