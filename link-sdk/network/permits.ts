@@ -26,3 +26,19 @@ export class PermitRefusedError extends LinkError {
     this.reason = reason
   }
 }
+
+/**
+ * Takes a permit, unless the signal is aborted before. Then throws the reason of the signal, and a permit that is given
+ * later ends immediately.
+ */
+export async function takePermit(permits: Permits, request: PermitRequest, signal: AbortSignal): Promise<Permit> {
+  signal.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<Permit>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  permits.take(request).then((permit) => {
+    if (signal.aborted) permit[Symbol.dispose]()
+    else resolve(permit)
+  }, reject)
+  return promise.finally(() => signal.removeEventListener('abort', abort))
+}

@@ -82,6 +82,11 @@ function requireUnicast({ from, to }: IpRange): void {
   )
 }
 
+/** Returns whether the filter `exclude` contains an address. */
+export function isExcluded(address: string, filters: readonly Filter[]): boolean {
+  return isInRanges(rangesNamed('exclude', filters), numberOfAddress(address) ?? 0)
+}
+
 export function rangesNamed(key: string, filters: readonly Filter[]): IpRange[] {
   return filters
     .filter((filter) => filter.key === key)

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
-import { connect } from 'node:net'
+import { connectOnce } from '@millwright/link-sdk/network/connect.ts'
+import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 
 /**
  * The state of a port. A device that refuses a connection exists, and its port is `closed`. A port is `silent` if no
@@ -34,36 +35,19 @@ const stateByCode: Readonly<Record<string, PortState>> = {
   EHOSTDOWN: 'unreachable',
 }
 
-/**
- * Opens a TCP connection and closes it immediately, without sending data. The socket is closed when the promise
- * resolves. The limit of one second prevents the operating system from repeating the first packet.
- */
-export function connectTo(port: number, { address, localAddress, timeoutMs, signal }: Probe): Promise<PortState> {
-  signal.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    let state: PortState = 'silent'
-    let failure: unknown
-    const socket = connect({ host: address, port, ...(localAddress === undefined ? {} : { localAddress }) })
-    const timer = setTimeout(() => socket.destroy(), timeoutMs)
-    const abort = () => socket.destroy()
-    signal.addEventListener('abort', abort)
-    socket.on('connect', () => {
-      state = 'open'
-      socket.destroy()
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      const known = stateByCode[error.code ?? '']
-      if (known === undefined) failure = new ProbeError(error.code ?? 'UNKNOWN', { cause: error })
-      else state = known
-    })
-    socket.on('close', () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
-      if (signal.aborted) reject(signal.reason)
-      else if (failure !== undefined) reject(failure)
-      else resolve(state)
-    })
-  })
+/** Opens a TCP connection and closes it immediately, without sending data. */
+export async function connectTo(port: number, { address, localAddress, timeoutMs, signal }: Probe): Promise<PortState> {
+  const attempt = await connectOnce({ address, port, localAddress, timeoutMs, signal })
+  if (attempt === 'silent') return 'silent'
+  if (attempt instanceof Error) return stateOf(attempt)
+  await new Promise((resolve) => attempt.once('close', resolve).destroy())
+  return 'open'
+}
+
+function stateOf(error: NodeJS.ErrnoException): PortState {
+  const state = stateByCode[error.code ?? '']
+  if (state === undefined) throw new ProbeError(error.code ?? 'UNKNOWN', { cause: error })
+  return state
 }
 
 /** The discard port. Devices ignore datagrams to it, or answer that the port is closed. */
@@ -78,12 +62,12 @@ export function sendEmptyDatagram({ address, localAddress, timeoutMs, signal }: 
   return new Promise((resolve, reject) => {
     const socket = createSocket('udp4')
     const end = (settle: () => void) => {
-      clearTimeout(timer)
+      timer[Symbol.dispose]()
       signal.removeEventListener('abort', abort)
       socket.removeAllListeners().on('error', () => undefined)
       socket.close(settle)
     }
-    const timer = setTimeout(() => end(() => resolve('silent')), timeoutMs)
+    const timer = startTimer(timeoutMs, () => end(() => resolve('silent')))
     const abort = () => end(() => reject(signal.reason))
     signal.addEventListener('abort', abort)
     socket.on('error', (error: NodeJS.ErrnoException) => {

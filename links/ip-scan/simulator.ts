@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
-import { Worker } from 'node:worker_threads'
+import { createServer, type Server, type Socket } from 'node:net'
+import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 
 /** `SimulatedHost` is a host at an address of the loopback network. All other ports of the address are closed. */
 export type SimulatedHost = AsyncDisposable & {
@@ -25,7 +25,7 @@ export async function startHost({ address, open = [], silent = [] }: HostSetting
   const openPorts: number[] = []
   for (const port of open) openPorts.push(await openPort(address, port, { traffic, resources }))
   const silentPorts: number[] = []
-  for (const port of silent) silentPorts.push(await silentPort(address, port, resources))
+  for (const port of silent) silentPorts.push(resources.use(await startSilentPort(address, port)).port)
   const held = resources.move()
   return { address, openPorts, silentPorts, traffic, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
@@ -62,34 +62,4 @@ async function openPort(address: string, port: number, { traffic, resources }: O
 function portOf(server: Server): number {
   const bound = server.address()
   return typeof bound === 'object' && bound !== null ? bound.port : 0
-}
-
-/** Listens in a thread that never accepts a connection. Its queue is full, so the operating system drops requests. */
-const silentServer = `
-const { parentPort, workerData } = require('node:worker_threads')
-const server = require('node:net').createServer()
-server.listen({ host: workerData.address, port: workerData.port, backlog: 1 }, () => {
-  parentPort.postMessage(server.address().port)
-  Atomics.wait(workerData.lock, 0, 0)
-})
-`
-
-/** The number of connections in a full queue of length 1: Linux accepts one more than the length. */
-const queueLength = 2
-
-async function silentPort(address: string, port: number, resources: AsyncDisposableStack): Promise<number> {
-  const lock = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(silentServer, { eval: true, workerData: { address, port, lock } })
-  resources.defer(async () => {
-    Atomics.store(lock, 0, 1)
-    Atomics.notify(lock, 0)
-    await worker.terminate()
-  })
-  const [bound] = await once(worker, 'message')
-  for (let index = 0; index < queueLength; index += 1) {
-    const socket = connect(bound, address)
-    resources.defer(() => void socket.destroy())
-    await once(socket, 'connect')
-  }
-  return bound
 }

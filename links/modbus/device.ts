@@ -1,6 +1,8 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
-import type { Permits } from '@millwright/link-sdk/network/permits.ts'
+import { openConnection, resetConnection } from '@millwright/link-sdk/network/connect.ts'
+import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 
 /*
  * This file speaks Modbus/TCP as in the "MODBUS Application Protocol Specification V1.1b3" and the "MODBUS Messaging on
@@ -85,57 +87,17 @@ export type ConnectionOptions = {
   signal: AbortSignal
 }
 
-/** A port that does not answer, and errors that mean the same. */
-const silence = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ETIMEDOUT']
-
-/** Opens a connection. Returns undefined if the port does not accept it within the time limit. */
-export async function openConnection(options: ConnectionOptions): Promise<ModbusConnection | undefined> {
-  const { address, port, permits, timeoutMs, signal } = options
-  const permit = await permits.take({ address, protocol: 'modbus', operation: 'Connect', kind: 'connection' })
-  const socket = connect({ host: address, port, noDelay: true })
+/** Connects to a port. Returns undefined if it accepts no connection within the time limit. */
+export async function connectTo(options: ConnectionOptions): Promise<ModbusConnection | undefined> {
+  const { signal } = options
   try {
-    if (await isConnected(socket, { timeoutMs, signal })) return new ModbusConnection(socket, { ...options, permit })
+    const socket = await openConnection({ ...options, protocol: 'modbus', operation: 'Connect' })
+    return socket === undefined ? undefined : new ModbusConnection(socket, options)
   } catch (error) {
-    socket.destroy()
-    permit[Symbol.dispose]()
-    throw error
-  }
-  socket.destroy()
-  permit[Symbol.dispose]()
-  return undefined
-}
-
-function isConnected(socket: Socket, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }) {
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-  const timer = startTimer(timeoutMs, () => resolve(false))
-  const abort = () => reject(signal.reason)
-  socket.once('connect', () => resolve(true))
-  socket.on('error', (error: NodeJS.ErrnoException) => {
-    if (silence.includes(error.code ?? '')) resolve(false)
-    else reject(new LinkError('UNAVAILABLE', `The connection could not be opened: ${error.message}.`))
-  })
-  if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, { once: true })
-  return promise.finally(() => {
-    timer[Symbol.dispose]()
-    signal.removeEventListener('abort', abort)
-  })
-}
-
-/**
- * Calls a function after a time. Answers that arrived while this process paused are handled first, so a pause does not
- * count as silence of the device.
- */
-function startTimer(ms: number, expire: () => void): Disposable {
-  let immediate: NodeJS.Immediate | undefined
-  const timer = setTimeout(() => {
-    immediate = setImmediate(expire)
-  }, ms)
-  return {
-    [Symbol.dispose]: () => {
-      clearTimeout(timer)
-      clearImmediate(immediate)
-    },
+    signal.throwIfAborted()
+    if (error instanceof LinkError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LinkError('UNAVAILABLE', `The connection could not be opened: ${reason}.`, { cause: error })
   }
 }
 
@@ -144,14 +106,16 @@ type Pending = { transaction: number; resolve: (body: Buffer) => void; reject: (
 /** `ModbusConnection` sends one request at a time over a TCP connection. */
 export class ModbusConnection implements Disposable {
   readonly #socket: Socket
-  readonly #options: ConnectionOptions & { permit: Disposable }
+  readonly #options: ConnectionOptions
   #received = Buffer.alloc(0)
   #transaction = 0
   #otherFrames = 0
   #pending: Pending | undefined
+  /** True when the last request was not answered in time. */
+  #isUnanswered = false
   #failure: unknown
 
-  constructor(socket: Socket, options: ConnectionOptions & { permit: Disposable }) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket
     this.#options = options
     socket.on('data', (bytes) => this.#onData(bytes))
@@ -168,8 +132,9 @@ export class ModbusConnection implements Disposable {
 
   [Symbol.dispose](): void {
     this.#options.signal.removeEventListener('abort', this.#abort)
-    this.#socket.destroy()
-    this.#options.permit[Symbol.dispose]()
+    // The operating system would repeat a request that the device has not confirmed.
+    if (this.#isUnanswered) resetConnection(this.#socket)
+    else this.#socket.destroy()
   }
 
   /**
@@ -222,8 +187,8 @@ export class ModbusConnection implements Disposable {
 
   /** Sends a request and returns its answer without the header. Throws a `ModbusError` for an exception. */
   async #request(unit: number, request: Buffer, operation: string): Promise<Buffer> {
-    const { address, permits } = this.#options
-    using _permit = await permits.take({ address, protocol: 'modbus', operation, kind: 'request' })
+    const { address, permits, signal } = this.#options
+    using _permit = await takePermit(permits, { address, protocol: 'modbus', operation, kind: 'request' }, signal)
     const body = await this.#exchange(unit, request)
     const [functionCode = 0, exception = 0] = body
     if (functionCode === request[0]) return body
@@ -246,18 +211,22 @@ export class ModbusConnection implements Disposable {
     header.writeUInt16BE(request.length + 1, 4)
     header.writeUInt8(unit, 6)
     this.#pending = { transaction: this.#transaction, resolve, reject }
+    this.#isUnanswered = true
     using _timer = startTimer(this.#options.timeoutMs, () =>
       reject(new ModbusError('no answer', `${this.#place} does not answer to Modbus requests for unit ${unit}.`)),
     )
     this.#socket.write(Buffer.concat([header, request]))
     try {
-      return await promise
+      const body = await promise
+      this.#isUnanswered = false
+      return body
     } finally {
       this.#pending = undefined
     }
   }
 
   #onData(bytes: Buffer): void {
+    if (this.#failure !== undefined) return
     this.#received = Buffer.concat([this.#received, bytes])
     while (this.#failure === undefined && this.#received.length >= headerBytes) {
       const length = this.#received.readUInt16BE(4)
@@ -287,6 +256,7 @@ export class ModbusConnection implements Disposable {
   }
 
   #onClose(): void {
+    this.#socket.destroy()
     this.#fail(new ModbusError('closed', `${this.#place} closes the connection without an answer.`))
   }
 
@@ -296,7 +266,7 @@ export class ModbusConnection implements Disposable {
     this.#failure ??= error
     this.#pending?.reject(this.#failure)
     this.#received = Buffer.alloc(0)
-    this.#socket.destroy()
+    resetConnection(this.#socket)
   }
 
   #notModbus(reason: string): ModbusError {

@@ -17,16 +17,16 @@ export async function* discover(call: DiscoverCall, neighbours: Neighbours): Asy
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal: call.signal,
-    work: (address) => scanAddress(address, { call, options, neighbours }),
+    work: (address, signal) => scanAddress(address, { call, options, neighbours, signal }),
     onDone: (completed) => call.progress((completed / range.size) * 100),
   })
 }
 
-type Scan = { call: DiscoverCall; options: ScanOptions; neighbours: Neighbours }
+type Scan = { call: DiscoverCall; options: ScanOptions; neighbours: Neighbours; signal: AbortSignal }
 
 async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
-  const { options, neighbours } = scan
-  const { permits, signal } = scan.call
+  const { options, neighbours, signal } = scan
+  const { permits } = scan.call
   for (const port of options.ports) {
     try {
       const host = await readHost({ address, port, timeoutMs: options.timeoutMs, permits, signal }, options)
@@ -36,6 +36,7 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
         yield result
       }
     } catch (error) {
+      signal.throwIfAborted()
       if (error instanceof PermitRefusedError && error.reason === 'excluded') return
       if (!(error instanceof LinkError) || error instanceof PermitRefusedError) throw error
       yield { error, address: { ip_address: address, port } }
@@ -45,7 +46,7 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
 
 type Place = { address: string; port: number; macAddress: string | undefined }
 
-function* resultsOf({ nameplate, unit, units }: Host, place: Place): Generator<DiscoveryResult> {
+function* resultsOf({ nameplate, unit, units, problem }: Host, place: Place): Generator<DiscoveryResult> {
   const { macAddress } = place
   const facts = factsOf({ ipAddress: place.address, macAddress, nameplate })
   const address = { ip_address: place.address, port: place.port, unit_id: unit }
@@ -56,6 +57,7 @@ function* resultsOf({ nameplate, unit, units }: Host, place: Place): Generator<D
     if (macAddress === undefined) yield { error: unidentified(behind.nameplate, place), address: unitAddress }
     else yield { asset: unitAsset({ ...behind, gatewayMac: macAddress }), address: unitAddress }
   }
+  if (problem !== undefined) yield { error: problem, address: { ip_address: place.address, port: place.port } }
 }
 
 function unidentified({ vendorName, productCode }: Nameplate, { address, port }: Place): LinkError {

@@ -1,5 +1,7 @@
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { type Nameplate, nameplateOf, textOf } from './asset.ts'
-import { type ConnectionOptions, type ModbusConnection, ModbusError, openConnection } from './device.ts'
+import { type ConnectionOptions, connectTo, type ModbusConnection, ModbusError } from './device.ts'
 import type { ScanOptions } from './options.ts'
 
 /** `Host` is what answered at one IP address and port. */
@@ -10,12 +12,14 @@ export type Host = {
   unit: number
   /** The identified units behind the device, if it is a gateway. */
   units: readonly IdentifiedUnit[]
+  /** The reason why units behind the device were not read. */
+  problem?: LinkError
 }
 
 export type IdentifiedUnit = { unit: number; nameplate: Nameplate }
 
 type Answer = { unit: number; nameplate: Nameplate } | { unit: number; error: ModbusError }
-type Scan = Pick<ScanOptions, 'unitIds' | 'gatewayUnits' | 'category' | 'reportsServerId'>
+type Scan = Pick<ScanOptions, 'unitIds' | 'gatewayUnits' | 'category' | 'reportsServerId' | 'deviceSeconds'>
 
 /** The number of units with the nameplate of the device after which the device counts as one that ignores unit ids. */
 const enoughEqualUnits = 2
@@ -25,19 +29,30 @@ const enoughEqualUnits = 2
  * `ModbusError` if the port accepts connections, but no unit gives a Modbus answer.
  */
 export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host | undefined> {
-  const connection = await openConnection(at)
+  const tooSlow = new LinkError(
+    'OUT_OF_RANGE',
+    `${at.address} port ${at.port} could not be read within ${scan.deviceSeconds} seconds. Set the option device_seconds, limit gateway_units, or exclude the address.`,
+  )
+  using limit = timeLimit({ ms: scan.deviceSeconds * 1_000, canceled: at.signal, reason: () => tooSlow })
+  const limited = { ...at, signal: limit.signal }
+  const connection = await connectTo(limited)
   if (connection === undefined) return undefined
-  using reader = new UnitReader(connection, { at, scan })
+  limit.start()
+  using reader = new UnitReader(connection, { at: limited, scan })
   const answers: Answer[] = []
   for (const unit of scan.unitIds) {
     const answer = await reader.read(unit)
     answers.push(answer)
     if ('nameplate' in answer) break
   }
-  await reader.readGatewayUnits(answers, scan.gatewayUnits)
+  const problem = await reader.readGatewayUnits(answers, scan.gatewayUnits).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
   const host = hostOf(answers)
-  if (host !== undefined) return host
-  return { ...(await reader.readWithoutIdentification(answers)), units: [] }
+  if (problem === tooSlow && host !== undefined) return { ...host, problem: tooSlow }
+  if (problem !== undefined) throw problem
+  return host ?? { ...(await reader.readWithoutIdentification(answers)), units: [] }
 }
 
 /** Whether a unit id means the device itself, and not a unit on the serial line of a gateway. */
@@ -131,7 +146,7 @@ class UnitReader implements Disposable {
   async #openConnection(): Promise<ModbusConnection> {
     if (this.#connection.isClosed) {
       this.#connection[Symbol.dispose]()
-      const connection = await openConnection(this.#at)
+      const connection = await connectTo(this.#at)
       if (connection === undefined) {
         const place = `${this.#at.address} port ${this.#at.port}`
         throw new ModbusError('closed', `${place} accepts no further connection after it closed the first one.`)

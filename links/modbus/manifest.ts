@@ -64,8 +64,15 @@ export const manifest: Manifest = {
     {
       key: 'timeout_ms',
       type: 'integer',
-      default: 1_000,
-      description: 'Maximum time for a connection and for an answer: 50 to 30000 milliseconds',
+      default: 900,
+      description:
+        'Maximum time for a connection and for an answer: 50 to 30000 milliseconds. A connection is tried again every 900 milliseconds',
+    },
+    {
+      key: 'device_seconds',
+      type: 'integer',
+      default: 60,
+      description: 'Maximum time to read one device after it accepted the connection: 1 to 3600 seconds',
     },
     { key: 'parallel', type: 'integer', default: 64, description: 'Addresses that are scanned at once: 1 to 256' },
   ],

@@ -13,6 +13,7 @@ import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
+import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 import fc from 'fast-check'
 import { parseIdentification } from './device.ts'
 import { discover } from './discover.ts'
@@ -301,6 +302,50 @@ describe('a Modbus scan', () => {
     assert.equal(simulator.requests.length, 1)
   })
 
+  test('ends with the error of one address, and closes the connections to the other addresses', async () => {
+    await using simulator = await startSimulator({ units: {} }, { host: '127.0.31.1' })
+    const permits: DiscoverCall['permits'] = {
+      take: async ({ address }) => {
+        if (address === '127.0.31.1') return { [Symbol.dispose]: () => undefined }
+        while (simulator.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
+        throw new PermitRefusedError('hours', 'Not at this time.')
+      },
+    }
+    const options = { ports: String(simulator.port), timeout_ms: 30_000 }
+    await assert.rejects(resultsOf({ range: '127.0.31.1-127.0.31.2', options, permits }), { reason: 'hours' })
+    const endedAt = performance.now()
+    while (simulator.connections.open > 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(performance.now() - endedAt < 15_000, 'it does not wait for the time limit')
+  })
+
+  test('takes a permit for each attempt to connect to a silent port', async () => {
+    await using silent = await startSilentPort('127.0.30.1')
+    const permits = unlimitedPermits()
+    const options = { ports: String(silent.port), timeout_ms: 1_000 }
+    assert.deepEqual(await resultsOf({ options, permits }), [])
+    assert.deepEqual(
+      permits.taken.map(({ operation }) => operation),
+      ['Connect', 'Connect'],
+    )
+  })
+
+  test('reports what it has read when the time for a device has passed', async () => {
+    const device: SimulatedDevice = { units: { '255': { objects: meter } }, others: { answer: 'silent' } }
+    const options = { gateway_units: '1-9', device_seconds: 2, timeout_ms: 30_000 }
+    const { assets, errors } = await scanDevice(device, { options })
+    assert.deepEqual(
+      assets.map(({ name }) => name),
+      ['Feeder 7'],
+    )
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['OUT_OF_RANGE'],
+    )
+    assert.match(errors[0]?.message ?? '', /could not be read within 2 seconds. Set the option device_seconds/)
+    const silent = await scanDevice({ units: {} }, { options: { device_seconds: 1, timeout_ms: 30_000 } })
+    assert.deepEqual([silent.results.length, silent.errors[0]?.code], [1, 'OUT_OF_RANGE'])
+  })
+
   test('does not count a pause of its process as silence of a device', async () => {
     await using simulator = await startSimulator({ units: { '255': { objects: meter } } }, { host: '127.0.30.1' })
     const pausing: DiscoverCall['permits'] = {
@@ -331,6 +376,7 @@ describe('a Modbus scan', () => {
       { gateway_units: 'all' },
       { category: 'all' },
       { timeout_ms: 0 },
+      { device_seconds: 0 },
       { parallel: 257 },
       { ports: '0' },
     ]
@@ -382,7 +428,10 @@ test('the Modbus link conforms to the protocol', async () => {
   await using running = await startLink(modbusLink(neighbours), { logLevel: 'silent' })
   const request = {
     filters: [{ key: 'ip_range', value: variantOf('127.0.30.0/30') }],
-    options: [{ key: 'ports', value: variantOf(String(simulator.port)) }],
+    options: [
+      { key: 'ports', value: variantOf(String(simulator.port)) },
+      { key: 'timeout_ms', value: variantOf(10_000) },
+    ],
   }
   const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request, withinMs: 120_000 }))
   assert.deepEqual(
@@ -492,7 +541,7 @@ describe('an independent Modbus server', () => {
     try {
       const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), exited.then(() => [undefined])])
       if (line === undefined) return t.skip('pymodbus is not installed')
-      const options = { ports: String(line), timeout_ms: 2_000 }
+      const options = { ports: String(line) }
       const results = await resultsOf({ range: '127.0.0.1', options })
       const [asset] = assetsIn(results)
       assert.equal(asset?.name, 'Hall 3')

@@ -11,6 +11,7 @@ export type ScanOptions = {
   category: Category
   reportsServerId: boolean
   timeoutMs: number
+  deviceSeconds: number
   parallel: number
 }
 
@@ -28,6 +29,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
     category: categoryOf(options.category),
     reportsServerId: options.report_server_id === true,
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
+    deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
   }
 }

@@ -14,6 +14,9 @@ const defaults = scanOptionsOf(
   Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value])),
 )
 
+/** The time for a read of one device, which has no options. It ends before the gateway stops to wait. */
+const readSeconds = 15
+
 /** The addresses of the devices of earlier scans. A device that is read later by its identifiers is found with them. */
 export const knownDevices = new KnownDevices()
 
@@ -24,7 +27,7 @@ export async function properties(call: PropertiesCall, neighbours: Neighbours): 
   const unitIds = unit === undefined ? defaults.unitIds : [unit]
   const host = await readHost(
     { address, port, timeoutMs: defaults.timeoutMs, permits, signal },
-    { ...defaults, unitIds, gatewayUnits: [] },
+    { ...defaults, unitIds, gatewayUnits: [], deviceSeconds: readSeconds },
   )
   if (host === undefined)
     throw new LinkError('UNAVAILABLE', `${address} does not accept Modbus connections on port ${port}.`)

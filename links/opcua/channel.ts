@@ -1,9 +1,10 @@
-import type { Permit, Permits } from '@millwright/link-sdk/network/permits.ts'
+import { openConnection } from '@millwright/link-sdk/network/connect.ts'
+import { type Permits, takePermit } from '@millwright/link-sdk/network/permits.ts'
+import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import type { ClientSecureChannelLayer, ClientSecureChannelLayerOptions, StatusCode } from 'node-opcua-client'
 import type { ClientCertificate } from './client-certificate.ts'
 import type { Library } from './library.ts'
 import { type Operation, protocol } from './services.ts'
-import { connectTo } from './socket.ts'
 import { SocketTransport, TransportError } from './transport.ts'
 
 /** `Contact` is the access to one server: its address, and the limits of what is sent to it. */
@@ -12,7 +13,10 @@ export type Contact = {
   address: string
   port: number
   permits: Permits
+  /** Aborted when the call is canceled, or when the time for the server has passed. */
   signal: AbortSignal
+  /** Called when the server has accepted a connection. */
+  onConnect: () => void
   /** The time for a TCP connection. */
   connectMs: number
   /** The time for each answer of the server. */
@@ -63,11 +67,10 @@ export class Channel implements AsyncDisposable {
   /** Opens a channel. Returns undefined if the port does not accept connections. */
   static async open(contact: Contact, { endpointUrl, security }: OpenOptions): Promise<Channel | undefined> {
     const { address, port, signal } = contact
-    const permit = await contact.permits.take({ address, protocol, operation: 'Hello', kind: 'connection' })
-    const transport = await transportTo(contact, permit)
+    const transport = await transportTo(contact)
     if (transport === undefined) return undefined
     try {
-      await takePermit(contact, 'OpenSecureChannel')
+      await takeRequestPermit(contact, 'OpenSecureChannel')
       const layer = layerOver(transport, { contact, security })
       const channel = new Channel(contact, transport, layer)
       const what = `${address}:${port} does not open a secure channel`
@@ -82,7 +85,7 @@ export class Channel implements AsyncDisposable {
 
   /** Sends a request, and returns its response. Throws a `ServiceError` if the server rejects the request. */
   async send<Response>(operation: Operation, request: object): Promise<Response> {
-    await takePermit(this.#contact, operation)
+    await takeRequestPermit(this.#contact, operation)
     const what = `the server does not answer ${operation}`
     const response = await this.#answer<ServiceResponse>(what, (callback) =>
       this.#layer.performMessageTransaction(request as Request, (error, answer) => {
@@ -99,7 +102,7 @@ export class Channel implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       if (this.#transport.failure !== undefined || this.#contact.signal.aborted) return
-      await takePermit(this.#contact, 'CloseSecureChannel', { isClosing: true })
+      await takeRequestPermit(this.#contact, 'CloseSecureChannel', { isClosing: true })
       await this.#answer<void>('the channel does not close', (callback) => this.#layer.close(() => callback(null)))
     } catch {
       // The connection ends in any case.
@@ -113,7 +116,8 @@ export class Channel implements AsyncDisposable {
   #answer<Answer>(what: string, start: (callback: AnswerCallback<Answer>) => void): Promise<Answer> {
     const { answerMs } = this.#contact
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const timer = setTimeout(() => this.#transport.fail(new TransportError(`${what} within ${answerMs} ms`)), answerMs)
+    const expire = () => this.#transport.fail(new TransportError(`${what} within ${answerMs} ms`))
+    const timer = startTimer(answerMs, expire)
     const onClose = (failure: Error) => reject(failure)
     this.#transport.once('close', onClose)
     try {
@@ -125,7 +129,7 @@ export class Channel implements AsyncDisposable {
       reject(error as Error)
     }
     return promise.finally(() => {
-      clearTimeout(timer)
+      timer[Symbol.dispose]()
       this.#transport.off('close', onClose)
     })
   }
@@ -134,38 +138,41 @@ export class Channel implements AsyncDisposable {
 type ServiceResponse = { responseHeader: { serviceResult: StatusCode } }
 type AnswerCallback<Answer> = (error: Error | null, answer?: Answer) => void
 
-/** Connects to the server. The permit ends with the connection. */
-async function transportTo(contact: Contact, permit: Permit): Promise<SocketTransport | undefined> {
-  const { address, port, connectMs, signal } = contact
-  using unused = new DisposableStack()
-  unused.use(permit)
-  const socket = await connectTo({ address, port, timeoutMs: connectMs, signal })
+/** Connects to the server. */
+async function transportTo(contact: Contact): Promise<SocketTransport | undefined> {
+  const { address, port, connectMs, permits, signal } = contact
+  const socket = await openConnection({
+    address,
+    port,
+    timeoutMs: connectMs,
+    permits,
+    protocol,
+    operation: 'Hello',
+    signal,
+  })
   if (socket === undefined) return undefined
-  const held = unused.move()
+  contact.onConnect()
   const transport = new SocketTransport(socket)
   const cancel = () => transport.fail(signal.reason)
   signal.addEventListener('abort', cancel, { once: true })
-  transport.once('close', () => {
-    signal.removeEventListener('abort', cancel)
-    held.dispose()
-  })
+  transport.once('close', () => signal.removeEventListener('abort', cancel))
   return transport
 }
 
 /** Takes a permit for a request. Closing a session or a channel is possible after the last request too. */
-async function takePermit(contact: Contact, operation: Operation, { isClosing = false } = {}): Promise<void> {
-  const { address, permits, requests } = contact
+async function takeRequestPermit(contact: Contact, operation: Operation, { isClosing = false } = {}): Promise<void> {
+  const { address, permits, requests, signal } = contact
   if (requests.left <= 0 && !isClosing && operation !== 'CloseSession') {
     throw new TransportError('the server needs more requests than the link sends to one server')
   }
   requests.left -= 1
-  await permits.take({ address, protocol, operation, kind: 'request' })
+  await takePermit(permits, { address, protocol, operation, kind: 'request' }, signal)
 }
 
 type LayerContext = { contact: Contact; security: ChannelSecurity | undefined }
 
 function layerOver(transport: SocketTransport, { contact, security }: LayerContext): ClientSecureChannelLayer {
-  const { library, answerMs } = contact
+  const { library } = contact
   const { ClientSecureChannelLayer, MessageSecurityMode, coerceSecurityPolicy } = library
   const secured: ClientSecureChannelLayerOptions =
     security === undefined
@@ -179,8 +186,9 @@ function layerOver(transport: SocketTransport, { contact, security }: LayerConte
   const layer = new ClientSecureChannelLayer({
     ...secured,
     connectionStrategy: { maxRetry: 0 },
-    transportTimeout: answerMs,
-    defaultTransactionTimeout: answerMs,
+    // The channel ends requests itself, because the limits of the library count pauses of this process.
+    transportTimeout: channelLifetimeMs,
+    defaultTransactionTimeout: channelLifetimeMs,
     defaultSecureTokenLifetime: channelLifetimeMs,
     transportFactory: { create: () => transport },
   })

@@ -1,5 +1,6 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { type TimeLimit, timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import type { DataValue, FindServersResponse, GetEndpointsResponse } from 'node-opcua-client'
 import { Channel, type Contact, ServiceError } from './channel.ts'
 import { type ClientCertificate, clientCertificate } from './client-certificate.ts'
@@ -41,6 +42,15 @@ export type BuildInfo = {
 
 /** The requests that are sent to one server, including those for a second channel. */
 export const mostRequests = 60
+
+/** Returns the limit of the time for one server. It starts when the server has accepted a connection. */
+export function serverLimit(
+  place: Pick<Contact, 'address' | 'port'>,
+  { seconds, canceled }: { seconds: number; canceled: AbortSignal },
+): TimeLimit {
+  const description = `${nameOf(place)} could not be read within ${seconds} seconds. Set the option device_seconds, or exclude the address.`
+  return timeLimit({ ms: seconds * 1_000, canceled, reason: () => new LinkError('OUT_OF_RANGE', description) })
+}
 
 type ReadOptions = { identities: readonly Identity[]; allowPlainPassword: boolean }
 
@@ -101,9 +111,9 @@ async function readContent(channel: Channel, server: Server, options: ContentOpt
       const content = isOpen ? await readWith(channel, access, contact) : await readSecured(access, contact)
       return { content }
     } catch (error) {
-      contact.signal.throwIfAborted()
-      if (error instanceof PermitRefusedError) throw error
       refusal ??= errorOf(error, contact)
+      if (error instanceof PermitRefusedError) throw error
+      if (contact.signal.aborted) break
       // A server that does not answer does not answer to another user either.
       if (!(error instanceof LinkError || error instanceof ServiceError)) break
     }
@@ -203,8 +213,13 @@ const rejectedUser = new Set([0x801f_0000, 0x8020_0000, 0x8021_0000])
 /** BadSecurityChecksFailed, and the codes of rejected certificates from BadCertificateInvalid to BadCertificateRevoked. */
 const isRejectedCertificate = (code: number) => (code >= 0x8012_0000 && code <= 0x801d_0000) || code === 0x8114_0000
 
-/** Converts any error of a server to a `LinkError` that describes what happened and what to do. */
+/**
+ * Converts any error of a server to a `LinkError` that describes what happened and what to do. Throws the reason of the
+ * signal when the call was canceled.
+ */
 function errorOf(error: unknown, contact: Contact): LinkError {
+  const { aborted, reason: cause } = contact.signal
+  if (aborted && cause instanceof LinkError) return cause
   contact.signal.throwIfAborted()
   if (error instanceof LinkError) return error
   const server = nameOf(contact)

@@ -4,10 +4,10 @@ import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { macAddressOf } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { isExcluded, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetsOf } from './asset.ts'
-import { mostRequests, nameOf, readServer, type Server } from './device.ts'
+import { mostRequests, nameOf, readServer, type Server, serverLimit } from './device.ts'
 import { anonymous, type Identity, identityOf } from './identity.ts'
 import { knownDevices } from './known-places.ts'
 import { type Library, loadLibrary } from './library.ts'
@@ -28,7 +28,7 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
   yield* sweep(visits, {
     parallel: settings.parallel,
     signal,
-    work: (visit) => scanAddress(visit, scan),
+    work: (visit, workSignal) => scanAddress(visit, { ...scan, signal: workSignal }),
     onDone: (completed) => progress((completed / Math.max(total, 1)) * 100),
   })
 }
@@ -36,10 +36,11 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
 function visitsOf({ filters, targets }: DiscoverCall, { ports }: ScanOptions) {
   const named = targets.filter(({ address }) => Object.keys(address).length > 0)
   if (named.length > 0) {
-    const visits = named.map((target): Visit => {
+    const all = named.map((target): Visit => {
       const { address, port } = placeOf(target.address)
       return { address, ports: [port], identities: target.credentials.map(identityOf) }
     })
+    const visits = all.filter(({ address }) => !isExcluded(address, filters))
     return { visits, total: visits.length }
   }
   const identities = identitiesOf(targets.flatMap(({ credentials }) => credentials))
@@ -79,12 +80,14 @@ const mostListedPorts = 16
 
 type ServerAddress = { address: string; port: number }
 
-function readAt({ address, port, identities }: ServerAddress & { identities: readonly Identity[] }, scan: Scan) {
-  const { library, permits, signal, settings, home } = scan
-  const { connectMs, answerMs, allowPlainPassword } = settings
+async function readAt({ identities, ...place }: ServerAddress & { identities: readonly Identity[] }, scan: Scan) {
+  const { library, permits, settings, home } = scan
+  const { connectMs, answerMs, deviceSeconds, allowPlainPassword } = settings
+  using limit = serverLimit(place, { seconds: deviceSeconds, canceled: scan.signal })
+  const { signal, start: onConnect } = limit
   const requests = { left: mostRequests }
-  const contact = { library, address, port, permits, signal, connectMs, answerMs, home, requests }
-  return readServer(contact, { identities, allowPlainPassword })
+  const contact = { library, ...place, permits, signal, onConnect, connectMs, answerMs, home, requests }
+  return await readServer(contact, { identities, allowPlainPassword })
 }
 
 /** Returns the ports of the servers that a discovery server lists on its own host. */

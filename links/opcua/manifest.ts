@@ -21,8 +21,8 @@ export const manifest: Manifest = {
     {
       key: 'timeout_ms',
       type: 'integer',
-      default: 1_000,
-      description: 'Time for a connection in milliseconds: 50 to 60000',
+      default: 900,
+      description: 'Time for a connection in milliseconds: 50 to 60000. It is tried again every 900 milliseconds',
     },
     {
       key: 'answer_timeout_ms',
@@ -30,6 +30,12 @@ export const manifest: Manifest = {
       default: 5_000,
       description:
         'Time for each answer of a server in milliseconds: 50 to 60000. Controllers need some seconds for the first secured answer',
+    },
+    {
+      key: 'device_seconds',
+      type: 'integer',
+      default: 60,
+      description: 'Maximum time to read one server after it accepted the connection: 1 to 3600 seconds',
     },
     {
       key: 'parallel',

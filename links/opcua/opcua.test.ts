@@ -27,12 +27,15 @@ import { type SimulatedServer, startSimulator } from './simulator.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** Long limits for servers on this machine, which can be busy. */
+const patient = { timeout_ms: 10_000, answer_timeout_ms: 30_000 }
+
 type ScanSettings = Partial<Omit<DiscoverCall, 'options'>> & { port: number; range?: string; options?: object }
 
 function scanning({ port, range = '127.0.0.1', options, ...more }: ScanSettings) {
   return discover({
     filters: [{ key: 'ip_range', operator: 'EQUAL', value: range }],
-    options: { ...defaultOptions, ports: String(port), ...options },
+    options: { ...defaultOptions, ports: String(port), ...patient, ...options },
     targets: [],
     progress: () => undefined,
     signal: new AbortController().signal,
@@ -78,7 +81,10 @@ test('the OPC UA link conforms to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
   const request = {
     filters: [{ key: 'ip_range', value: variantOf('127.0.0.1') }],
-    options: [{ key: 'ports', value: variantOf(String(server.port)) }],
+    options: Object.entries({ ports: String(server.port), ...patient }).map(([key, value]) => ({
+      key,
+      value: variantOf(value),
+    })),
   }
   const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, request, withinMs: 120_000 }))
   assert.deepEqual(
@@ -357,8 +363,69 @@ describe('a scan', () => {
     }
   })
 
+  test('ends with the error of one address, and closes the connections to the other addresses', async () => {
+    const reached = Promise.withResolvers<void>()
+    const alter = (message: Buffer, request: string) => {
+      if (request !== 'GetEndpoints') return message
+      reached.resolve()
+      return undefined
+    }
+    await using server = await startSimulator(controller, { alter })
+    const take = async ({ address }: PermitRequest) => {
+      if (address === '127.0.0.1') return { [Symbol.dispose]: () => undefined }
+      await reached.promise
+      throw new PermitRefusedError('hours', 'Not at this time.')
+    }
+    const scanned = scan({ port: server.port, range: '127.0.0.1-127.0.0.2', permits: { take } })
+    await assert.rejects(scanned, { reason: 'hours' })
+    const endedMs = performance.now()
+    while (server.open() > 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(performance.now() - endedMs < 15_000, 'it does not wait for the time limit')
+  })
+
+  test('sends nothing to targets that the filter excludes', async () => {
+    await using server = await startSimulator(controller)
+    const filters = [
+      { key: 'ip_range', operator: 'EQUAL', value: '127.0.0.1' },
+      { key: 'exclude', operator: 'EQUAL', value: '127.0.0.1' },
+    ] as const
+    const permits = unlimitedPermits()
+    const settings = { port: server.port, filters: [...filters], targets: [targetAt(server.port)], permits }
+    assert.deepEqual(await scan(settings), [])
+    assert.deepEqual(permits.taken, [])
+  })
+
+  test('reports what it has read when the time for a server has passed', async () => {
+    const certificate = await testCertificate()
+    const silentAt = async (step: string, options: object) => {
+      const alter = (message: Buffer, request: string) => (request === step ? undefined : message)
+      await using server = await startSimulator({ ...controller, certificate }, { alter })
+      const results = await scan({ port: server.port, options })
+      return { assets: assetsIn(results), errors: errorsIn(results).map(({ error }) => error) }
+    }
+    const { assets, errors } = await silentAt('Read', { device_seconds: 2 })
+    assert.match(JSON.stringify(assets), /CertificateIdentifier/)
+    assert.deepEqual([assets.length, errors.map(({ code }) => code)], [1, ['OUT_OF_RANGE']])
+    assert.match(errors[0]?.message ?? '', /could not be read within 2 seconds. Set the option device_seconds/)
+    const silent = await silentAt('Hello', { device_seconds: 1 })
+    assert.deepEqual([silent.assets, silent.errors.map(({ code }) => code)], [[], ['OUT_OF_RANGE']])
+  })
+
+  test('does not count a pause of its process as silence of a server', async () => {
+    await using server = await startSimulator(controller)
+    let pauses = 0
+    const take = async ({ kind }: PermitRequest) => {
+      const pause = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+      if (kind === 'request' && ++pauses <= 2) setImmediate(pause)
+      return { [Symbol.dispose]: () => undefined }
+    }
+    const options = { answer_timeout_ms: 500 }
+    assert.equal(assetsIn(await scan({ port: server.port, permits: { take }, options })).length, 1)
+  })
+
   test('rejects invalid options', async () => {
-    for (const options of [{ ports: '0' }, { timeout_ms: 1 }, { answer_timeout_ms: 1 }, { parallel: 0 }]) {
+    const limits = [{ answer_timeout_ms: 1 }, { device_seconds: 0 }, { parallel: 0 }]
+    for (const options of [{ ports: '0' }, { timeout_ms: 1 }, ...limits]) {
       await assert.rejects(scan({ port: 4840, options }), { code: 'INVALID_ARGUMENT' })
     }
   })

@@ -11,6 +11,7 @@ export type ScanOptions = {
   ports: number[]
   connectMs: number
   answerMs: number
+  deviceSeconds: number
   parallel: number
   followDiscoveryServers: boolean
   allowPlainPassword: boolean
@@ -21,6 +22,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
     ports: portsOf(options, 'ports'),
     connectMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 60_000 }),
     answerMs: wholeNumber(options, 'answer_timeout_ms', { least: 50, most: 60_000 }),
+    deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
     followDiscoveryServers: options.follow_discovery_servers === true,
     allowPlainPassword: options.allow_plain_password === true,

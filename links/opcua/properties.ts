@@ -4,12 +4,15 @@ import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { macAddressOf } from '@millwright/link-sdk/network/neighbours.ts'
 import { assetsOf } from './asset.ts'
-import { mostRequests, nameOf, readServer, type Server } from './device.ts'
+import { mostRequests, nameOf, readServer, type Server, serverLimit } from './device.ts'
 import type { Endpoint } from './endpoints.ts'
 import { identityOf } from './identity.ts'
 import { knownPlace } from './known-places.ts'
 import { loadLibrary } from './library.ts'
 import { defaultOptions, placeOf, scanOptionsOf } from './options.ts'
+
+/** The time for a read of one server, which has no options. It ends before the gateway stops to wait. */
+const readSeconds = 15
 
 /**
  * Reads one server, or one device of its DeviceSet: the fields of the asset, the server status, and the endpoints with
@@ -18,13 +21,15 @@ import { defaultOptions, placeOf, scanOptionsOf } from './options.ts'
 export async function properties(
   call: Pick<PropertiesCall, 'device' | 'permits' | 'signal' | 'home'>,
 ): Promise<PropertyValues> {
-  const { device: target, permits, signal, home } = call
+  const { device: target, permits, home } = call
   const isAddressed = Object.keys(target.address).length > 0
   const { address, port, device } = placeOf(isAddressed ? target.address : await knownPlace(target.identifiers))
   const { connectMs, answerMs } = scanOptionsOf(defaultOptions)
   const library = await loadLibrary()
   const requests = { left: mostRequests }
-  const contact = { library, address, port, permits, signal, connectMs, answerMs, home, requests }
+  using limit = serverLimit({ address, port }, { seconds: readSeconds, canceled: call.signal })
+  const { signal, start: onConnect } = limit
+  const contact = { library, address, port, permits, signal, onConnect, connectMs, answerMs, home, requests }
   const server = await readServer(contact, {
     identities: target.credentials.map(identityOf),
     allowPlainPassword: false,

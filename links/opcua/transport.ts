@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
+import { resetConnection } from '@millwright/link-sdk/network/connect.ts'
 import type { ClientSecureChannelLayerOptions } from 'node-opcua-client'
 
 /**
@@ -70,7 +71,10 @@ export class SocketTransport extends EventEmitter implements Transport {
     this.#socket = socket
     socket.on('data', (data) => this.#onData(data))
     socket.on('error', (error) => this.fail(new TransportError(`the connection was interrupted (${error.message})`)))
-    socket.on('end', () => this.fail(new TransportError('the server closed the connection')))
+    socket.on('end', () => {
+      socket.destroy()
+      this.fail(new TransportError('the server closed the connection'))
+    })
     socket.on('close', () => this.#onClose())
   }
 
@@ -110,11 +114,11 @@ export class SocketTransport extends EventEmitter implements Transport {
   }
 
   isValid(): boolean {
-    return !this.#socket.destroyed
+    return this.failure === undefined && !this.#socket.destroyed
   }
 
   isDisconnecting(): boolean {
-    return this.#socket.destroyed
+    return !this.isValid()
   }
 
   getTransportSettings() {
@@ -129,17 +133,18 @@ export class SocketTransport extends EventEmitter implements Transport {
   /** Ends the connection immediately. Pending requests end with the error. */
   fail(error: Error): void {
     this.failure ??= error
-    this.#socket.destroy()
+    resetConnection(this.#socket)
   }
 
   #send(bytes: Buffer): void {
-    if (this.#socket.destroyed) return
+    if (!this.isValid()) return
     this.bytesWritten += bytes.length
     this.#socket.write(bytes)
   }
 
   /** All errors of the layers above end this connection only, because they are caused by the data of this server. */
   #onData(data: Buffer): void {
+    if (!this.isValid()) return
     this.bytesRead += data.length
     try {
       if (this.bytesRead > receiveLimits.connectionBytes) {

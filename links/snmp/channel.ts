@@ -31,6 +31,8 @@ type Sent = (error: Error | null) => void
 export class Channel extends EventEmitter implements Disposable {
   /** Returns the operation of the next datagram. */
   operationOf: () => Operation = () => 'Get'
+  /** Called when a datagram has been sent. */
+  onSent: () => void = () => undefined
   /** Returns false for a datagram that is discarded. */
   accepts: (message: Buffer) => boolean = () => true
   /** Called when the channel can no longer be used, or when the library fails at a datagram. */
@@ -74,6 +76,9 @@ export class Channel extends EventEmitter implements Disposable {
     await new Promise<void>((resolve, reject) => {
       this.#socket.send(message, (error) => (error ? reject(unreachable(error)) : resolve()))
     })
+    // The library would wait for an answer that no longer arrives.
+    if (this.#isClosed) throw new SnmpError('silent', 'does not answer')
+    this.onSent()
   }
 
   ref(): void {

@@ -1,6 +1,7 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Log } from '@millwright/link-sdk/log.ts'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
+import { timeLimit } from '@millwright/link-sdk/network/timer.ts'
 import { type Reading, readDevice, readSystem, type SystemGroup } from './device.ts'
 import { manufacturerOf } from './enterprises.ts'
 import type { Login } from './login.ts'
@@ -29,7 +30,9 @@ export async function readAt(
   { settings, permits, signal, log }: ReadContext,
 ): Promise<Reading | undefined> {
   const { timeoutMs, deviceSeconds, withNeighbours, localAddress } = settings
-  using limit = timeLimit(deviceSeconds, signal)
+  const reason = () => new SnmpError('limit', `could not be read within ${deviceSeconds} seconds`)
+  using limit = timeLimit({ ms: deviceSeconds * 1_000, canceled: signal, reason })
+  limit.start()
   const options: SessionOptions = { ...place, localAddress, timeoutMs, permits, signal: limit.signal }
   const engine = memoised(() => discoverEngine(options))
   let rejection: SnmpError | undefined
@@ -53,19 +56,6 @@ export async function readAt(
 function asSnmpError(error: unknown): SnmpError {
   if (error instanceof SnmpError) return error
   throw error
-}
-
-/** Returns a signal that is aborted when the call is canceled, or when the time for one device has passed. */
-function timeLimit(seconds: number, canceled: AbortSignal): Disposable & { signal: AbortSignal } {
-  const controller = new AbortController()
-  const timer = setTimeout(
-    () => controller.abort(new SnmpError('limit', `could not be read within ${seconds} seconds`)),
-    seconds * 1_000,
-  )
-  return {
-    signal: AbortSignal.any([canceled, controller.signal]),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  }
 }
 
 /**

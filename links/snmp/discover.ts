@@ -1,11 +1,11 @@
-import { isInRanges, numberOfAddress } from '@millwright/api/ip-range.ts'
+import { numberOfAddress } from '@millwright/api/ip-range.ts'
 import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
 import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import { arpTable } from '@millwright/link-sdk/network/neighbours.ts'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
-import { rangesNamed, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import { isExcluded, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetOf, factsOf, modulesOf } from './asset.ts'
 import { type Place, type ReadContext, readAt } from './contact.ts'
@@ -30,7 +30,7 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
   const results = sweep(visits, {
     parallel: settings.parallel,
     signal: call.signal,
-    work: (visit) => scan(visit, { ...call, settings }),
+    work: (visit, signal) => scan(visit, { ...call, settings, signal }),
     onDone: (completed) => call.progress((completed / total) * 100),
   })
   call.progress(0)
@@ -78,8 +78,7 @@ function* rangeVisits(
 
 async function namedVisits(target: Target, { filters }: DiscoverCall, { ports }: ScanSettings): Promise<Visit[]> {
   const place = await placeOf(target)
-  const excluded = rangesNamed('exclude', filters)
-  if (place === undefined || isInRanges(excluded, numberOfAddress(place.address) ?? 0)) return []
+  if (place === undefined || isExcluded(place.address, filters)) return []
   return (place.port === undefined ? ports : [place.port]).map((port) => ({ ...place, port, target, isNamed: true }))
 }
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 import snmp from 'net-snmp'
 import { Channel, type ChannelOptions, type Operation } from './channel.ts'
 import { authProtocols, type Login, privProtocols, type UserLogin } from './login.ts'
@@ -18,6 +19,9 @@ const usualAttempts = 2
 
 /** The maximum number of datagrams for one request: engine discovery, request, and request after a time report. */
 const datagramsPerAttempt = 3
+
+/** The longest time of the library's own timer, which counts pauses of this process. The session ends requests itself. */
+const libraryTimeoutMs = 2 ** 31 - 1
 
 type Answer = (snmp.Varbind[] | snmp.Varbind)[] | undefined
 type Respond = (error: unknown, varbinds?: Answer) => void
@@ -41,15 +45,20 @@ export class Session implements Disposable {
   #hasAnswered = false
   /** True when a request has been answered with values. */
   #hasData = false
+  readonly #timeoutMs: number
   #pending: ((error: unknown) => void) | undefined
+  /** The time limit for an answer to the last datagram. */
+  #timer: Disposable | undefined
 
   constructor(login: Login, { timeoutMs, signal, ...options }: SessionOptions) {
     this.version = login.version
+    this.#timeoutMs = timeoutMs
     this.#signal = signal
     this.#channel = new Channel(options)
     this.#channel.onFailure = (error) => this.#fail(error)
     this.#channel.operationOf = () => this.#nextOperation()
-    this.#session = openSession(login, { channel: this.#channel, timeoutMs, ...options })
+    this.#channel.onSent = () => this.#startTimer()
+    this.#session = openSession(login, { channel: this.#channel, ...options })
     if (login.version === '3') this.#channel.accepts = (message) => this.#isSecure(message)
     this.#session.on('error', () => {
       this.#isMalformed = true
@@ -76,6 +85,7 @@ export class Session implements Disposable {
 
   [Symbol.dispose](): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#stopTimer()
     this.#channel.close()
   }
 
@@ -103,7 +113,25 @@ export class Session implements Disposable {
     this.#pending = reject
     this.#datagrams = 0
     send((error, varbinds) => (error ? reject(this.#errorOf(error)) : resolve(varbinds)))
-    return promise
+    return promise.finally(() => {
+      this.#pending = undefined
+      this.#stopTimer()
+    })
+  }
+
+  /** Starts the time limit for the answer to a datagram. The time in which a datagram waits for its permit does not count. */
+  #startTimer(): void {
+    this.#stopTimer()
+    this.#timer = startTimer(this.#timeoutMs, () => {
+      const error = this.#silence()
+      this.#pending?.(error)
+      // The library forgets the request, so that it ignores a late answer.
+      this.#session.cancelRequests(error)
+    })
+  }
+
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]()
   }
 
   /** Ends the session. The socket is closed, and the running request and all later requests fail with this error. */
@@ -115,6 +143,7 @@ export class Session implements Disposable {
 
   /** Version 3 starts with an engine discovery. The library sends it, and repeats requests after time reports. */
   #nextOperation(): Operation {
+    this.#stopTimer()
     this.#datagrams += 1
     if (this.#datagrams > datagramsPerAttempt) throw new SnmpError('faulty', 'rejects the time of every request')
     return this.version === '3' && !this.#hasAnswered ? 'EngineDiscovery' : this.#operation
@@ -133,7 +162,6 @@ export class Session implements Disposable {
     // Closing the channel cancels the running request, so the reason for closing it is the error.
     if (this.#failure !== undefined) return this.#failure
     if (error instanceof SnmpError || error instanceof PermitRefusedError) return error
-    if (error instanceof Error && error.name === 'RequestTimedOutError') return this.#silence()
     if (error instanceof snmp.RequestFailedError) {
       return new SnmpError('status', `answers with the error ${error.message}`, { status: Number(error.status) })
     }
@@ -174,10 +202,10 @@ function rejectionText(message: string): string {
   return 'rejects the credentials'
 }
 
-type Opening = Omit<SessionOptions, 'signal' | 'permits'> & { channel: Channel }
+type Opening = Pick<SessionOptions, 'address' | 'port'> & { channel: Channel }
 
-function openSession(login: Login, { channel, address, port, timeoutMs }: Opening): snmp.Session {
-  const options = { port, timeout: timeoutMs, retries: 0, dgramModule: { createSocket: () => channel } }
+function openSession(login: Login, { channel, address, port }: Opening): snmp.Session {
+  const options = { port, timeout: libraryTimeoutMs, retries: 0, dgramModule: { createSocket: () => channel } }
   if (login.version === '3') {
     return snmp.createV3Session(address, userOf(login), { ...options, context: login.contextName })
   }
@@ -232,17 +260,18 @@ export async function discoverEngine({ timeoutMs, signal, ...options }: SessionO
   const onAbort = () => reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
-  let timer: NodeJS.Timeout | undefined
+  let timer: Disposable | undefined
+  channel.onSent = () => {
+    timer = startTimer(timeoutMs, () => resolve(undefined))
+  }
   try {
-    channel.transmit(engineDiscovery(id)).then(
-      () => {
-        timer = setTimeout(() => resolve(undefined), timeoutMs)
-      },
-      (error) => (error instanceof SnmpError ? resolve(undefined) : reject(error)),
-    )
+    channel.transmit(engineDiscovery(id)).catch((error: unknown) => {
+      if (error instanceof SnmpError) resolve(undefined)
+      else reject(error)
+    })
     return await promise
   } finally {
-    clearTimeout(timer)
+    timer?.[Symbol.dispose]()
     signal.removeEventListener('abort', onAbort)
   }
 }
