@@ -6,7 +6,8 @@ import { inspect } from 'node:util'
 import { status } from '@grpc/grpc-js'
 import { type RunningLink, startLink } from '@millwright/link-sdk/start-link.ts'
 import { link as plant } from '@millwright/links/plant/link.ts'
-import { addressIn } from './discovery-agent/device-address.ts'
+import { addressIn } from './device-info/device-address.ts'
+import { DeviceConnections } from './device-info/device-connections.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
 import { createLog } from './log.ts'
 import { Secret } from './secret.ts'
@@ -59,7 +60,7 @@ describe('a gateway with protected devices', () => {
   const ended = async (job: string) => until(() => cloud.endOf(job))
   const discover = async (options: Record<string, unknown> = { reference: true }, assetLinkId = linkId) => {
     const parameters = Object.entries(options).map(([key, value]) => ({ key, value }))
-    const job = cloud.offer('discovery', { runId: 'r', assetLinkId, options: parameters, filters: [] })
+    const job = cloud.offer('discovery', { assetLinkId, options: parameters, filters: [] })
     return { job, end: await ended(job) }
   }
   const uses = (job: string) =>
@@ -154,7 +155,7 @@ describe('a gateway with protected devices', () => {
       await until(() => cloud.callsOf('renewLease').length > renewals)
       return undefined
     }
-    const job = cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, options, filters: [] })
+    const job = cloud.offer('discovery', { assetLinkId: linkId, options, filters: [] })
     const end = await ended(job)
     assert.equal(end.state, 'CANCELED')
     assert.equal(cloud.found(job).length + cloud.errors(job).length, size, 'each device is in the report')
@@ -247,7 +248,7 @@ describe('a gateway with links of other vendors', () => {
     })
     const info = { app_instance_id: foreign, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port }
     await askRegistry(gateway.registryPort, 'siemens')('RegisterService', { info })
-    const job = cloud.offer('discovery', { runId: 'r', assetLinkId: foreign })
+    const job = cloud.offer('discovery', { assetLinkId: foreign })
     const end = await until(() => cloud.endOf(job))
     return { job, end }
   }
@@ -277,6 +278,45 @@ describe('a gateway with links of other vendors', () => {
         field('connection_points/ipv4_address', ip),
       ),
     ],
+  })
+
+  test('sends credentials only to the address for which the cloud selected them', async () => {
+    const requests: { parameters: Record<string, unknown>; credentials: number }[] = []
+    const answer = ({ request }: Call, done: Call) => {
+      const { parameter_json, credentials } = request.device.connection_parameter_set
+      const parameters = JSON.parse(parameter_json)
+      requests.push({ parameters, credentials: credentials.length })
+      if (parameters.ip_address === '10.0.0.9') return done(null, { property_results: [] })
+      done({ code: status.UNAUTHENTICATED, details: 'no' })
+    }
+    using link = await TestLink.start({
+      'connectivitysuite.deviceinfo.v1': { GetPropertyValues: answer, GetSupportedProperties: answer },
+    })
+    const info = { app_instance_id: 'reader', ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port }
+    await askRegistry(gateway.registryPort, 'siemens')('RegisterService', {
+      info: { ...info, interfaces: ['siemens.connectivitysuite.deviceinfo.v1'] },
+    })
+    cloud.credentials.set('10.0.0.8', [credential(8, 'reader', planted)])
+    const assetIdentifiers = [{ asset_identifier_type: 'MacIdentifier', mac_address: '00:16:3e:00:00:08' }]
+    const definition = { assetLinkId: 'reader', assetIdentifiers, addresses: ['10.0.0.7', '10.0.0.8', '10.0.0.9'] }
+    const job = cloud.offer('device-info', { ...definition, supported: true })
+    assert.equal((await until(() => cloud.endOf(job))).state, 'FINISHED')
+    assert.deepEqual(requests, [
+      { parameters: { asset_identifiers: assetIdentifiers }, credentials: 0 },
+      { parameters: { asset_identifiers: assetIdentifiers, ip_address: '10.0.0.8' }, credentials: 1 },
+      { parameters: { asset_identifiers: assetIdentifiers, ip_address: '10.0.0.9' }, credentials: 1 },
+    ])
+  })
+
+  test('does not use a connection to another address for an address that a device reports about itself', async () => {
+    const file = join(temporaryFolder(), 'connections.json')
+    const connections = await DeviceConnections.open({ file, log: createLog({ level: 'silent' }) })
+    const connection = (fields: object) => ({ schemaUri: '', parameterJson: JSON.stringify(fields), subdriverJson: '' })
+    connections.set('a', '10.0.0.1', connection({ ipAddress: '10.0.0.66' }))
+    assert.equal(connections.find('a', ['10.0.0.1']), undefined)
+    connections.set('a', '10.0.0.1', connection({ alNic: 'eth0' }))
+    assert.deepEqual(connections.find('a', ['10.0.0.1']), connection({ alNic: 'eth0' }))
+    await connections.close()
   })
 
   test('identifies a device by its address when the link reports no connection', async () => {

@@ -86,7 +86,7 @@ describe('a gateway', () => {
     const isThis = ({ appInstanceId, endpoint }: Call) => appInstanceId === id && endpoint === `127.0.0.1:${link.port}`
     await until(() => lastReport().find(isThis)?.state === 'running')
   }
-  const discover = (more: object = {}) => cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, ...more })
+  const discover = (more: object = {}) => cloud.offer('discovery', { assetLinkId: linkId, ...more })
 
   test('creates a key file that only its owner can read, and enrols the gateway', () => {
     assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)

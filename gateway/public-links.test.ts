@@ -127,7 +127,7 @@ describe('a gateway with links of the public SDK', () => {
   const interfacesOf = (id: string, name: string) =>
     until(() => (reportOf(id)?.interfaces.includes(name) ? reportOf(id).interfaces : undefined))
   const discover = async (assetLinkId: string, more: object = {}) => {
-    const job = cloud.offer('discovery', { runId: 'r', assetLinkId, ...more })
+    const job = cloud.offer('discovery', { assetLinkId, ...more })
     const end = await until(() => cloud.endOf(job))
     return { job, end, found: cloud.found(job), errors: cloud.errors(job) }
   }
@@ -381,7 +381,7 @@ test('reads a device after a restart of the gateway by the connection that the l
   const info = { app_instance_id: id, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port }
   await askRegistry(first.registryPort, 'siemens')('RegisterService', { info })
   await until(() => isInspected(id))
-  const scan = cloud.offer('discovery', { runId: 'r', assetLinkId: id })
+  const scan = cloud.offer('discovery', { assetLinkId: id })
   await endOf(scan)
   await first.stop()
   await cloud.endSession()

@@ -139,7 +139,7 @@ export class TestCloud {
   /** Offers a job. A discovery job belongs to a run, as in the real cloud. */
   offer(workflow: string, definition: Record<string, unknown>): string {
     const id = crypto.randomUUID()
-    const run = workflow === 'discovery' ? { runId: 'r', discoveryId: 'd' } : {}
+    const run = workflow === 'discovery' ? { runId: crypto.randomUUID(), discoveryId: crypto.randomUUID() } : {}
     this.jobs.push({ id, workflow, definition: { ...run, ...definition } })
     this.wake()
     return id

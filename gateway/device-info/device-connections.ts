@@ -2,6 +2,7 @@ import type { ConnectionParameterSet } from '@millwright/api/proto/generated/add
 import { LruMap } from 'toad-cache'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
+import { addressOfConnection } from './device-address.ts'
 
 /**
  * `DeviceConnection` describes how a link reaches a device. The link defines the parameters, for example the name of a
@@ -44,8 +45,13 @@ export class DeviceConnections {
     return connections
   }
 
+  /**
+   * Stores the connection of a device. Addresses of the device that differ from the address in the connection are ignored,
+   * because a device can report the addresses of other devices.
+   */
   set(assetLinkId: string, address: string, { schemaUri, parameterJson, subdriverJson }: DeviceConnection): void {
     if (schemaUri.length + parameterJson.length + subdriverJson.length > limits.characters) return
+    if (!leadsTo(address, { parameterJson })) return
     const stored: Stored = { assetLinkId, address, connection: { schemaUri, parameterJson, subdriverJson } }
     const before = this.#connections.get(keyOf(stored))
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(stored)) return
@@ -56,7 +62,7 @@ export class DeviceConnections {
   find(assetLinkId: string, addresses: readonly string[]): DeviceConnection | undefined {
     for (const address of addresses) {
       const stored = this.#connections.get(keyOf({ assetLinkId, address }))
-      if (stored !== undefined) return stored.connection
+      if (stored !== undefined && leadsTo(address, stored.connection)) return stored.connection
     }
     const [address] = addresses
     return address === undefined ? undefined : this.#derived(assetLinkId, address)
@@ -93,6 +99,11 @@ export class DeviceConnections {
 
 function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>): string {
   return `${address} ${assetLinkId}`
+}
+
+/** Returns whether a connection is one to this address. A connection without an address can lead to any address. */
+function leadsTo(address: string, connection: Pick<DeviceConnection, 'parameterJson'>): boolean {
+  return (addressOfConnection(connection) ?? address) === address
 }
 
 /** Returns true when the parameters contain the address as a complete value, so that another address can replace it. */

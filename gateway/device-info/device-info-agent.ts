@@ -12,6 +12,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { DeviceConnections } from './device-connections.ts'
 import {
   answerMs,
+  type DeviceAccess,
   deviceOf,
   isRefusal,
   isUnreachable,
@@ -19,6 +20,7 @@ import {
   readProperties,
   readServiceOf,
   supportedProperties,
+  textsIn,
 } from './device-info.ts'
 
 type Options = {
@@ -80,9 +82,10 @@ export class DeviceInfoAgent {
     // may have interfaces that it did not register.
     await monitor.inspected(name, { withinMs: inspectedWithinMs, signal: leased.signal })
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
-    const connection = service === 'identifiers' ? connections.find(name, textsIn(definition.addresses)) : undefined
-    const ask = async (credential?: Credential): Promise<Record<string, unknown>> => {
-      const device = deviceOf(definition, { service, connection, credential })
+    const ask = async (access?: DeviceAccess): Promise<Record<string, unknown>> => {
+      const addresses = access === undefined ? textsIn(definition.addresses) : [access.address]
+      const connection = service === 'identifiers' ? connections.find(name, addresses) : undefined
+      const device = deviceOf(definition, { service, connection, access })
       const options = { device, service, signal: leased.signal, deadlineMs: deadlineAtMs - performance.now() }
       return definition.supported === true
         ? { properties: await supportedProperties(link, options) }
@@ -102,12 +105,12 @@ export class DeviceInfoAgent {
   }
 
   /**
-   * Repeats a failed request with each of the credentials that the cloud selects for the device, until the device
-   * accepts one of them.
+   * Repeats a failed request with each of the credentials that the cloud selects for the addresses of the device, until
+   * the device accepts one of them. Credentials are sent only to the address for which they were selected.
    */
   async #askWithCredentials<Result>(
     leased: LeasedJob,
-    { error: first, ask }: { error: unknown; ask: (credential: Credential) => Promise<Result> },
+    { error: first, ask }: { error: unknown; ask: (access: DeviceAccess) => Promise<Result> },
   ): Promise<Result> {
     const { definition } = leased.job
     const assetLinkId = textOf(definition.assetLinkId) ?? ''
@@ -116,18 +119,18 @@ export class DeviceInfoAgent {
     const chosen = await credentials.ask(textsIn(definition.addresses)).catch((error: unknown) => {
       throw isRefusal(first) ? error : first
     })
-    const distinct = new Map([...chosen.values()].flat().map((one) => [one.instanceId, one]))
-    if (distinct.size === 0 && !isRefusal(first)) throw first
+    const all = [...chosen].flatMap(([address, some]) => some.map((credential) => ({ address, credential })))
+    if (all.length === 0 && !isRefusal(first)) throw first
     let failure: unknown
-    for (const credential of distinct.values()) {
+    for (const access of all) {
       try {
-        return await ask(credential)
+        return await ask(access)
       } catch (error) {
-        if (!mayBeRefusal(error)) throw discreet(error, credential)
-        if (!isRefusal(error)) failure = discreet(error, credential)
+        if (!mayBeRefusal(error)) throw discreet(error, access.credential)
+        if (!isRefusal(error)) failure = discreet(error, access.credential)
       }
     }
-    throw failure ?? new Error(protectedText(distinct.size))
+    throw failure ?? new Error(protectedText(new Set(all.map(({ credential }) => credential.instanceId)).size))
   }
 
   async #end(leased: LeasedJob, { state, message, result }: JobOutcome): Promise<void> {
@@ -172,8 +175,4 @@ function unreachable(description: string): JobOutcome {
  */
 function discreet(error: unknown, { secret }: Credential): unknown {
   return secret.isIn(linkErrorText(error)) ? new Error(redactedText) : error
-}
-
-function textsIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }

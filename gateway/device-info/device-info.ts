@@ -47,27 +47,34 @@ export function readServiceOf(link: { interfaces: readonly string[] }): ReadServ
   return offers(link, 'identifiers') ? 'identifiers' : undefined
 }
 
+/** `DeviceAccess` is a set of credentials, with the address of the device for which the cloud selected it. */
+export type DeviceAccess = { address: string; credential: Credential }
+
 type DeviceOptions = {
   service: ReadService
   connection?: DeviceConnection | undefined
-  credential?: Credential | undefined
+  access?: DeviceAccess | undefined
 }
 
 /**
  * Returns the device of a job as a destination for the link. The destination contains the connection that the link
  * reported or, if there is none, the identifiers of the device. For links without the device-info interface, it also
  * contains the address, because these links find a device only by its address.
+ *
+ * A destination with credentials names the address for which they were selected. The link must not send them to another
+ * address, because devices report their identifiers and addresses themselves.
  */
-export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
+export function deviceOf(definition: Document, { service, connection, access }: DeviceOptions): DeviceDestination {
   const { assetIdentifiers, addresses } = definition
-  const [ipAddress] = service === 'identifiers' && Array.isArray(addresses) ? addresses : []
+  const [first] = textsIn(addresses)
+  const ipAddress = access?.address ?? (service === 'identifiers' ? first : undefined)
   const parameters = {
     asset_identifiers: documentsOf(assetIdentifiers),
-    ...(typeof ipAddress === 'string' ? { ipAddress } : {}),
+    ...(ipAddress === undefined ? {} : { [service === 'identifiers' ? 'ipAddress' : 'ip_address']: ipAddress }),
   }
   return destinationOf(
     connection ?? { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) },
-    credential,
+    access?.credential,
   )
 }
 
@@ -220,4 +227,8 @@ export function mayBeRefusal(error: unknown): boolean {
   const hiding = [status.UNAVAILABLE, status.INTERNAL, status.UNKNOWN]
   const isLinkAway = isServiceError(error) && error.details.startsWith('No connection established')
   return isRefusal(error) || (isServiceError(error) && hiding.includes(error.code) && !isLinkAway)
+}
+
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }

@@ -1,7 +1,7 @@
+import { addressesOf } from '../device-info/device-address.ts'
 import { type DeviceDestination, destinationOf } from '../device-info/device-info.ts'
 import type { Credential } from '../job-credentials.ts'
 import type { MappingResult } from '../mapping/asset.ts'
-import { addressesOf } from './device-address.ts'
 import type { ReportedError } from './device-error.ts'
 import { locationOf, type ProtectedDevice } from './protected-device.ts'
 import type { ReportedDevice } from './scan.ts'

@@ -2,8 +2,8 @@ import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import { addressIn } from '../device-info/device-address.ts'
 import { protectedText } from '../job-credentials.ts'
-import { addressIn } from './device-address.ts'
 import type { ReportedError } from './device-error.ts'
 
 /**

@@ -1,30 +1,75 @@
-import type { Address } from '../define-link.ts'
+import type { Address, Target } from '../define-link.ts'
 import type { Asset, AssetValue } from '../device-identifiers.ts'
+import { LinkError } from '../link-error.ts'
+import { macIdentifier } from './device-asset.ts'
 
 /** The maximum number of identifiers that are stored. The oldest are removed first. */
 const mostIdentifiers = 20_000
 
+/** The maximum number of addresses that are stored for one identifier. */
+const mostAddresses = 8
+
+/** `Sighting` describes how a device was found. */
+type Sighting = {
+  /**
+   * An object that stands for the scan of a range. It is absent for a call that reads single devices, which does not
+   * replace what a scan found.
+   */
+  scan?: object | undefined
+  /** The MAC address that the network, and not the device itself, reports for the address. */
+  macAddress?: string | undefined
+}
+
+type Entry = { scan: object | undefined; addresses: Address[] }
+
 /**
  * `KnownDevices` stores the addresses of found devices by their identifiers. A call that names a device only by its
- * identifiers uses the address of the last discovery.
+ * identifiers uses the address of the last scan.
+ *
+ * A device reports most of its identifiers itself, so it can report the identifiers of another device. If one scan finds an
+ * identifier at several addresses, all of them are stored, and the first one is used. The address for which the network
+ * confirms a MAC address comes before the others.
  */
 export class KnownDevices {
-  readonly #addresses = new Map<string, Address>()
+  readonly #entries = new Map<string, Entry>()
 
-  add(asset: Asset, address: Address): void {
+  add(asset: Asset, address: Address, { scan, macAddress }: Sighting = {}): void {
+    const [confirmed] = macAddress === undefined ? [] : keysOf([macIdentifier(macAddress)])
     for (const key of keysOf(asset.asset_identifiers)) {
-      this.#addresses.delete(key)
-      this.#addresses.set(key, address)
-      const [oldest] = this.#addresses.keys()
-      if (this.#addresses.size > mostIdentifiers && oldest !== undefined) this.#addresses.delete(oldest)
+      const before = this.#entries.get(key)
+      const isNewScan = scan !== undefined && before?.scan !== scan
+      const known = isNewScan ? [] : (before?.addresses ?? [])
+      const others = known.filter((one) => one.ip_address !== address.ip_address)
+      const isFirst = key === confirmed || known[0]?.ip_address === address.ip_address
+      const addresses = isFirst ? [address, ...others] : [...others, address]
+      this.#entries.delete(key)
+      this.#entries.set(key, { scan: scan ?? before?.scan, addresses: addresses.slice(0, mostAddresses) })
+      const [oldest] = this.#entries.keys()
+      if (this.#entries.size > mostIdentifiers && oldest !== undefined) this.#entries.delete(oldest)
     }
   }
 
-  addressOf(identifiers: readonly Address[]): Address | undefined {
-    return keysOf(identifiers)
-      .map((key) => this.#addresses.get(key))
-      .find((address) => address !== undefined)
+  /**
+   * Returns the address of a target. If the call names the IP address, the result is this address, with the port and the
+   * other fields that a scan found there. Otherwise it is the address at which the last scan found the identifiers.
+   * Credentials belong to one IP address, so a target with credentials must name it.
+   */
+  addressOf({ address, identifiers, credentials }: Target): Address | undefined {
+    const { ip_address: named } = address
+    if (credentials.length > 0) requireNamedAddress({ address })
+    const found = keysOf(identifiers).flatMap((key) => this.#entries.get(key)?.addresses ?? [])
+    const known = named === undefined ? found[0] : found.find((one) => one.ip_address === named)
+    return known === undefined && Object.keys(address).length === 0 ? undefined : { ...known, ...address }
   }
+}
+
+/** Requires that a target with credentials names the IP address to which the credentials are sent. */
+export function requireNamedAddress({ address }: Pick<Target, 'address'>): void {
+  if (typeof address.ip_address === 'string') return
+  throw new LinkError(
+    'INVALID_ARGUMENT',
+    'The call contains credentials, but not the IP address of the device. Credentials are sent only to an address that the call names in "ip_address".',
+  )
 }
 
 /** Returns the identifiers as texts, independent of the order of their fields and of missing fields. */

@@ -14,15 +14,24 @@ import { knownDevices } from './properties.ts'
 export async function* discover(call: DiscoverCall, neighbours: Neighbours): AsyncGenerator<DiscoveryResult> {
   const options = scanOptionsOf(call.options)
   const range = scanRangeOf(call.filters, call.targets)
+  const isRange = !call.targets.some(({ address }) => Object.keys(address).length > 0)
+  const scanned = isRange ? range : undefined
   yield* sweep(range.addresses(), {
     parallel: options.parallel,
     signal: call.signal,
-    work: (address, signal) => scanAddress(address, { call, options, neighbours, signal }),
+    work: (address, signal) => scanAddress(address, { call, options, neighbours, scanned, signal }),
     onDone: (completed) => call.progress((completed / range.size) * 100),
   })
 }
 
-type Scan = { call: DiscoverCall; options: ScanOptions; neighbours: Neighbours; signal: AbortSignal }
+type Scan = {
+  call: DiscoverCall
+  options: ScanOptions
+  neighbours: Neighbours
+  /** An object that stands for the scan of a range. It is absent if the call names the devices. */
+  scanned: object | undefined
+  signal: AbortSignal
+}
 
 async function* scanAddress(address: string, scan: Scan): AsyncGenerator<DiscoveryResult> {
   const { options, neighbours, signal } = scan
@@ -31,8 +40,10 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
     try {
       const host = await readHost({ address, port, timeoutMs: options.timeoutMs, permits, signal }, options)
       if (host === undefined) continue
-      for (const result of resultsOf(host, { address, port, macAddress: await neighbours.macAddressOf(address) })) {
-        if ('asset' in result && result.address !== undefined) knownDevices.add(result.asset, result.address)
+      const macAddress = await neighbours.macAddressOf(address)
+      for (const result of resultsOf(host, { address, port, macAddress })) {
+        if ('asset' in result && result.address !== undefined)
+          knownDevices.add(result.asset, result.address, { scan: scan.scanned, macAddress })
         yield result
       }
     } catch (error) {

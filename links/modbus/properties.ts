@@ -78,7 +78,7 @@ type Place = { address: string; port: number; unit: number | undefined }
  * identifiers, with the addresses of earlier scans and with the ARP table.
  */
 async function placeOf(device: Target, { ipAddressOf }: Neighbours): Promise<Place> {
-  const { ip_address, port, unit_id } = { ...knownDevices.addressOf(device.identifiers), ...device.address }
+  const { ip_address, port, unit_id } = knownDevices.addressOf(device) ?? {}
   const address = typeof ip_address === 'string' ? ip_address : await addressByMac(device, ipAddressOf)
   if (address === undefined)
     throw new LinkError('UNAVAILABLE', 'The IP address of the device is not known. Scan the range of the device first.')

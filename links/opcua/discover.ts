@@ -15,16 +15,21 @@ import { placeOf, type ScanOptions, scanOptionsOf } from './options.ts'
 
 /** `Visit` is one address of a scan, with the ports and the users to try there. */
 type Visit = { address: string; ports: readonly number[]; identities: readonly Identity[] }
-type Scan = DiscoverCall & { settings: ScanOptions; library: Library }
+type Scan = DiscoverCall & {
+  settings: ScanOptions
+  library: Library
+  /** An object that stands for the scan of a range. It is absent if the call names the servers. */
+  scanned: object | undefined
+}
 
 /** Yields the servers of the range, or of the targets if they have addresses. */
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const { signal, progress } = call
   const settings = scanOptionsOf(call.options)
-  const { visits, total } = visitsOf(call, settings)
+  const { visits, total, isRange } = visitsOf(call, settings)
   const library = await loadLibrary()
   signal.throwIfAborted()
-  const scan: Scan = { ...call, settings, library }
+  const scan: Scan = { ...call, settings, library, scanned: isRange ? visits : undefined }
   yield* sweep(visits, {
     parallel: settings.parallel,
     signal,
@@ -41,12 +46,12 @@ function visitsOf({ filters, targets }: DiscoverCall, { ports }: ScanOptions) {
       return { address, ports: [port], identities: target.credentials.map(identityOf) }
     })
     const visits = all.filter(({ address }) => !isExcluded(address, filters))
-    return { visits, total: visits.length }
+    return { visits, total: visits.length, isRange: false }
   }
   const identities = identitiesOf(targets.flatMap(({ credentials }) => credentials))
   const range = scanRangeOf(filters)
   const visits = range.addresses().map((address): Visit => ({ address, ports, identities }))
-  return { visits, total: range.size }
+  return { visits, total: range.size, isRange: true }
 }
 
 /** Credentials for all servers are tried first. A server that does not accept them is read without credentials. */
@@ -66,7 +71,7 @@ async function* scanAddress({ address, ports, identities }: Visit, scan: Scan): 
       const added = others.filter((one) => !visited.has(one)).slice(0, mostListedPorts)
       for (const one of added) queue.push(one)
       for (const one of added) visited.add(one)
-      yield* resultsOf(server, { address, port })
+      yield* resultsOf(server, { address, port }, scan)
     } catch (error) {
       scan.signal.throwIfAborted()
       if (error instanceof PermitRefusedError && error.reason === 'excluded') return
@@ -113,11 +118,19 @@ function hostAndPort(url: string): { host: string; port: number } | undefined {
  * Yields the assets of a server, and the reason why its content could not be read. A discovery server that lists other
  * servers is not a device.
  */
-async function* resultsOf(server: Server, { address, port }: ServerAddress): AsyncGenerator<DiscoveryResult> {
+async function* resultsOf(
+  server: Server,
+  { address, port }: ServerAddress,
+  { scanned }: Scan,
+): AsyncGenerator<DiscoveryResult> {
   const place = { ip_address: address, port }
   if (server.listed.length > 0) return
   const macAddress = await macAddressOf(address)
   const assets = assetsOf(server, { address, port, macAddress })
+  const found = (asset: Asset, at: Address): DiscoveryResult => {
+    knownDevices.add(asset, at, { scan: scanned, macAddress })
+    return { asset, address: at }
+  }
   if (assets.server !== undefined) yield found(assets.server, place)
   else if (server.refusal === undefined) yield { error: unidentifiedError({ address, port }), address: place }
   for (const { device, asset } of assets.modules) yield found(asset, { ...place, device })
@@ -125,11 +138,6 @@ async function* resultsOf(server: Server, { address, port }: ServerAddress): Asy
     yield { error: unidentifiedModules(assets.unidentified, { address, port }), address: place }
   }
   if (server.refusal !== undefined) yield { error: server.refusal, address: place }
-}
-
-function found(asset: Asset, address: Address): DiscoveryResult {
-  knownDevices.add(asset, address)
-  return { asset, address }
 }
 
 function unidentifiedError(place: ServerAddress): LinkError {

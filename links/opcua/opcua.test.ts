@@ -94,6 +94,18 @@ test('the OPC UA link conforms to the protocol', async () => {
   assert.ok(results.length > 10)
 })
 
+test('properties are not read with credentials if the call does not name the address', async () => {
+  await using server = await startSimulator(controller)
+  const [found] = assetsIn(await scan({ port: server.port }))
+  const identifiers = found?.asset_identifiers as Target['identifiers']
+  const call = { signal: new AbortController().signal, permits: unlimitedPermits(), home: '' }
+  const read = (more: Partial<Target>) =>
+    properties({ ...call, device: { address: {}, identifiers, credentials: [], ...more } })
+  assert.equal((await read({})).name, found?.name)
+  const credentials = [credentialOf({ username: 'reader', password: 'secret' })]
+  await assert.rejects(read({ credentials }), { code: 'INVALID_ARGUMENT' })
+})
+
 describe('a server', () => {
   test('becomes an asset with its nameplate, software and endpoints', async () => {
     const certificate = await testCertificate()

@@ -7,7 +7,7 @@ import { assetsOf } from './asset.ts'
 import { mostRequests, nameOf, readServer, type Server, serverLimit } from './device.ts'
 import type { Endpoint } from './endpoints.ts'
 import { identityOf } from './identity.ts'
-import { knownPlace } from './known-places.ts'
+import { addressOf } from './known-places.ts'
 import { loadLibrary } from './library.ts'
 import { defaultOptions, placeOf, scanOptionsOf } from './options.ts'
 
@@ -22,8 +22,7 @@ export async function properties(
   call: Pick<PropertiesCall, 'device' | 'permits' | 'signal' | 'home'>,
 ): Promise<PropertyValues> {
   const { device: target, permits, home } = call
-  const isAddressed = Object.keys(target.address).length > 0
-  const { address, port, device } = placeOf(isAddressed ? target.address : await knownPlace(target.identifiers))
+  const { address, port, device } = placeOf(await addressOf(target))
   const { connectMs, answerMs } = scanOptionsOf(defaultOptions)
   const library = await loadLibrary()
   const requests = { left: mostRequests }

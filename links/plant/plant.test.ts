@@ -205,6 +205,10 @@ describe('the six reference devices', () => {
     assert.match(JSON.stringify(asset_relations), /is_module_of.*object.*00:16:3e:01:00:00/)
     const identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'serial_number', value: 'sn123450002' }]
     assert.throws(() => properties({ device: target({ identifiers }) }), { code: 'UNAUTHENTICATED' })
-    assert.equal(properties({ device: target({ identifiers, credentials: [user] }) }).name, 'Simulated Device A2')
+    const read = (address: Target['address']) =>
+      properties({ device: target({ address, identifiers, credentials: [user] }) })
+    assert.equal(read({ ip_address: '192.168.0.12' }).name, 'Simulated Device A2')
+    assert.throws(() => read({}), { code: 'INVALID_ARGUMENT' })
+    assert.throws(() => read({ ip_address: '192.168.0.13' }), { code: 'UNAVAILABLE' })
   })
 })

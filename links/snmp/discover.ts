@@ -1,4 +1,5 @@
 import { numberOfAddress } from '@millwright/api/ip-range.ts'
+import type { JsonValue } from '@millwright/api/variant.ts'
 import type { Address, DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { isIdentified } from '@millwright/link-sdk/network/device-asset.ts'
@@ -27,6 +28,7 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
   const settings = settingsOf(call.options)
   const { total, visits } = await visitsOf(call, settings)
   const late = new LateNeighbours()
+  const scanned = call.targets.some(namesDevice) ? undefined : visits
   const results = sweep(visits, {
     parallel: settings.parallel,
     signal: call.signal,
@@ -38,7 +40,7 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
     for await (const result of results) {
       if ('asset' in result) {
         late.add(result)
-        if (result.address !== undefined) knownDevices.add(result.asset, result.address)
+        await remember(result, scanned)
       }
       yield result
     }
@@ -46,6 +48,15 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
   } finally {
     forgetKeys()
   }
+}
+
+async function remember(
+  { asset, address }: Extract<DiscoveryResult, { asset: unknown }>,
+  scan: object | undefined,
+): Promise<void> {
+  const { ip_address: ipAddress } = address ?? {}
+  if (address === undefined || typeof ipAddress !== 'string') return
+  knownDevices.add(asset, address, { scan, macAddress: await arpTable.macAddressOf(ipAddress) })
 }
 
 /** Returns the addresses to scan. Targets without an address have credentials for all addresses. */
@@ -79,22 +90,25 @@ function* rangeVisits(
 async function namedVisits(target: Target, { filters }: DiscoverCall, { ports }: ScanSettings): Promise<Visit[]> {
   const place = await placeOf(target)
   if (place === undefined || isExcluded(place.address, filters)) return []
-  return (place.port === undefined ? ports : [place.port]).map((port) => ({ ...place, port, target, isNamed: true }))
+  const { address } = place
+  return (place.port === undefined ? ports : [place.port]).map((port) => ({ address, port, target, isNamed: true }))
 }
 
 /**
  * Returns the address of a target, or the address at which the last discovery found its identifiers, or the address that
- * the ARP table has for its MAC address.
+ * the ARP table has for its MAC address. Throws INVALID_ARGUMENT if the target has credentials, but no IP address.
  */
-export async function placeOf({
-  address,
-  identifiers,
-}: Target): Promise<{ address: string; port?: number } | undefined> {
-  const isAddressed = Object.keys(address).length > 0
-  const { ip_address: ip, port } = isAddressed ? address : (knownDevices.addressOf(identifiers) ?? {})
-  const ipAddress = ip ?? (await addressInArpTable(identifiers))
+export async function placeOf(
+  target: Target,
+): Promise<{ address: string; port?: number; entity?: JsonValue } | undefined> {
+  const { ip_address: ip, port, entity } = knownDevices.addressOf(target) ?? {}
+  const ipAddress = ip ?? (await addressInArpTable(target.identifiers))
   if (typeof ipAddress !== 'string' || numberOfAddress(ipAddress) === undefined) return undefined
-  return { address: ipAddress, ...(typeof port === 'number' ? { port } : {}) }
+  return {
+    address: ipAddress,
+    ...(typeof port === 'number' ? { port } : {}),
+    ...(entity === undefined ? {} : { entity }),
+  }
 }
 
 async function addressInArpTable(identifiers: Target['identifiers']): Promise<string | undefined> {

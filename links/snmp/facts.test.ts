@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KnownDevices } from '@millwright/link-sdk/network/known-devices.ts'
 import { factsOf, modulesOf } from './asset.ts'
 import type { Entity, Interface, Neighbours, Reading } from './device.ts'
 import { enterpriseOf, manufacturerOf } from './enterprises.ts'
@@ -295,26 +294,4 @@ describe('vectors of specifications', () => {
     })
     assert.equal(parseMessageHeader(report.subarray(0, -1)), undefined)
   })
-})
-
-test('known devices are found by one of their identifiers, in any order of fields', () => {
-  const known = new KnownDevices()
-  const asset = {
-    asset_identifiers: [
-      { type: 'Serial', serial: '1', article: undefined },
-      { type: 'Mac', mac: 'A' },
-    ],
-  }
-  known.add(asset, { ip_address: '10.0.0.7' })
-  assert.deepEqual(known.addressOf([{ serial: '1', type: 'Serial' }]), { ip_address: '10.0.0.7' })
-  assert.deepEqual(
-    known.addressOf([
-      { mac: 'B', type: 'Mac' },
-      { mac: 'A', type: 'Mac' },
-    ]),
-    { ip_address: '10.0.0.7' },
-  )
-  assert.equal(known.addressOf([{ mac: 'B', type: 'Mac' }]), undefined)
-  for (let index = 0; index < 20_000; index += 1) known.add({ asset_identifiers: [{ index }] }, {})
-  assert.equal(known.addressOf([{ mac: 'A', type: 'Mac' }]), undefined)
 })

@@ -18,7 +18,7 @@ export async function properties({ device: target, keys, ...context }: Propertie
   if (found === undefined) {
     throw new LinkError('UNAVAILABLE', 'The address of the device is not known. Discover the device again.')
   }
-  const place = { ...found, port: found.port ?? usualPort }
+  const place = { address: found.address, port: found.port ?? usualPort }
   const settings = {
     ...readSettings,
     withNeighbours: keys.length === 0 || keys.some((key) => neighbourKeys.includes(key)),
@@ -27,7 +27,7 @@ export async function properties({ device: target, keys, ...context }: Propertie
     const reading = await readAt(place, loginsFor({ target, isNamed: true }), { ...context, settings })
     if (reading === undefined) throw noAnswer(place)
     const { asset, modules } = await assetsOf(reading, place.address)
-    const module = modules.find(({ index }) => index === target.address.entity)
+    const module = modules.find(({ index }) => index === found.entity)
     if (module !== undefined) return defined(module.asset as Record<string, VariantValue>)
     return { ...defined(asset as Record<string, VariantValue>), ...statesOf(reading) }
   } finally {

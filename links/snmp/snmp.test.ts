@@ -322,6 +322,28 @@ describe('properties', () => {
     await assert.rejects(properties({ ...context, device: target({ identifiers: unknown }) }), { code: 'UNAVAILABLE' })
   })
 
+  test('are read with credentials only at the address that the call names', async () => {
+    const values = cell('hostile', '00:0E:8C:00:00:29')
+    await using plant = await startAgents(29, [
+      { community: 'public', values },
+      { community: 'line-9', values: coreSwitch },
+    ])
+    const [asset] = assetsIn(await Array.fromAsync(scan('127.0.29.1', plant.port)))
+    const identifiers = asset?.asset_identifiers as { mac_address: string }[]
+    const credentials = [credential({ version: '2c', community: 'line-9' })]
+    const sent = () => plant.agents[0]?.requests.filter(({ bytes }) => bytes.includes('line-9')).length
+    await assert.rejects(properties({ ...context, device: target({ identifiers, credentials }) }), {
+      code: 'INVALID_ARGUMENT',
+    })
+    // The identifiers belong to the device at 127.0.29.1, but the credentials to 127.0.29.2.
+    const address = { ip_address: '127.0.29.2', port: plant.port }
+    assert.equal(
+      (await properties({ ...context, device: target({ address, identifiers, credentials }) })).name,
+      'core-1',
+    )
+    assert.equal(sent(), 0)
+  })
+
   test('of a protected device require credentials', async () => {
     await using plant = await startAgents(27, [{ user, values: coreSwitch }])
     const address = { ip_address: '127.0.27.1', port: plant.port }

@@ -24,6 +24,15 @@ export function addressIn(parameters: unknown): string | undefined {
   return named.length > 0 || candidates.size === 1 ? [...candidates][0] : undefined
 }
 
+/** Returns the IP address that the connection of a device names, or undefined if it names none. */
+export function addressOfConnection({ parameterJson }: { parameterJson: string }): string | undefined {
+  try {
+    return addressIn(JSON.parse(parameterJson))
+  } catch {
+    return addressIn({ address: parameterJson })
+  }
+}
+
 type NamedAddress = { name: string; address: string }
 
 function addressesIn(value: unknown, depth: number): NamedAddress[] {
