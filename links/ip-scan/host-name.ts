@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import type { Log } from '@millwright/link-sdk/log.ts'
 import { PermitRefusedError, type Permits } from '@millwright/link-sdk/network/permits.ts'
+import { startTimer } from '@millwright/link-sdk/network/timer.ts'
 
 /** Returns the name of a device, or undefined if it has none. */
 export type HostNames = (address: string) => Promise<string | undefined>
@@ -10,6 +11,8 @@ export type HostNames = (address: string) => Promise<string | undefined>
 type HostNameOptions = { server: string; permits: Permits; signal: AbortSignal; log: Log }
 
 const timeoutMs = 1_000
+/** The time limit of the resolver, which counts pauses of this process. The link ends queries before. */
+const resolverMs = 600_000
 const missing: readonly string[] = ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'EREFUSED', 'EBADRESP', 'EBADNAME']
 
 /**
@@ -24,13 +27,14 @@ export function hostNames({ server, permits, signal, log }: HostNameOptions): Ho
     throw new LinkError('INVALID_ARGUMENT', `"dns_server" must be an IPv4 address such as 10.0.0.2, but is "${place}".`)
   }
   let isAvailable = true
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 1, maxTimeout: timeoutMs })
+  const resolver = new Resolver({ timeout: resolverMs, tries: 1, maxTimeout: resolverMs })
   resolver.setServers([place])
   signal.addEventListener('abort', () => resolver.cancel(), { once: true })
 
   const stop = (message: string) => {
     if (isAvailable) log.warn(message, { server: address })
     isAvailable = false
+    resolver.cancel()
     return undefined
   }
   return async (device) => {
@@ -55,15 +59,16 @@ function addressIn(server: string): string | undefined {
   return isIP(address) === 4 && Number(port) <= 65_535 ? address : undefined
 }
 
-function query(resolver: Resolver, address: string): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const name = `${address.split('.').toReversed().join('.')}.in-addr.arpa`
-    resolver.resolvePtr(name, (error, names) => {
-      if (error === null) resolve(names.map(validName).find((name) => name !== undefined))
-      else if (missing.includes(error.code ?? '')) resolve(undefined)
-      else reject(error)
-    })
+async function query(resolver: Resolver, address: string): Promise<string | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>()
+  using _timer = startTimer(timeoutMs, () => reject(new Error('The DNS server does not answer.')))
+  const name = `${address.split('.').toReversed().join('.')}.in-addr.arpa`
+  resolver.resolvePtr(name, (error, names) => {
+    if (error === null) resolve(names.map(validName).find((one) => one !== undefined))
+    else if (missing.includes(error.code ?? '')) resolve(undefined)
+    else reject(error)
   })
+  return await promise
 }
 
 /** Returns a name without its final dot. Any text can be in DNS, so only valid host names are used. */

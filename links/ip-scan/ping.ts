@@ -29,12 +29,15 @@ export function openPing(program = 'ping'): Promise<Ping | undefined> {
 /** Tests the program with an echo request to this machine. */
 async function test(program: string): Promise<Ping | undefined> {
   const ping: Ping = (probe) => run(program, probe)
-  const own = { address: '127.0.0.1', localAddress: undefined, timeoutMs: 900, signal: AbortSignal.timeout(3_000) }
+  const own = { address: '127.0.0.1', localAddress: undefined, timeoutMs: 900, signal: AbortSignal.timeout(10_000) }
   return (await ping(own).catch(() => false)) ? ping : undefined
 }
 
-/** The time that ping needs to start and to end, in addition to the time-out of the echo request. */
-const startMs = 200
+/**
+ * The time that ping needs to start and to end, in addition to the time-out of the echo request. A busy machine starts it
+ * late. Without an answer, ping ends one second after the request.
+ */
+const startMs = 2_000
 
 /**
  * Runs ping with one echo request without data (`-c 1 -s 0`), without queries to DNS (`-n`). The exit code is 0 if an

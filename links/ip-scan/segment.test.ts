@@ -156,6 +156,15 @@ test('hostNames queries one name per device, with one permit for each query to t
   )
 })
 
+test('hostNames uses an answer that arrives after a pause of the process', async () => {
+  using dns = await dnsServer(() => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200)
+    return 'plc-1.plant.example'
+  })
+  const options = { server: dns.server, permits: unlimitedPermits(), signal: new AbortController().signal, log }
+  assert.equal(await hostNames(options)('10.0.0.1'), 'plc-1.plant.example')
+})
+
 test('hostNames sends no further queries to a server that does not answer', async () => {
   using dns = await dnsServer(() => 'silent')
   const permits = unlimitedPermits()

@@ -8,7 +8,7 @@ import { type AgentOptions, type AgentRequest, pduTypes } from './simulator.ts'
 import { element, elementsOf, inside, integer, octets, oid, tag } from './simulator-ber.ts'
 import { SimulatedEngine } from './simulator-security.ts'
 import { switchValues } from './simulator-switch.ts'
-import { assetsIn, credential, errorsIn, type ScanOptions, scan, startAgents, target } from './testing.ts'
+import { assetsIn, credential, errorsIn, impatient, type ScanOptions, scan, startAgents, target } from './testing.ts'
 
 const values = switchValues({
   name: 'switch',
@@ -17,8 +17,6 @@ const values = switchValues({
   serial: 'VPL1',
   neighbours: [{ port: 1, chassis: '00:1B:1B:40:00:00' }],
 })
-/** A time to wait that is short, but long enough for a busy machine. */
-const impatient = { timeout_ms: 600 }
 
 const agent = (answers: NonNullable<AgentOptions['answers']>): AgentOptions => ({
   community: 'public',
@@ -127,6 +125,7 @@ describe('limits', () => {
     const { assets, errors } = await read(
       39,
       agent((answer, { bytes }) => (bytes.includes(lldp) ? [] : [answer])),
+      { options: impatient },
     )
     assert.deepEqual(errors, [])
     assert.equal(assets[0]?.name, 'switch')

@@ -18,7 +18,7 @@ test('the simulated agent runs as a process with the values of a file', async ()
   try {
     const [line] = await once(agent.stdout, 'data')
     const port = Number(/listens on 127\.0\.46\.1:(\d+)/.exec(String(line))?.[1])
-    const [asset] = assetsIn(await Array.fromAsync(scan('127.0.46.1', port, { options: { timeout_ms: 2_000 } })))
+    const [asset] = assetsIn(await Array.fromAsync(scan('127.0.46.1', port)))
     assert.equal(asset?.name, 'core-1')
   } finally {
     agent.kill()

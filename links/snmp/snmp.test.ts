@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
-import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { PermitRefusedError, type Permits } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { link } from './link.ts'
@@ -10,7 +10,7 @@ import { manifest } from './manifest.ts'
 import { properties, supportedProperties } from './properties.ts'
 import { pduTypes } from './simulator.ts'
 import { interfaceValues, switchValues, systemValues } from './simulator-switch.ts'
-import { assetsIn, credential, errorsIn, scan, silentLog, startAgents, target, timeoutMs } from './testing.ts'
+import { assetsIn, credential, errorsIn, impatient, scan, silentLog, startAgents, target } from './testing.ts'
 
 const user = { name: 'mill', authProtocol: 'sha256', authPassword: 'auth-secret', privPassword: 'priv-secret' } as const
 const userFields = {
@@ -61,7 +61,7 @@ test('the SNMP link conforms to the protocol', async () => {
     filters: [{ key: 'ip_range', value: variantOf(plant.range) }],
     options: [
       { key: 'port', value: variantOf(String(plant.port)) },
-      { key: 'timeout_ms', value: variantOf(timeoutMs) },
+      { key: 'timeout_ms', value: variantOf(impatient.timeout_ms) },
       { key: 'neighbours', value: variantOf(false) },
     ],
   }
@@ -152,7 +152,7 @@ describe('a scan', () => {
     ])
     const permits = unlimitedPermits()
     const targets = [target({ credentials: [credential(userFields)] })]
-    await Array.fromAsync(scan(plant.range, plant.port, { permits, targets }))
+    await Array.fromAsync(scan(plant.range, plant.port, { permits, targets, options: impatient }))
     const requests = plant.agents.flatMap((agent) => agent.requests)
     assert.equal(permits.taken.length, requests.length)
     const codes = new Map((manifest.sends ?? []).map(({ operation, code }) => [operation, Number(code)]))
@@ -168,13 +168,22 @@ describe('a scan', () => {
 
   test('reports a switch again when a neighbour was found after it', async () => {
     const other = switchValues({ name: 'core-2', mac: '00:1B:1B:20:00:00', ports: 2 })
-    const delayed = { answers: (answer: Buffer) => (seen++ === 0 ? [] : [answer]) }
-    let seen = 0
     await using plant = await startAgents(15, [
       { community: 'public', values: coreSwitch },
-      { community: 'public', values: other, ...delayed },
+      { community: 'public', values: other },
     ])
-    const names = assetsIn(await Array.fromAsync(scan(plant.range, plant.port))).map(({ name }) => name)
+    const found = Promise.withResolvers<void>()
+    const permits: Permits = {
+      take: async ({ address }) => {
+        if (address === '127.0.15.2') await found.promise
+        return { [Symbol.dispose]: () => undefined }
+      },
+    }
+    const names: unknown[] = []
+    for await (const result of scan(plant.range, plant.port, { permits, options: { device_seconds: 600 } })) {
+      names.push('asset' in result ? result.asset.name : result.error)
+      if (names.length === 2) found.resolve()
+    }
     assert.deepEqual(names, ['core-1', 'SFP 1', 'core-2', 'core-1'])
   })
 
@@ -223,7 +232,7 @@ describe('a scan', () => {
 describe('credentials', () => {
   test('without credentials, a device that allows only version 3 is reported as protected', async () => {
     await using plant = await startAgents(20, [{ user, enterprise: 8691, values: coreSwitch }])
-    const [result, ...others] = await Array.fromAsync(scan(plant.range, plant.port))
+    const [result, ...others] = await Array.fromAsync(scan(plant.range, plant.port, { options: impatient }))
     assert.ok(result !== undefined && 'error' in result)
     assert.equal(result.error.code, 'UNAUTHENTICATED')
     assert.match(result.error.message, /^The Moxa device at 127\.0\.20\.1 has an SNMP agent of version 3/)
@@ -270,14 +279,15 @@ describe('credentials', () => {
       { community: 'public', values: cell('two', '00:0E:8C:00:00:12') },
     ])
     const targets = [target({ credentials: [credential({ version: '2c', community: 'line-7' })] })]
-    const names = assetsIn(await Array.fromAsync(scan(plant.range, plant.port, { targets }))).map(({ name }) => name)
+    const results = await Array.fromAsync(scan(plant.range, plant.port, { targets, options: impatient }))
+    const names = assetsIn(results).map(({ name }) => name)
     assert.deepEqual(names, ['one', 'two'])
   })
 
   test('a named device that does not answer is reported as UNAVAILABLE', async () => {
     await using plant = await startAgents(24, [{ values: {} }])
     const targets = [target({ address: { ip_address: '127.0.24.1', port: plant.port } })]
-    const [error] = errorsIn(await Array.fromAsync(scan('10.0.0.1', plant.port, { targets })))
+    const [error] = errorsIn(await Array.fromAsync(scan('10.0.0.1', plant.port, { targets, options: impatient })))
     assert.equal(error?.code, 'UNAVAILABLE')
     assert.match(error.message, /127\.0\.24\.1 does not answer to SNMP/)
   })

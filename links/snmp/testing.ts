@@ -10,8 +10,10 @@ import { type AgentOptions, type RunningAgent, startSnmpAgent } from './simulato
 const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** The time to wait for answers of agents on this machine. */
-export const timeoutMs = 500
+/** The time to wait for agents that answer, on a busy machine too. */
+const patientMs = 10_000
+/** The options of scans of agents that do not answer to some requests. */
+export const impatient = { timeout_ms: 300 }
 
 export type ScanOptions = Partial<Pick<DiscoverCall, 'options' | 'targets' | 'signal' | 'progress' | 'permits'>>
 
@@ -19,7 +21,7 @@ export function scan(range: string, port: number, scanOptions: ScanOptions = {})
   const { options, targets = [], progress = () => undefined, permits = unlimitedPermits() } = scanOptions
   return discover({
     filters: [{ key: 'ip_range', operator: 'EQUAL', value: range }],
-    options: { ...defaults, port: String(port), timeout_ms: timeoutMs, ...options },
+    options: { ...defaults, port: String(port), timeout_ms: patientMs, ...options },
     targets,
     progress,
     signal: scanOptions.signal ?? new AbortController().signal,
