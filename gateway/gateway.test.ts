@@ -3,9 +3,9 @@ import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync,
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
-import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import type { LinkReport, ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
-import { fittingReport } from './link-monitor/report.ts'
+import { fittingReport, fittingReports } from './link-monitor/report.ts'
 import { createLog, type Log } from './log.ts'
 import { SetupError } from './setup-error.ts'
 import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
@@ -701,6 +701,30 @@ describe('a gateway with an unreliable connection', () => {
     assert.equal(rejections.length, 1)
     assert.ok(lines.every((line) => !/token-\d/.test(line)))
   })
+})
+
+test('fittingReports leaves out large logs of built-in links, and counts the built-in links', () => {
+  const managed = (log: string[]): ManagedLink => {
+    const name = 'plant'
+    return { name, appInstanceId: `millwright.links.${name}`, enabled: true, state: 'running', restarts: 0, log }
+  }
+  const [small, large] = [managed(['started']), managed(Array.from({ length: 20 }, () => 'x'.repeat(1_000)))]
+  assert.deepEqual(fittingReports([], [small], 10_000), { links: [], managedLinks: [small] })
+  const { log: _, ...withoutLog } = large
+  assert.deepEqual(fittingReports([], [large], 10_000).managedLinks, [withoutLog])
+  assert.deepEqual(fittingReports([], []), { links: [] })
+  const link: LinkReport = {
+    appInstanceId: 'large',
+    vendorPrefix: 'siemens',
+    endpoint: 'plc:8081',
+    interfaces: [],
+    filters: [],
+    options: [],
+    credentialSchemas: [{ uri: 'a', schema: 'x'.repeat(5_000) }],
+    state: 'running',
+  }
+  const medium = managed(['x'.repeat(3_000)])
+  assert.equal(fittingReports([link], [medium], 8_000).links[0]?.credentialSchemas.length, 0)
 })
 
 test('fittingReport reduces the report of the largest link first, and always contains all links', () => {

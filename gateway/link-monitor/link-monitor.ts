@@ -8,7 +8,7 @@ import type { Registry } from '../registry/registry.ts'
 import { gatewayVersion } from '../version.ts'
 import { type Inspection, inspect, notInspected, probe } from './inspection.ts'
 import { LinkEvents } from './link-events.ts'
-import { fittingReport, reportOf } from './report.ts'
+import { fittingReports, reportOf } from './report.ts'
 
 type Options = {
   registry: Registry
@@ -268,8 +268,7 @@ export class LinkMonitor {
       this.#isNews = false
       const links = this.reports()
       try {
-        const managedLinks = this.#options.managedLinks()
-        const data = { gatewayVersion, links: fittingReport(links), ...(managedLinks.length > 0 && { managedLinks }) }
+        const data = { gatewayVersion, ...fittingReports(links, this.#options.managedLinks()) }
         await cloud.gatekeeper.reportLinks({ body: { data } })
         backOff.reset()
         this.#dropGone(links)

@@ -1,4 +1,4 @@
-import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts'
+import { gatekeeperLimits, type LinkReport, type ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 import type { Inspection } from './inspection.ts'
 
@@ -36,6 +36,25 @@ const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   (link) => ({ ...withoutSchemas(link), filters: [], options: [] }),
 ]
 
+/** The built-in links are reported without their log lines if they are larger than this. */
+const managedLinkBytes = 256 * 1024
+
+/** Returns the reports of all links and of the built-in links, reduced until they fit into one request. */
+export function fittingReports(
+  links: readonly LinkReport[],
+  managed: readonly ManagedLink[],
+  bytes: number = reportBytes,
+): { links: LinkReport[]; managedLinks?: ManagedLink[] } {
+  if (managed.length === 0) return { links: fittingReport(links, bytes) }
+  const isLarge = sizeOf(managed) > Math.min(managedLinkBytes, bytes / 2)
+  const managedLinks = managed.map(({ log, ...link }) => (isLarge || log === undefined ? link : { ...link, log }))
+  return { links: fittingReport(links, bytes - sizeOf(managedLinks)), managedLinks }
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
 /** Reduces the reports until they fit into one request. The largest report is reduced first. */
 export function fittingReport(links: readonly LinkReport[], bytes: number = reportBytes): LinkReport[] {
   const parts = links.slice(0, gatekeeperLimits.linksPerGateway).map((link) => partOf(link, 0))
@@ -56,7 +75,7 @@ type ReportPart = { link: LinkReport; size: number; level: number }
 
 /** Returns a report with its size. The size includes the comma after the report. */
 function partOf(link: LinkReport, level: number): ReportPart {
-  return { link, size: Buffer.byteLength(JSON.stringify(link)) + 1, level }
+  return { link, size: sizeOf(link) + 1, level }
 }
 
 /** Returns the index of the largest report that can be reduced further, or -1 when there is none. */

@@ -101,11 +101,15 @@ describe('the built-in links of a gateway', () => {
     assert.deepEqual((await admin.discovery.listManagedLinks({ params: { gatewayId: old.id } })).data, [])
   })
 
-  test('a switch that the gateway refuses fails with the reason and changes nothing', async () => {
+  test('a switch that the gateway refuses fails with the reason, changes nothing, and is on the audit trail', async () => {
     const before = (await list()).data
     const refused = assert.rejects(flip(admin, false), { code: 'conflict', message: 'The disk is full' })
     await Promise.all([refused, answerAsGateway('FAILED', 'The disk is full')])
     assert.deepEqual((await list()).data, before)
+    const { data: entries } = await admin.audit.listEntries({
+      query: { action: 'discovery.switchManagedLink', limit: 1 },
+    })
+    assert.deepEqual(entries[0]?.detail, { link: 'plant', enabled: false })
   })
 
   test('a switch of an unknown link fails with 404', async () => {

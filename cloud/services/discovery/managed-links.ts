@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { discovery } from '@millwright/api/discovery.ts'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
@@ -23,7 +24,7 @@ import { stopJob } from './workflow-job.ts'
  */
 
 const switchWorkflow = 'link-inventory'
-const answerWithinSeconds = 15
+const answerWithinSeconds = 30
 const writeAssets = 'inventory_write_asset_data'
 
 export function managedLinkHandlers(
@@ -39,6 +40,7 @@ export function managedLinkHandlers(
 
     async switchManagedLink({ params: { gatewayId, name }, body: { data } }, caller) {
       await requireSwitchable(context, caller, { gatewayId, name })
+      await recordSwitch(context, caller, { gatewayId, name, enabled: data.enabled })
       await sendToGateway(context, caller, { gatewayId, name, enabled: data.enabled })
       return { data: await storeSwitch(context, caller, { gatewayId, name, enabled: data.enabled }) }
     },
@@ -95,6 +97,21 @@ async function requireSwitchable(
   throw new Problem('gateway_not_ready', `Gateway ${gateway.name} is revoked or has not enrolled.`)
 }
 
+/** Records the request before it is sent: the gateway can apply the change even if its answer does not arrive. */
+async function recordSwitch(
+  { database }: Context,
+  caller: Caller,
+  { gatewayId, name, enabled }: LinkSwitch,
+): Promise<void> {
+  await database.transaction(caller, (tx) =>
+    record(tx, caller, {
+      action: 'discovery.switchManagedLink',
+      target: `gateway/${gatewayId}`,
+      detail: { link: name, enabled },
+    }),
+  )
+}
+
 /** Sends the change to the gateway and waits until the gateway has stored it. */
 async function sendToGateway(
   context: Context,
@@ -113,11 +130,15 @@ async function sendToGateway(
   })
   const { job, isFinal } = await engine.awaitJob({ params: { id }, query: { waitSeconds: answerWithinSeconds } })
   if (isFinal && job.status.state === 'FINISHED') return
-  if (isFinal) throw new Problem('conflict', job.status.message ?? 'The gateway did not apply the change')
+  if (isFinal)
+    throw new Problem(
+      'conflict',
+      job.status.message ?? 'The gateway did not apply the change and gave no reason. Read the log of the gateway.',
+    )
   await stopJob(context, system, id)
   throw new Problem(
     'conflict',
-    `The gateway did not respond within ${answerWithinSeconds} seconds. Check that the gateway is online, and retry the request.`,
+    `The gateway did not respond within ${answerWithinSeconds} seconds, and can still apply the change. Check that the gateway is online, and read the list of its links.`,
   )
 }
 
@@ -131,11 +152,6 @@ async function storeSwitch(
     const before = await lockManagedLinks(tx, gatewayId)
     const links = before.map((link) => (link.name === name ? switched(link, enabled) : link))
     await putManagedLinks(tx, gatewayId, links)
-    await record(tx, caller, {
-      action: 'discovery.switchManagedLink',
-      target: `gateway/${gatewayId}`,
-      detail: { link: name, enabled },
-    })
     await emitChanges(tx, gatewayId, { before, links })
     const stored = links.find((link) => link.name === name)
     if (stored === undefined) throw new Problem('not_found', `The gateway no longer has the built-in link "${name}"`)
@@ -158,6 +174,7 @@ export async function storeManagedLinks(
 ): Promise<void> {
   await database.transaction(actor, async (tx) => {
     const before = await lockManagedLinks(tx, gatewayId)
+    if (isDeepStrictEqual(before, links)) return
     await putManagedLinks(tx, gatewayId, links)
     await emitChanges(tx, gatewayId, { before, links })
   })

@@ -124,6 +124,19 @@ describe('merged findings of several links', () => {
     assert.deepEqual(mergedSources({}, edited('b'), { name: 'a' }), {})
   })
 
+  test('keeps the age of each value when the reports of one link about two assets are merged', () => {
+    const [first, second] = [found([snmp, { name: 'a' }]), found([opcua, {}], [snmp, { description: 'b' }])]
+    const merged = mergedSources(first.sources, second.sources, {})
+    const shown = shownFields({ name: 'a', description: 'b' }, merged)
+    assert.deepEqual(
+      shown.map(({ field, since }) => [field, since]),
+      [
+        ['/name', at(0)],
+        ['/description', at(1)],
+      ],
+    )
+  })
+
   test('changes nothing when the links report the same again, in any order', () => {
     const mac = fc.constantFrom('02:00:00:00:00:01', '02:00:00:00:00:02')
     const port = fc.record(

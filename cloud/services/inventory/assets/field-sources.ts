@@ -289,7 +289,14 @@ export function mergedSources(first: FieldSources, second: FieldSources, documen
 
 function mergedReport(first: FieldReport, second: FieldReport): FieldReport {
   const seen = [first.seen, second.seen].toSorted().at(-1) ?? first.seen
-  return { ...first, seen, values: { ...second.values, ...first.values } }
+  return { ...first, seen, values: { ...datedValues(second), ...first.values } }
+}
+
+/** Returns the values of a report, each with the time of its last change. */
+function datedValues({ since, values }: FieldReport): FieldReport['values'] {
+  const dated = (field: FieldValues): FieldValues =>
+    Object.fromEntries(Object.entries(field).map(([unit, value]) => [unit, { since, ...value }]))
+  return Object.fromEntries(Object.entries(values).map(([name, field]) => [name, dated(field)]))
 }
 
 type ShownSource = { source: string; since: string }
