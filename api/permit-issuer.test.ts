@@ -78,18 +78,21 @@ describe('rates', () => {
   })
 
   test('the rates of datagrams, requests and connections are independent, and a request over UDP counts as both', async () => {
-    const limits = { datagramsPerSecond: 1, requestsPerSecond: 1, connectionsPerSecond: 1 }
+    // The next permit of a kind comes after more than a minute.
+    const limits = { datagramsPerSecond: 0.01, requestsPerSecond: 0.01, connectionsPerSecond: 0.01 }
+    const waiting = new AbortController()
     const kinds: PermitKind[] = ['datagram', 'request', 'connection']
     const issuer = new PermitIssuer(budgetOf({ perDevice: limits }))
     await Promise.all(kinds.map((kind) => issuer.take(requestOf('10.0.0.1', kind), { signal: open() })))
     for (const kind of ['datagram_request', ...kinds] as const)
-      assert.equal(await isSettled(issuer.take(requestOf('10.0.0.1', kind), { signal: open() })), false, kind)
+      assert.equal(await isSettled(issuer.take(requestOf('10.0.0.1', kind), waiting)), false, kind)
 
     const other = new PermitIssuer(budgetOf({ perDevice: limits }))
     await other.take(requestOf('10.0.0.1', 'datagram_request'), { signal: open() })
     for (const kind of ['datagram', 'request'] as const)
-      assert.equal(await isSettled(other.take(requestOf('10.0.0.1', kind), { signal: open() })), false, kind)
+      assert.equal(await isSettled(other.take(requestOf('10.0.0.1', kind), waiting)), false, kind)
     assert.equal(await isSettled(other.take(requestOf('10.0.0.1', 'connection'), { signal: open() })), true)
+    waiting.abort()
   })
 
   test('a canceled request uses nothing of the rate of the gateway', async () => {

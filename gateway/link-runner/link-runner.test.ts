@@ -120,7 +120,7 @@ describe('LinkRunner', () => {
   })
 
   test('restarts a crashing link with growing pauses and shows the reason', async () => {
-    const { runner } = start(['crashing'], { more: { restart: { firstMs: 40, longestMs: 100_000 } } })
+    const { runner } = start(['crashing'], { more: { restart: { firstMs: 100, longestMs: 100_000 } } })
     const ends: number[] = []
     await until(() => {
       const { restarts } = linkOf(runner, 'crashing')
@@ -131,8 +131,8 @@ describe('LinkRunner', () => {
     assert.equal(state, 'failed')
     assert.match(problem ?? '', /^The link ended with exit code 3: .* warn There is no network$/)
     assert.equal(lines?.length, 6)
-    // The pause before the sixth start is at least 320 ms, the first one at most 40 ms. The end of the process before it may
-    // be seen late on a busy machine.
+    // The pause before the sixth start is at least 800 ms, the first one at most 100 ms. The end of the process before it
+    // may be seen late on a busy machine.
     assert.ok((ends[5] ?? 0) - (ends[4] ?? 0) > 160)
     await runner.switch('crashing', false)
     await reached(runner, 'crashing', 'stopped')
@@ -162,7 +162,7 @@ describe('LinkRunner', () => {
   })
 
   test('kills a link that ignores SIGTERM', async () => {
-    const { runner } = start(['stubborn'], { more: { stopMs: 100 } })
+    const { runner } = start(['stubborn'], { more: { stopMs: 5_000 } })
     await until(() => linkOf(runner, 'stubborn').log?.includes('ready'))
     await runner.stop()
     assert.deepEqual(linkOf(runner, 'stubborn').log, ['ready', 'ignored'])
