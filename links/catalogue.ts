@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Manifest } from '@millwright/link-sdk/manifest.ts'
 
 /** `BuiltInLink` is a link of this folder. A gateway can run it as a child process. */
 export type BuiltInLink = {
@@ -20,3 +21,9 @@ export const builtInLinks: readonly BuiltInLink[] = names
     file: join(import.meta.dirname, name, 'main.ts'),
   }))
   .filter(({ file }) => existsSync(file))
+
+/** Loads the manifest of a built-in link, without its program. */
+export async function manifestOf({ file }: BuiltInLink): Promise<Manifest> {
+  const { manifest } = (await import(new URL('./manifest.ts', `file://${file}`).href)) as { manifest: Manifest }
+  return manifest
+}

@@ -25,10 +25,15 @@ test('millwright discover selects a link by id, by name or by its required filte
     [assetLinkId, assetLinkId],
   )
   const range = { key: 'ip_range', dataType: 'text' as const, mandatory: true }
-  const snmp = linkReport({ appInstanceId: 'millwright.links.snmp', filters: [range] })
+  const interfaces = [...linkReport().interfaces, 'millwright.safety.permits.v1']
+  const snmp = linkReport({ appInstanceId: 'millwright.links.snmp', filters: [range], interfaces })
   await gateway.gatekeeper.reportLinks({
     body: { data: { gatewayVersion: '1.0.0', links: [linkReport({ appInstanceId: assetLinkId }), snmp] } },
   })
+  const { out: listed } = await platform.run(['gateway', 'links'], { token: admin.token })
+  assert.match(listed, new RegExp(`^${assetLinkId} .* not budgeted `, 'm'))
+  assert.match(listed, /^millwright\.links\.snmp .* budgeted /m)
+  assert.doesNotMatch(listed, /^millwright\.links\.snmp .*not budgeted/m)
   const scan = (...args: string[]) => platform.run(['discover', '--no-follow', ...args], { token: admin.token })
   const latest = async () => (await admin.discovery.listDiscoveries({ query: { limit: 1 } })).data[0]?.assetLinkId
   assert.equal((await scan()).code, 0, 'the only link that needs no range')

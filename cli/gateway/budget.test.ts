@@ -41,6 +41,10 @@ test('refuses a limit that does not exist, and values that are not valid, withou
     [['--set', 'perDevice.speed=5'], /"perDevice\.speed" is not a limit/],
     [['--set', 'perDevice.requestsPerSecond=0'], /\/perDevice\/requestsPerSecond must be >= 1/],
     [['--exclude', '10.0.0.300'], /"10\.0\.0\.300" in excludedAddresses is not an address/],
+    [
+      ['--protocols', 'snmp,modbuss'],
+      /Unknown protocol "modbuss" in --protocols\. Use one or more of dns, icmp, modbus, /,
+    ],
     [['--hours', '22-5'], /"22-5" is not a span of hours/],
   ] as const) {
     const { code, err } = await budget(...args)

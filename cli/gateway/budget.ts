@@ -55,6 +55,7 @@ async function run(terminal: Terminal, options: Options): Promise<void> {
   const { budgetFileName, readBudget, writeBudget } = await import('@millwright/gateway/permits/budget-file.ts')
   const file = join(homeOf(terminal.environment, options.home), budgetFileName)
   const before = options.reset ? defaultBudget : await readBudget(file)
+  if (options.protocols !== undefined) await requireProtocols(options.protocols, before)
   const budget = changed(before, options)
   if (JSON.stringify(budget) !== JSON.stringify(await readBudget(file).catch(() => undefined)))
     await writeBudget(file, budget)
@@ -77,6 +78,24 @@ function changed(before: ScanBudget, { set = [], exclude, protocols, hours }: Op
   if (hours === 'all') delete budget.hours
   else if (hours !== undefined) budget.hours = listOf(hours).map(spanOf)
   return budget
+}
+
+/**
+ * Requires that a built-in link has each protocol. A misspelled name would stop the links of that protocol. Protocols of
+ * other links are accepted if `budget.json` already contains them.
+ */
+async function requireProtocols(text: string, { protocols = [] }: ScanBudget): Promise<void> {
+  if (text === 'all') return
+  const { builtInLinks, manifestOf } = await import('@millwright/links/catalogue.ts')
+  const manifests = await Promise.all(builtInLinks.map(manifestOf))
+  const sent = manifests.flatMap(({ sends = [] }) => sends.map(({ protocol }) => protocol))
+  const known = [...new Set([...sent, ...protocols])].toSorted()
+  const unknown = listOf(text).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw usageError(
+      `Unknown protocol "${unknown}" in --protocols. Use one or more of ${known.join(', ')}.`,
+      'write the protocol of a link of another manufacturer to budget.json',
+    )
 }
 
 function listOf(text: string): string[] {

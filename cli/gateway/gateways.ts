@@ -166,6 +166,7 @@ async function links(session: Session, nameOrId: string | undefined): Promise<vo
       link: 'assetLinkId',
       version: 'version',
       reachable: 'reachable',
+      budget: ({ budgeted }) => (budgeted ? 'budgeted' : 'not budgeted'),
       problem: ({ problem, incompatibility }) => incompatibility ?? problem,
       filters: ({ filters }) => keys(filters),
       options: ({ options }) => keys(options),

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { UnsignedReceipt } from '@millwright/api/receipt.ts'
+import type { LocalFinding } from '@millwright/gateway/local-scan/local-scan.ts'
 import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
 import { startAgents } from '@millwright/links/snmp/testing.ts'
-import { TestPlatform } from '../testing.ts'
-import { type FoundDevice, foundDevices } from './found-devices.ts'
+import { run } from '../program/program.ts'
+import { TestPlatform, testTerminal } from '../testing.ts'
+import { type FoundDevice, FoundDevices } from './found-devices.ts'
 
 const user = { name: 'mill', authProtocol: 'sha256', authPassword: 'auth-secret', privPassword: 'priv-secret' } as const
 const values = { version: '3', user: 'mill', authProtocol: 'sha256', privProtocol: 'aes128' }
 
-const coreSwitch = switchValues({
+const coreFacts = {
   name: 'core-1',
   objectId: '1.3.6.1.4.1.4329.6.1.2',
   mac: '00:1B:1B:61:00:00',
@@ -20,7 +22,8 @@ const coreSwitch = switchValues({
   serial: 'VP61',
   model: '6GK5 208-0BA00-2AC2',
   software: 'V04.03.00',
-})
+}
+const coreSwitch = switchValues(coreFacts)
 const drive = {
   ...systemValues({ name: 'drive-2', objectId: '1.3.6.1.4.1.8691.7' }),
   ...interfaceValues([{ name: 'eth0', mac: '00:0E:8C:61:00:02' }]),
@@ -108,9 +111,22 @@ describe('millwright scan', () => {
       .map((line) => JSON.parse(line))
     assert.deepEqual(
       lines.map((line) => Object.keys(line)),
-      [['links', 'address', 'asset'], ['error'], ['receipt']],
+      [['id', 'links', 'address', 'asset'], ['error'], ['receipt']],
     )
     assert.match(lines[1].error.description, /no credentials for its address/)
+  })
+
+  test('--ndjson prints a device when it is found, not at the end of the scan', async () => {
+    const { terminal, printed, interrupt } = testTerminal({ environment: platform.environment })
+    const { print } = terminal
+    terminal.print = (line) => {
+      if (line.includes('core-1')) interrupt()
+      return print(line)
+    }
+    const range = ['127.0.61.1-127.0.255.254', '--links', 'snmp', '--option', `snmp.port=${agents.port}`]
+    assert.equal(await run(['scan', ...range, '--ndjson'], terminal), 130)
+    const { receipt } = JSON.parse(printed.out.trim().split('\n').at(-1) ?? '')
+    assert.equal(receipt.state, 'canceled')
   })
 
   test('--save stores the devices, a second scan changes nothing, and a scan without devices exits with 0', async () => {
@@ -124,6 +140,35 @@ describe('millwright scan', () => {
     const nothing = await scan(['--exclude', '127.0.61.1-127.0.61.2'])
     assert.equal(nothing.code, 0)
     assert.match(nothing.out, /0 devices, 0 errors/)
+  })
+
+  test('prints no character that turns the line around or starts a new one', async () => {
+    const name = 'left\u202eright\u2028next'
+    await using others = await startAgents(62, [{ community: 'public', values: switchValues({ ...coreFacts, name }) }])
+    const { err, out } = await platform.run([
+      ...['scan', '127.0.62.1', '--links', 'snmp', '--option', `snmp.port=${others.port}`],
+    ])
+    assert.match(err, /^\+ snmp +127\.0\.62\.1 +left right.next/m)
+    assert.doesNotMatch(out + err, /[\u202e\u2028]/)
+  })
+
+  test('applies the budget of a gateway on this machine', async () => {
+    const home = join(platform.folder, 'gateway')
+    mkdirSync(home)
+    const limits = { perDevice: { requestsPerSecond: 3 }, excludedAddresses: ['127.0.61.1'] }
+    writeFileSync(join(home, 'budget.json'), JSON.stringify(limits))
+    const environment = { MILLWRIGHT_GATEWAY_HOME: home }
+    const { code, out, err } = await scan(['--json', '--exclude', '127.0.61.4'], { environment })
+    assert.equal(code, 0, err)
+    assert.match(err, /The budget of the gateway also applies: .*budget\.json/)
+    const { devices, receipt } = JSON.parse(out) as { devices: FoundDevice[]; receipt: UnsignedReceipt }
+    assert.deepEqual(devices, [])
+    assert.deepEqual(receipt.budget.excludedAddresses, ['127.0.61.4', '127.0.61.1'])
+    assert.equal(receipt.budget.perDevice.requestsPerSecond, 3)
+    assert.deepEqual(receipt.devices.map((one) => 'address' in one && one.address).toSorted(), [
+      '127.0.61.2',
+      '127.0.61.3',
+    ])
   })
 
   test('refuses a wrong range, link, option or credentials file as wrong usage', async () => {
@@ -148,9 +193,10 @@ test('merges the findings of several links into one device, and the more specifi
   const link = (name: string) => ({ name, appInstanceId: `millwright.links.${name}`, file: '' })
   const point = { connection_point_type: 'Ipv4Connectivity', id: 'a', ipv4_address: '10.0.0.5' }
   const product = (fields: object) => ({ product_instance_information: { manufacturer_product: fields } })
-  const findings = [
+  const findings: LocalFinding[] = [
     {
       link: link('snmp'),
+      address: '10.0.0.5',
       asset: {
         name: 'core-1',
         asset_identifiers: [mac],
@@ -167,11 +213,13 @@ test('merges the findings of several links into one device, and the more specifi
         ...product({ manufacturer: { name: 'Siemens AG' } }),
       },
     },
-    { link: link('modbus'), asset: { asset_identifiers: [], connection_points: [point] } },
+    { link: link('modbus'), address: '10.0.0.5', asset: { asset_identifiers: [], connection_points: [point] } },
     { link: link('snmp'), asset: { name: 'other', asset_identifiers: [{ ...mac, mac_address: '00:1B:1B:61:00:09' }] } },
   ]
   for (const order of [findings, findings.toReversed()]) {
-    const [device, other, ...more] = foundDevices(order)
+    const found = new FoundDevices()
+    for (const finding of order) found.add(finding)
+    const [device, other, ...more] = found.list()
     assert.deepEqual(more, [])
     assert.equal(other?.asset.name, 'other')
     assert.deepEqual(device?.links.toSorted(), ['ip-scan', 'modbus', 'snmp'])
@@ -182,4 +230,34 @@ test('merges the findings of several links into one device, and the more specifi
       manufacturer_product: { product_name: 'XC208', manufacturer: { name: 'Siemens' } },
     })
   }
+})
+
+test('does not merge devices by addresses that a device reports about itself', () => {
+  const snmp = { name: 'snmp', appInstanceId: 'millwright.links.snmp', file: '' }
+  const addresses = Array.from({ length: 2_000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`)
+  const mac = (index: number) => ({ asset_identifier_type: 'MacIdentifier', mac_address: `00:1B:1B:00:${index}` })
+  const points = addresses.map((ipv4_address) => ({ connection_point_type: 'Ipv4Connectivity', ipv4_address }))
+  const found = new FoundDevices()
+  const hostile = { asset_identifiers: [mac(-1)], connection_points: points }
+  found.add({ link: snmp, address: '10.9.9.9', asset: hostile })
+  for (const [index, address] of addresses.entries())
+    found.add({ link: snmp, address, asset: { asset_identifiers: [mac(index)] } })
+  const devices = found.list()
+  assert.equal(devices.length, 1 + addresses.length)
+  assert.equal(devices.at(-1)?.address, '10.9.9.9')
+})
+
+test('a finding that connects two devices merges them, and the first id stays', () => {
+  const link = { name: 'snmp', appInstanceId: 'millwright.links.snmp', file: '' }
+  const identifier = (mac_address: string) => ({ asset_identifier_type: 'MacIdentifier', mac_address })
+  const [one, two] = [identifier('00:1B:1B:00:00:01'), identifier('00:1B:1B:00:00:02')]
+  const found = new FoundDevices()
+  assert.equal(found.add({ link, address: '10.0.0.1', asset: { asset_identifiers: [one] } })?.id, 'device-1')
+  assert.equal(found.add({ link, address: '10.0.0.2', asset: { asset_identifiers: [two] } })?.id, 'device-2')
+  assert.equal(found.add({ link, address: '10.0.0.2', asset: { asset_identifiers: [one] } }), undefined)
+  assert.deepEqual([found.currentId('device-1'), found.currentId('device-2')], ['device-1', 'device-1'])
+  assert.deepEqual(
+    found.list().map(({ id, asset }) => [id, asset.asset_identifiers]),
+    [['device-1', [one, two]]],
+  )
 })

@@ -1,12 +1,13 @@
-import { readFile, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { defaultBudget, type ScanBudget, type TrafficLimits } from '@millwright/api/scan-budget.ts'
 import type { Credential } from '@millwright/gateway/job-credentials.ts'
-import type { LocalError, LocalOption, LocalScan } from '@millwright/gateway/local-scan/local-scan.ts'
-import type { Manifest } from '@millwright/link-sdk/manifest.ts'
+import type { LocalError, LocalFinding, LocalOption, LocalScan } from '@millwright/gateway/local-scan/local-scan.ts'
 import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
-import { type BuiltInLink, builtInLinks } from '@millwright/links/catalogue.ts'
+import { type BuiltInLink, builtInLinks, manifestOf } from '@millwright/links/catalogue.ts'
 import { type Command, Option } from 'commander'
 import { addressCount } from '../discovery/receipt-summary.ts'
 import { errorLines } from '../discovery/scan-progress.ts'
@@ -18,9 +19,9 @@ import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { wholeNumber } from '../output/paging.ts'
 import { Table, valueAt } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { formatCount } from '../output/text.ts'
+import { formatCount, sanitize } from '../output/text.ts'
 import { type ConnectionOptions, collect, connect, withConnectionOptions } from '../session/platform-command.ts'
-import type { FoundDevice } from './found-devices.ts'
+import type { FoundDevice, FoundDevices } from './found-devices.ts'
 
 type Options = ConnectionOptions & {
   links?: string
@@ -53,7 +54,9 @@ export function addCommands(scan: Command, terminal: Terminal): void {
       .option('--dry-run', 'print what would be sent, and send nothing')
       .option('--save', 'save the devices to the platform that you are signed in to')
       .addOption(new Option('--json', 'print one JSON document').conflicts('ndjson'))
-      .addOption(new Option('--ndjson', 'print one line of JSON for each device, and one for the receipt')),
+      .addOption(
+        new Option('--ndjson', 'print one line of JSON for each device as it is found, and one for the receipt'),
+      ),
   )
     .addHelpText(
       'after',
@@ -61,6 +64,12 @@ export function addCommands(scan: Command, terminal: Terminal): void {
 Scans a network from this machine. No platform and no set-up is needed. All links only read from devices, share one
 budget, and never send more than the rate to a device. Ctrl-C stops the scan: nothing is sent after one second.
 The receipt at the end lists what was sent. It is not signed: only a gateway signs receipts.
+
+If a gateway has its folder on this machine (MILLWRIGHT_GATEWAY_HOME), the limits, hours, protocols and excluded addresses of
+its budget also apply to the scan.
+
+With --ndjson, each device has an id. A later line with the same id replaces the former. A line with "mergedInto" removes its
+id, because both lines are one device. Lines with "error" and the line with "receipt" follow at the end.
 
 The file with credentials is a JSON list. Without it, SNMP v2c with the community "public" is tried, and nothing else:
   [{ "link": "snmp", "ranges": ["10.0.0.0/24"],
@@ -77,27 +86,32 @@ Examples:
     .action((ranges: string[], options: Options) => run(terminal, ranges, options))
 }
 
+type LiveOutput = {
+  onDevice: (finding: LocalFinding) => void
+  onProgress: (link: BuiltInLink, percent: number) => void
+  /** Prints what has changed since a device was found. */
+  finish: (devices: readonly FoundDevice[]) => Promise<void>
+}
+
 async function run(terminal: Terminal, ranges: readonly string[], options: Options): Promise<void> {
   const links = linksNamed(options.links)
   const excluded = (options.exclude ?? []).flatMap((text) => text.split(','))
   for (const text of [...ranges, ...excluded]) requireRange(text)
   requireAddresses(ranges, excluded)
-  const budget = {
-    ...budgetFor(options.rate ?? defaultBudget.perDevice.requestsPerSecond),
-    excludedAddresses: excluded,
-  }
-  if (options.dryRun) return printPlan(terminal, { links, ranges, excluded, budget, options })
+  const budget = await budgetFor(terminal, options.rate ?? defaultBudget.perDevice.requestsPerSecond, excluded)
+  if (options.dryRun) return printPlan(terminal, { links, ranges, excluded: budget.excludedAddresses, budget, options })
   const linkOptions = await readOptions(options.option ?? [], links)
   const credentials = await readCredentials(terminal, options.credentials, links)
   // Signs in before the scan, so that a scan is not lost because of a missing sign-in.
   const session = options.save ? await connect(terminal, options) : undefined
-  const [{ localScan }, { foundDevices }] = await Promise.all([
+  const [{ localScan }, { FoundDevices }] = await Promise.all([
     import('@millwright/gateway/local-scan/local-scan.ts'),
     import('./found-devices.ts'),
   ])
   const stop = new AbortController()
   const release = terminal.onInterrupt(() => stop.abort())
-  const live = liveOutput(terminal, options)
+  const found = new FoundDevices()
+  const live = options.ndjson ? lineOutput(terminal, found) : liveOutput(terminal, options, found)
   const result = await localScan({
     links,
     ranges,
@@ -106,9 +120,12 @@ async function run(terminal: Terminal, ranges: readonly string[], options: Optio
     budget,
     credentialsFor: (link, address) => credentials.flatMap((one) => (one.fits(link, address) ? [one.credential] : [])),
     signal: stop.signal,
-    ...live,
+    onDevice: live.onDevice,
+    onProgress: live.onProgress,
   }).finally(release)
-  const devices = foundDevices(result.findings)
+  const devices = found.list()
+  for (const { link, text } of result.notices) terminal.note(`! ${link.name}: ${sanitize(text)}`)
+  await live.finish(devices)
   await print(terminal, { devices, result, options })
   if (session !== undefined) await save(session, devices)
   if (stop.signal.aborted) throw new CommandError('The scan was canceled.', { exitCode: exitCodes.interrupted })
@@ -141,13 +158,37 @@ function requireAddresses(ranges: readonly string[], excluded: readonly string[]
   }
 }
 
-function budgetFor(rate: number): ScanBudget {
-  const limits: Partial<TrafficLimits> = {
-    datagramsPerSecond: rate,
-    connectionsPerSecond: rate,
-    requestsPerSecond: rate,
+/** Returns the budget of the scan. The budget of a gateway on this machine also applies. */
+async function budgetFor(terminal: Terminal, rate: number, excluded: readonly string[]): Promise<ScanBudget> {
+  const rates = { datagramsPerSecond: rate, connectionsPerSecond: rate, requestsPerSecond: rate }
+  const own = {
+    ...defaultBudget,
+    perDevice: { ...defaultBudget.perDevice, ...rates },
+    excludedAddresses: [...excluded],
   }
-  return { ...defaultBudget, perDevice: { ...defaultBudget.perDevice, ...limits } }
+  const [{ readSettings }, { budgetFileName, readBudget }] = await Promise.all([
+    import('@millwright/gateway/settings.ts'),
+    import('@millwright/gateway/permits/budget-file.ts'),
+  ])
+  const file = join(readSettings(terminal.environment).home, budgetFileName)
+  if (!existsSync(file)) return own
+  const gateway = await readBudget(file)
+  terminal.note(`The budget of the gateway also applies: ${file}`)
+  return {
+    ...gateway,
+    perDevice: lower(own.perDevice, gateway.perDevice),
+    perGateway: lower(own.perGateway, gateway.perGateway),
+    excludedAddresses: [...new Set([...own.excludedAddresses, ...gateway.excludedAddresses])],
+  }
+}
+
+function lower(one: TrafficLimits, other: TrafficLimits): TrafficLimits {
+  return {
+    datagramsPerSecond: Math.min(one.datagramsPerSecond, other.datagramsPerSecond),
+    connectionsPerSecond: Math.min(one.connectionsPerSecond, other.connectionsPerSecond),
+    requestsPerSecond: Math.min(one.requestsPerSecond, other.requestsPerSecond),
+    connections: Math.min(one.connections, other.connections),
+  }
 }
 
 type Plan = {
@@ -203,11 +244,6 @@ function countAddresses(ranges: readonly string[], excluded: readonly string[]):
   return scanRangeOf([...filters('ip_range', ranges), ...filters('exclude', excluded)]).size
 }
 
-async function manifestOf({ file }: BuiltInLink): Promise<Manifest> {
-  const { manifest } = (await import(new URL('./manifest.ts', `file://${file}`).href)) as { manifest: Manifest }
-  return manifest
-}
-
 /** Parses the options of links. The type of a value is the type that the link declares. */
 async function readOptions(
   texts: readonly string[],
@@ -241,14 +277,7 @@ async function readCredentials(
   links: readonly BuiltInLink[],
 ): Promise<FileCredential[]> {
   if (file === undefined) return []
-  if (file !== '-' && ((await stat(file).catch(() => undefined))?.mode ?? 0) & 0o077)
-    throw usageError(`Other users can read ${file}.`, `chmod 600 ${file}`)
-  const text =
-    file === '-'
-      ? await terminal.input()
-      : await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-          throw usageError(`${file} cannot be read (${error.code}).`)
-        })
+  const text = file === '-' ? await terminal.input() : await readOwnFile(file)
   const entries = parseEntries(text)
   const { Secret } = await import('@millwright/gateway/secret.ts')
   return Promise.all(
@@ -267,6 +296,19 @@ async function readCredentials(
       }
     }),
   )
+}
+
+/** Reads a file that only its owner can read. The checks apply to the opened file, which another user cannot replace. */
+async function readOwnFile(file: string): Promise<string> {
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    throw usageError(`${file} cannot be read (${error.code}).`)
+  })
+  await using _ = handle
+  const { mode, uid } = await handle.stat()
+  if (mode & 0o077) throw usageError(`Other users can read ${file}.`, `chmod 600 ${file}`)
+  const user = process.getuid?.() ?? uid
+  if (uid !== user) throw usageError(`${file} belongs to another user.`, `copy the file, and use chmod 600 on the copy`)
+  return handle.readFile('utf8')
 }
 
 type Entry = { link: string; ranges: string[]; values: object }
@@ -289,8 +331,35 @@ function isEntry(value: unknown): value is Entry {
   return isText(link) && Array.isArray(ranges) && ranges.every(isText) && typeof values === 'object' && values !== null
 }
 
+/** Prints one line for each device when it is found, and at the end the lines of devices that changed since. */
+function lineOutput(terminal: Terminal, found: FoundDevices): LiveOutput {
+  const printed = new Map<string, string>()
+  let printing = Promise.resolve()
+  const show = (device: FoundDevice) => {
+    const line = JSON.stringify(device)
+    if (printed.get(device.id) === line) return
+    printed.set(device.id, line)
+    printing = printing.then(() => terminal.print(line))
+  }
+  return {
+    onDevice: (finding) => {
+      const device = found.add(finding)
+      if (device !== undefined) show(device)
+    },
+    onProgress: () => undefined,
+    finish: async (devices) => {
+      for (const device of devices) show(device)
+      await printing
+      for (const id of printed.keys()) {
+        const mergedInto = found.currentId(id)
+        if (mergedInto !== id) await terminal.print(JSON.stringify({ id, mergedInto }))
+      }
+    },
+  }
+}
+
 /** Shows devices and progress while the scan runs, if the output is text. */
-function liveOutput(terminal: Terminal, { json, ndjson }: Options) {
+function liveOutput(terminal: Terminal, { json }: Options, found: FoundDevices): LiveOutput {
   const progress = new Map<string, number>()
   let devices = 0
   const show = () => {
@@ -298,20 +367,21 @@ function liveOutput(terminal: Terminal, { json, ndjson }: Options) {
     terminal.progress(`${formatCount(devices, 'finding')}  ${parts.join('  ')}`)
   }
   return {
-    onDevice: (link: BuiltInLink, asset: Record<string, unknown>) => {
+    onDevice: (finding) => {
+      found.add(finding)
       devices += 1
-      if (!json && !ndjson)
-        terminal.note(`+ ${link.name.padEnd(8)} ${rowOf({ links: [link.name], asset }).line}`.trimEnd())
+      if (!json) terminal.note(sanitize(`+ ${finding.link.name.padEnd(8)} ${rowOf(finding).line}`.trimEnd()))
       show()
     },
-    onProgress: (link: BuiltInLink, percent: number) => {
+    onProgress: (link, percent) => {
       progress.set(link.name, percent)
       show()
     },
+    finish: () => Promise.resolve(),
   }
 }
 
-function rowOf({ links, address, asset }: FoundDevice) {
+function rowOf({ address, asset }: Pick<FoundDevice, 'address' | 'asset'>) {
   const product = 'product_instance_information.manufacturer_product'
   const text = (path: string) => String(valueAt(asset, path) ?? '')
   const points = Array.isArray(asset.connection_points) ? asset.connection_points : []
@@ -324,7 +394,6 @@ function rowOf({ links, address, asset }: FoundDevice) {
     serial: text('product_instance_information.serial_number'),
     firmware: firmwareOf(asset),
     mac: first('mac_address'),
-    links: links.join(', '),
   }
   return {
     ...row,
@@ -338,22 +407,21 @@ function firmwareOf({ software_components: components }: Record<string, unknown>
   return artifacts.map((artifact) => String(valueAt(artifact, 'asset_identifiers.0.version') ?? '')).join(', ')
 }
 
-type Printed = { devices: FoundDevice[]; result: LocalScan; options: Options }
+type PrintOptions = { devices: FoundDevice[]; result: LocalScan; options: Options }
 
-async function print(terminal: Terminal, { devices, result, options }: Printed): Promise<void> {
+async function print(terminal: Terminal, { devices, result, options }: PrintOptions): Promise<void> {
   const { receipt, errors } = result
   if (options.json)
     return terminal.print(JSON.stringify({ devices, errors: errors.map(errorOf), receipt }, undefined, 2))
   if (options.ndjson) {
-    for (const device of devices) await terminal.print(JSON.stringify(device))
     for (const error of errors) await terminal.print(JSON.stringify({ error: errorOf(error) }))
     return terminal.print(JSON.stringify({ receipt }))
   }
   const columns = Object.fromEntries(
     ['address', 'name', 'manufacturer', 'product', 'serial', 'firmware', 'mac', 'links'].map((name) => [name, name]),
   )
-  if (devices.length > 0)
-    for (const line of new Table(columns, terminal).lines(devices.map(rowOf))) await terminal.print(line)
+  const rows = devices.map((device) => ({ ...rowOf(device), links: device.links.join(', ') }))
+  if (devices.length > 0) for (const line of new Table(columns, terminal).lines(rows)) await terminal.print(line)
   for (const { link, error } of errors) for (const line of errorLines(error)) terminal.note(`! ${link.name}: ${line}`)
   await terminal.print('')
   await terminal.print(summaryOf(devices, result))

@@ -22,7 +22,8 @@ export type Batch = { assets: string[]; errors: string[]; uses: string[] }
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
-  devices?: { mapped: MappingResult; use?: Use }[]
+  /** The devices, with the address at which a protected device was read. */
+  devices?: { mapped: MappingResult; use?: Use; address?: string }[]
   errors?: DeviceError[]
   uses?: Use[]
 }

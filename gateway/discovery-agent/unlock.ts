@@ -126,7 +126,7 @@ function openedFinding(attempt: Attempt, mapped: MappingResult, { devicesAt, use
   const use = useOf(attempt, true)
   const isOwn = isAt(address, mapped, { isAlone: devicesAt.get(address) === 1 })
   return {
-    devices: [{ mapped, ...(isOwn ? { use } : {}) }],
+    devices: [{ mapped, address, ...(isOwn ? { use } : {}) }],
     errors: [],
     uses: isOwn ? uses : [...uses, use],
   }

@@ -115,7 +115,7 @@ export function entryIn(line: string): LinkLogEntry | undefined {
   }
 }
 
-/** Returns a line as text for people. Lines of other formats are unchanged, without control characters. */
+/** Returns a line as text for people. Lines of other formats are unchanged, without control and format characters. */
 export function readableLine(line: string): string {
   const entry = entryIn(line)
   if (entry === undefined) return plain(line)
@@ -125,5 +125,5 @@ export function readableLine(line: string): string {
 }
 
 function plain(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, logLimits.lineCharacters)
+  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, logLimits.lineCharacters)
 }

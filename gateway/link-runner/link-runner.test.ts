@@ -10,7 +10,7 @@ import { Registry } from '../registry/registry.ts'
 import { RegistryServer } from '../registry/registry-server.ts'
 import { SetupError } from '../setup-error.ts'
 import { settingsFor, temporaryFolder, until } from '../testing.ts'
-import { LinkLog, previousFile, readLog } from './link-log.ts'
+import { LinkLog, previousFile, readableLine, readLog } from './link-log.ts'
 import { environmentOf, type LinkTiming } from './link-process.ts'
 import { LinkRunner, runningState } from './link-runner.ts'
 import { writeSwitches } from './link-switches.ts'
@@ -266,4 +266,8 @@ describe('LinkLog', () => {
     await output.append(['still here'])
     assert.deepEqual(output.latest(1), ['still here'])
   })
+})
+
+test('a line of the log contains no control or format characters', () => {
+  assert.equal(readableLine('left\u202eright\u001b[0m'), 'left right [0m')
 })

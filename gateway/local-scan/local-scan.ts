@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import type { ScanBudget } from '@millwright/api/scan-budget.ts'
 import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
 import { errorOfMapping } from '../discovery-agent/device-error.ts'
-import { type ProtectedDevice, protectedDeviceOf } from '../discovery-agent/protected-device.ts'
+import { locationOf, type ProtectedDevice, protectedDeviceOf } from '../discovery-agent/protected-device.ts'
 import { scan } from '../discovery-agent/scan.ts'
 import type { ScanRequest } from '../discovery-agent/scan-request.ts'
 import { unlock } from '../discovery-agent/unlock.ts'
@@ -41,14 +42,15 @@ export type LocalScanOptions = {
   /** Returns the credentials of a link for a device, in the order in which they are tried. */
   credentialsFor: (link: BuiltInLink, address: string) => Credential[]
   signal: AbortSignal
-  onDevice?: (link: BuiltInLink, asset: Document) => void
+  onDevice?: (finding: LocalFinding) => void
   onProgress?: (link: BuiltInLink, percent: number) => void
 }
 
 /** `LocalOption` is an option of a link, with the type that the link declares. */
 export type LocalOption = { key: string; type: LinkParameter['dataType']; value: JsonValue }
 
-export type LocalFinding = { link: BuiltInLink; asset: Document }
+/** `LocalFinding` is a device that a link found. `address` is the address that the link scanned. */
+export type LocalFinding = { link: BuiltInLink; asset: Document; address?: string }
 export type LocalError = { link: BuiltInLink; error: DeviceError }
 
 export type LocalScan = {
@@ -56,6 +58,8 @@ export type LocalScan = {
   errors: LocalError[]
   /** The links that could not scan, with the reason. */
   failures: { link: BuiltInLink; reason: string }[]
+  /** Limits of the links on this machine, such as missing rights. */
+  notices: { link: BuiltInLink; text: string }[]
   receipt: UnsignedReceipt
 }
 
@@ -80,6 +84,7 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
     services: [permitService(permits)],
   })
   cleanUp.defer(() => server.stop())
+  const changes = new EventEmitter().setMaxListeners(0)
   const runner = new LinkRunner({
     settings: {
       home,
@@ -92,17 +97,19 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
     registry,
     registryPort: server.port,
     log,
+    onChange: () => void changes.emit('change'),
   })
   cleanUp.defer(() => runner.stop())
   await runner.start()
 
   const scanPermits = await permits.startScan()
   options.signal.addEventListener('abort', scanPermits.end, { once: true })
-  const result: Omit<LocalScan, 'receipt'> = { findings: [], errors: [], failures: [] }
+  if (options.signal.aborted) scanPermits.end()
+  const result: Omit<LocalScan, 'receipt'> = { findings: [], errors: [], failures: [], notices: [] }
   await Promise.all(
     options.links.map(async (link) => {
       try {
-        const registration = await registered(link, { registry, signal: options.signal })
+        const registration = await waitForRegistration(link, { registry, runner, changes, signal: options.signal })
         await scanWith(link, { registration, scanId: scanPermits.id, options, result })
       } catch (error) {
         if (!options.signal.aborted) result.failures.push({ link, reason: linkErrorText(error) })
@@ -110,6 +117,10 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
     }),
   )
   scanPermits.end()
+  result.notices = runner.status().flatMap(({ name, notices = [] }) => {
+    const link = options.links.find((one) => one.name === name)
+    return link === undefined ? [] : notices.map((text) => ({ link, text }))
+  })
   const { budgets, traffic } = scanPermits
   const state = options.signal.aborted ? 'canceled' : result.failures.length > 0 ? 'failed' : 'finished'
   const receipt: UnsignedReceipt = {
@@ -121,15 +132,30 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
   return { ...result, receipt }
 }
 
-type Waiting = { registry: Registry; signal: AbortSignal }
+type WaitOptions = { registry: Registry; runner: LinkRunner; changes: EventEmitter; signal: AbortSignal }
 
-/** Waits until the process of a link has registered. */
-function registered({ name, appInstanceId }: BuiltInLink, { registry, signal }: Waiting): Promise<Registration> {
+/** Waits until the process of a link has registered. Throws an error with the reason if it does not, or on cancellation. */
+function waitForRegistration(
+  { name, appInstanceId }: BuiltInLink,
+  { registry, runner, changes, signal }: WaitOptions,
+): Promise<Registration> {
   const found = registry.find(appInstanceId)
   if (found !== undefined) return Promise.resolve(found)
+  if (signal.aborted) return Promise.reject(new Error('The scan was canceled.'))
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timing.startMs)])
-    limit.addEventListener('abort', () => reject(new Error(`The link ${name} did not start.`)), { once: true })
+    const stateOf = () => runner.report().find((one) => one.name === name)
+    const onLimit = () => {
+      const last = stateOf()?.log?.at(-1) ?? 'it printed nothing'
+      reject(new Error(`The link ${name} did not start within ${timing.startMs / 1_000} seconds: ${last}`))
+    }
+    const onStateChange = () => {
+      const { state, problem = '' } = stateOf() ?? {}
+      if (state === 'failed') reject(new Error(`The link ${name} did not start: ${problem}`))
+    }
+    limit.addEventListener('abort', onLimit, { once: true })
+    changes.on('change', onStateChange)
+    onStateChange()
     registry.onChange(({ kind, registration }) => {
       if (kind === 'registered' && registration.appInstanceId === appInstanceId) resolve(registration)
     })
@@ -147,16 +173,17 @@ async function scanWith(link: BuiltInLink, { registration, scanId, options, resu
   const { signal, onDevice, onProgress } = options
   const scanRequest = requestFor(link, options)
   const locked = new Map<string, ProtectedDevice>()
-  const add = (mapped: MappingResult) => {
+  const add = (mapped: MappingResult, address: string | undefined) => {
     const fault = errorOfMapping(mapped)
     if (fault !== undefined) result.errors.push({ link, error: fault })
     if (mapped.asset === undefined) return
-    result.findings.push({ link, asset: mapped.asset })
-    onDevice?.(link, mapped.asset)
+    const finding = { link, asset: mapped.asset, ...(address === undefined ? {} : { address }) }
+    result.findings.push(finding)
+    onDevice?.(finding)
   }
   const { silenceMs } = timing
   for await (const message of scan({ registration, scanRequest, scanId, silenceMs, signal })) {
-    for (const { mapped } of message.devices) add(mapped)
+    for (const { mapped, connection } of message.devices) add(mapped, connection && locationOf(connection).address)
     for (const reported of message.errors) {
       const one = protectedDeviceOf(reported)
       if (one === undefined) result.errors.push({ link, error: reported.error })
@@ -185,7 +212,7 @@ async function scanWith(link: BuiltInLink, { registration, scanId, options, resu
     signal,
   })
   for await (const { devices = [], errors = [] } of unlocking) {
-    for (const { mapped } of devices) add(mapped)
+    for (const { mapped, address } of devices) add(mapped, address)
     result.errors.push(...errors.map((error) => ({ link, error })))
   }
 }

@@ -237,6 +237,7 @@ describe('values', () => {
   test('of texts have no control characters', () => {
     assert.equal(textOf(Buffer.from('Hall 3\r\n\0Cell\u00077 \0')), 'Hall 3 Cell 7')
     assert.equal(textOf(Buffer.from('Schaltschrank süd', 'latin1')), 'Schaltschrank süd')
+    assert.equal(textOf(Buffer.from('Hall\u202e3\u2066')), 'Hall 3')
     assert.equal(textOf(Buffer.from('\0\0')), undefined)
     assert.equal(textOf(Buffer.alloc(60_000, 'x'))?.length, 1_024)
   })

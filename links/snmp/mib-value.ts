@@ -3,12 +3,11 @@ import type { VarbindValue } from './session.ts'
 /** The maximum length of a text of a device. Longer texts are cut. */
 const mostCharacters = 1_024
 
-/** Returns a text of a device without control characters, or undefined if it is empty. */
+/** Returns a text of a device without control and format characters, or undefined if it is empty. */
 export function textOf(value: VarbindValue): string | undefined {
   if (value === undefined || typeof value === 'number') return undefined
   const text = typeof value === 'string' ? value : value.toString(isUtf8(value) ? 'utf8' : 'latin1')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this expression removes
-  const clean = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufffd]+/g, ' ').trim()
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd]+/gu, ' ').trim()
   return clean === '' ? undefined : clean.slice(0, mostCharacters)
 }
 
