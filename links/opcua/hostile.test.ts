@@ -148,7 +148,7 @@ describe('a hostile server is reported as an error of its device', () => {
       socket.write(acknowledge(65_536))
       flood(socket, empty)
     })
-    assert.match(message, /could not be read/)
+    assert.match(message, /could not be read: the server sent more than 16384 chunks/)
   })
 
   test('that answers with an error message', async () => {
@@ -216,7 +216,7 @@ test('a server that changes any bytes of its answers causes errors of its device
     }
     assert.deepEqual(escaped, [])
   })
-  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 100 * runs, markInterruptAsFailure: false })
+  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 500 * runs, markInterruptAsFailure: false })
 })
 
 test('a server that answers a secured channel with any bytes causes errors of its device only', async () => {
@@ -241,7 +241,7 @@ test('a server that answers a secured channel with any bytes causes errors of it
     assert.deepEqual(escaped, [])
   })
   let secured = 0
-  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 100 * runs, markInterruptAsFailure: false })
+  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 500 * runs, markInterruptAsFailure: false })
   assert.ok(secured > 0)
 })
 

@@ -21,6 +21,8 @@ export const receiveLimits = {
   messageBytes: 2 * 1_024 * 1_024,
   /** The chunks of one message. */
   chunks: 256,
+  /** The chunks of one connection, which are enough for all answers to the requests of the link. */
+  connectionChunks: 16_384,
   /** The bytes of one connection. */
   connectionBytes: 8 * 1_024 * 1_024,
 } as const
@@ -161,6 +163,9 @@ export class SocketTransport extends EventEmitter implements Transport {
 
   #onChunk(chunk: Buffer): void {
     this.chunkReadCount += 1
+    if (this.chunkReadCount > receiveLimits.connectionChunks) {
+      throw new TransportError(`the server sent more than ${receiveLimits.connectionChunks} chunks`)
+    }
     const type = chunk.toString('latin1', 0, 3)
     if (type === 'ERR') throw errorOf(chunk)
     const onAcknowledge = this.#onAcknowledge
