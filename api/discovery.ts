@@ -46,7 +46,9 @@ const options = Type.Array(DiscoveryOption, { maxItems: discoveryLimits.filters 
 
 const NewDiscovery = closed({
   assetLinkId: Type.String({ minLength: 1, maxLength: 256, description: 'The app instance id of the link' }),
-  deviceClass: Type.Optional(Type.String({ maxLength: 256 })),
+  deviceClass: Type.Optional(
+    Type.String({ maxLength: 256, description: 'Ignored: a discovery has the device class that its link reports' }),
+  ),
   scanMode: Type.Optional(Type.Literal('FULL')),
   jobType: Type.Optional(Type.Literal('DISCOVERY')),
   discoveryFilters: Type.Optional(filters),

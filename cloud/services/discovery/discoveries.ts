@@ -67,7 +67,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           id,
           gatewayId,
           assetLinkId,
-          deviceClass: input.deviceClass ?? link.report.deviceClass ?? null,
+          // The device class decides which values of a scan win, so only the link sets it.
+          deviceClass: link.report.deviceClass ?? null,
           filters,
           options,
           cron: input.schedule?.cron ?? null,

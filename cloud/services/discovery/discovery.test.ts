@@ -400,7 +400,7 @@ describe('discovery', () => {
         headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({
           assetLinkId,
-          deviceClass: 'example.cdm.al.reference',
+          deviceClass: 'manual',
           scanMode: 'FULL',
           jobType: 'DISCOVERY',
           discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'EQUAL', value: '10.0.0.1-10.0.0.9' }],
@@ -411,6 +411,8 @@ describe('discovery', () => {
       const { jobId, id, data } = body as { jobId: string; id: string; data: { id: string } }
       assert.deepEqual([id, data.id], [jobId, jobId])
       assert.equal(headers.has('deprecation'), prefix.includes('early'))
+      // The device class of the request is ignored: only the link decides which source its values have.
+      assert.equal((await read(jobId)).deviceClass, linkReport().deviceClass)
     }
   })
 

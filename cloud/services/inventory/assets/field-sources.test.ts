@@ -118,6 +118,40 @@ describe('merged findings of several links', () => {
     assert.equal((document.connection_points as unknown[]).length, 2)
   })
 
+  test('does not let a link claim the name of the source of edits', () => {
+    const { document, sources } = found([snmp, { name: 'a' }], ['manual', { name: 'b' }])
+    assert.equal(document.name, 'a')
+    const [shown] = shownFields(document, sources)
+    assert.deepEqual([shown?.source, shown?.others.map(({ source }) => source)], [snmp, ['link manual']])
+    // A report that was stored under this name has no higher rank either.
+    const report = { source: 'manual', since: at(0), seen: '2026-01-01', values: { name: { '': { value: 'b' } } } }
+    const stored = applied(
+      { document: { name: 'b' }, sources: { 'manual gateway': report } },
+      {
+        source: snmp,
+        reporter: 'gateway',
+        asset: { name: 'a' },
+        time: at(1),
+      },
+    )
+    assert.equal(stored.document.name, 'a')
+  })
+
+  test('stores the reports of the latest 16 links, and all edits', () => {
+    let state: State = empty
+    for (let day = 0; day < 20; day += 1) {
+      const finding = { source: `link-${day}`, reporter: 'gateway', asset: { name: 'a' } }
+      state = applied(state, { ...finding, time: at(day * 24 * 60) })
+      if (day === 0) {
+        const after = { ...state.document, name: 'edited' }
+        state = { document: after, sources: withEdits(state.sources, { before: state.document, after, time: at(1) }) }
+      }
+    }
+    const links = Array.from({ length: 16 }, (_, index) => `link-${index + 4} gateway`)
+    assert.deepEqual(Object.keys(state.sources).toSorted(), ['manual', ...links].toSorted())
+    assert.equal(state.document.name, 'edited')
+  })
+
   test('keeps only those edits of two merged assets that the merged asset contains', () => {
     const edited = (name: string) => withEdits({}, { before: {}, after: { name }, time: at(0) })
     assert.deepEqual(mergedSources(edited('a'), edited('b'), { name: 'a' }), edited('a'))

@@ -11,7 +11,8 @@ import { entryKeys, matchEntries } from './list-entries.ts'
  * own link, and only in the fields that it contains. Then the rule of `compareSources` chooses the winner of each value.
  * Values are compared separately for each field, for each member of the product information, and for each entry of a list.
  * So a list contains the entries of all links, and an entry is removed when no link reports it. A value that no
- * link reports is replaced as in any other write. A report that is more than `reportDays` days old does not count.
+ * link reports is replaced as in any other write. A report that is more than `reportDays` days old does not count, and only
+ * the latest `mostReports` reports are stored.
  */
 
 /** A value of a report. `since` is the time of its last change. Without it, the value has not changed since the first report. */
@@ -58,16 +59,19 @@ const editableFields = ['name', 'description'] as const
 const dividedObjects = new Set(['/product_instance_information', '/product_instance_information/manufacturer_product'])
 
 const reportDays = 30
+/** The maximum number of links whose reports about one asset are stored. The report with the oldest date is removed first. */
+const mostReports = 16
 const millisecondsPerDay = 24 * 60 * 60 * 1000
 
 type StoredState = { document: PlainObject; sources: FieldSources }
 
 /** Merges a finding into the stored document. `sources` contains the reports before the finding. */
 export function mergeFinding(stored: StoredState, finding: Finding): MergedFinding {
-  const { asset, source, time } = finding
+  const { asset, time } = finding
+  const source = linkSource(finding.source)
   const key = `${source} ${finding.reporter}`
   const { [key]: previous, ...others } = stored.sources
-  const current = withoutExpired(others, time)
+  const current = latestReports(withoutExpired(others, time))
   const report = { source, since: previous?.since ?? time, seen: time.slice(0, 10) }
   const values: Record<string, FieldValues> = { ...previous?.values }
   const sources = { ...current, [key]: { ...report, values } }
@@ -92,8 +96,22 @@ export function mergeFinding(stored: StoredState, finding: Finding): MergedFindi
 
 function withoutExpired(sources: FieldSources, time: string): FieldSources {
   const oldest = Date.parse(time) - reportDays * millisecondsPerDay
-  const isCurrent = ({ source, seen }: FieldReport) => source === manualSource || Date.parse(seen) >= oldest
-  return Object.fromEntries(Object.entries(sources).filter(([, report]) => isCurrent(report)))
+  const isCurrent = (key: string, { seen }: FieldReport) => key === manualSource || Date.parse(seen) >= oldest
+  return Object.fromEntries(Object.entries(sources).filter(([key, report]) => isCurrent(key, report)))
+}
+
+/** Returns the edits of people and the latest reports, with room for the report of one more link. */
+function latestReports(sources: FieldSources): FieldSources {
+  const { [manualSource]: edits, ...reports } = sources
+  const entries = Object.entries(reports)
+  if (entries.length < mostReports) return sources
+  const latest = entries.toSorted(([, one], [, other]) => (one.seen < other.seen ? 1 : -1)).slice(0, mostReports - 1)
+  return { ...(edits === undefined ? {} : { [manualSource]: edits }), ...Object.fromEntries(latest) }
+}
+
+/** Returns the source of a report of a link. The name of the source of edits is reserved, so a link gets another one. */
+function linkSource(source: string): string {
+  return source === manualSource ? `link ${manualSource}` : source
 }
 
 /** Returns whether another report contains the field. */
@@ -183,8 +201,12 @@ function* candidatesFor(sources: FieldSources, name: string, unit: string): Iter
     const values = report?.values[name]
     const reported = values !== undefined && Object.hasOwn(values, unit) ? values[unit] : undefined
     if (report !== undefined && reported !== undefined)
-      yield { value: reported.value, source: report.source, since: reported.since ?? report.since, key }
+      yield { value: reported.value, source: sourceOf(key, report), since: reported.since ?? report.since, key }
   }
+}
+
+function sourceOf(key: string, { source }: FieldReport): string {
+  return key === manualSource ? manualSource : linkSource(source)
 }
 
 /** Compares two candidates. Two gateways with the same link have the same source, so that their keys decide at last. */
