@@ -61,13 +61,41 @@ type ReadOptions = { identities: readonly Identity[]; allowPlainPassword: boolea
 export async function readServer(contact: Contact, options: ReadOptions): Promise<Server | undefined> {
   const endpointUrl = urlOf(contact, '')
   try {
-    await using channel = await Channel.open(contact, { endpointUrl })
+    await using plain = new PlainChannel(contact, endpointUrl)
+    const channel = await plain.open()
     if (channel === undefined) return undefined
     const server = await describe(channel, contact, endpointUrl)
     if (server.listed.length > 0) return server
-    return { ...server, ...(await readContent(channel, server, { ...options, contact })) }
+    return { ...server, ...(await readContent(plain, server, { ...options, contact })) }
   } catch (error) {
     throw errorOf(error, contact)
+  }
+}
+
+/**
+ * `PlainChannel` is the channel to a server without security. It is closed before another channel to the server is opened,
+ * because the budget or the server may allow only one connection.
+ */
+class PlainChannel implements AsyncDisposable {
+  readonly #contact: Contact
+  readonly #endpointUrl: string
+  #channel: Channel | undefined
+
+  constructor(contact: Contact, endpointUrl: string) {
+    this.#contact = contact
+    this.#endpointUrl = endpointUrl
+  }
+
+  /** Returns the open channel. Opens it if it is closed. */
+  async open(): Promise<Channel | undefined> {
+    this.#channel ??= await Channel.open(this.#contact, { endpointUrl: this.#endpointUrl })
+    return this.#channel
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const channel = this.#channel
+    this.#channel = undefined
+    await channel?.[Symbol.asyncDispose]()
   }
 }
 
@@ -101,14 +129,14 @@ type Content = Pick<Server, 'content' | 'refusal'>
  * Reads the content with the first user that the server accepts. If it accepts none, the refusal of the first one is the
  * reason, because the others are only alternatives.
  */
-async function readContent(channel: Channel, server: Server, options: ContentOptions): Promise<Content> {
+async function readContent(plain: PlainChannel, server: Server, options: ContentOptions): Promise<Content> {
   const { identities, allowPlainPassword, contact } = options
   let refusal: LinkError | undefined
   for (const identity of identities.length === 0 ? [anonymous] : identities) {
     try {
       const access = accessFor(identity, server.endpoints, { allowPlainPassword, server: nameOf(contact) })
       const isOpen = access.endpoint.mode === 'None'
-      const content = isOpen ? await readWith(channel, access, contact) : await readSecured(access, contact)
+      const content = isOpen ? await readOpen(plain, access, contact) : await readSecured(plain, access, contact)
       return { content }
     } catch (error) {
       refusal ??= errorOf(error, contact)
@@ -121,14 +149,23 @@ async function readContent(channel: Channel, server: Server, options: ContentOpt
   return refusal === undefined ? {} : { refusal }
 }
 
-async function readSecured(access: Access, contact: Contact): Promise<ServerContent> {
+async function readOpen(plain: PlainChannel, access: Access, contact: Contact): Promise<ServerContent> {
+  const channel = await plain.open()
+  if (channel === undefined) throw new TransportError(noSecondConnection)
+  return await readWith(channel, access, contact)
+}
+
+const noSecondConnection = 'the server does not accept a second connection'
+
+async function readSecured(plain: PlainChannel, access: Access, contact: Contact): Promise<ServerContent> {
   const { mode, policyUri, certificate, url } = access.endpoint
   if (mode === 'None' || certificate === undefined) throw new Error('The endpoint has no security.')
   const client = await clientCertificate(contact.library, contact.home)
   const security = { mode, policyUri, serverCertificate: certificate.der, client }
   const endpointUrl = urlOf(contact, url)
+  await plain[Symbol.asyncDispose]()
   await using channel = await Channel.open(contact, { endpointUrl, security })
-  if (channel === undefined) throw new TransportError('the server does not accept a second connection')
+  if (channel === undefined) throw new TransportError(noSecondConnection)
   return await readWith(channel, access, contact, client)
 }
 

@@ -6,12 +6,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { PermitRequest } from '@millwright/api/scan-budget.ts'
+import { PermitIssuer } from '@millwright/api/permit-issuer.ts'
+import { defaultBudget, type PermitRequest } from '@millwright/api/scan-budget.ts'
 import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import { readCredential } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, DiscoveryResult, Target } from '@millwright/link-sdk/define-link.ts'
-import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
+import { PermitRefusedError, type Permits } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { clientCertificate } from './client-certificate.ts'
@@ -268,6 +269,20 @@ describe('a protected server', () => {
     assert.ok(!server.received.includes('CreateSession'))
     const call = { device: targetAt(server.port), permits: unlimitedPermits(), signal: new AbortController().signal }
     await assert.rejects(properties(call), { code: 'UNAUTHENTICATED' })
+  })
+
+  test('needs only one connection at a time, also for a secured endpoint', async () => {
+    const certificate = await testCertificate()
+    const endpoints = [{ mode: 'SignAndEncrypt', policy: 'Basic256Sha256', users: ['Anonymous'] }] as const
+    await using server = await startSimulator({ ...controller, certificate, endpoints })
+    const perDevice = { ...defaultBudget.perDevice, connections: 1 }
+    const issuer = new PermitIssuer({ ...defaultBudget, perDevice })
+    const { signal } = new AbortController()
+    const permits: Permits = { take: (request) => issuer.take(request, { signal }) }
+    const results = await scan({ port: server.port, permits, options: { device_seconds: 60 } })
+    assert.equal(assetsIn(results).length, 1)
+    // The simulator rejects secured channels.
+    assert.deepEqual(server.received.filter((name) => name === 'OpenSecureChannel').length, 2)
   })
 
   test('does not receive a password over a channel without encryption, unless the option allows it', async () => {
