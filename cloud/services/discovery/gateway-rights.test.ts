@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
 import {
   assertionOf,
@@ -376,7 +378,8 @@ describe('permissions of a gateway for discovered assets', () => {
     await start(hall1)
     const own = await leaseDiscovery(hall1)
     const definition = { ...own.job.definition, runId: theirs.job.definition.runId }
-    await admin.workflows.putJobDefinition({ params: { id: own.job.id }, body: definition })
+    const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+    await hub.context.peers(workflows, system).putJobDefinition({ params: { id: own.job.id }, body: definition })
     await assert.rejects(
       hall1.gatekeeper.uploadFound({
         params: { id: own.job.id },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -32,6 +34,13 @@ describe('delivery of credentials through the gatekeeper', () => {
       body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
     })
     return lease('discovery', of)
+  }
+  const beginIn = async (range: string) => {
+    await end()
+    const discoveryFilters = [{ key: 'ip_range', value: range }]
+    const data = { assetLinkId, discoveryFilters, discoveryOptions: [{ key: 'size', value: '3' }] }
+    await admin.discovery.createDiscovery({ params: { gatewayId: gateway.id }, body: { data } })
+    return lease()
   }
   const ask = (data: RequestBody, { of = gateway, job = held.job.id } = {}) =>
     of.exchange(gatekeeper, 'requestCredentials', { params: { id: job }, body: { data: { assetLinkId, ...data } } })
@@ -83,6 +92,22 @@ describe('delivery of credentials through the gatekeeper', () => {
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
     held = await begin()
     instances ??= [await create('old', '10.1.0.0/16'), await create('new', '10.1.0.0/24')]
+  })
+
+  test('delivers credentials of a discovery only for addresses in its range', async () => {
+    const addresses = ['10.1.0.7', '10.1.0.9', '10.1.0.20', 'fd00::1']
+    const counts = async (range: string) => {
+      held = await beginIn(range)
+      const { body } = await ask({ addresses })
+      const { data } = body as { data: { address: string; credentials: unknown[] }[] }
+      assert.deepEqual(
+        data.map(({ address }) => address),
+        addresses,
+      )
+      return data.map(({ credentials }) => credentials.length)
+    }
+    assert.deepEqual(await counts('10.1.0.8-10.1.0.9,10.1.0.20'), [0, 2, 2, 0])
+    assert.deepEqual(await counts('10.7.0.0/24'), [0, 0, 0, 0])
   })
 
   test('delivers the most recent credentials for an address, with cache-control no-store', async () => {
@@ -233,10 +258,11 @@ describe('delivery of credentials through the gatekeeper', () => {
     const rewrite = async (definition: Record<string, unknown>) => {
       const params = { id: held.job.id }
       const body = { ...held.job.definition, ...definition }
-      await assert.rejects(gateway.workflows.putJobDefinition({ params, body }), { code: 'forbidden' })
-      // The administrator may change the definition. The service still uses the stored discovery and relations, not the
-      // definition.
-      await admin.workflows.putJobDefinition({ params, body })
+      for (const caller of [gateway, admin])
+        await assert.rejects(caller.workflows.putJobDefinition({ params, body }), { code: 'forbidden' })
+      // Even with a changed definition, the service uses the stored discovery and relations.
+      const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+      await hub.context.peers(workflows, system).putJobDefinition({ params, body })
     }
     await rewrite({ assetLinkId: 'fake-link' })
     assert.equal((await ask({ address, assetLinkId: 'fake-link' })).status, 403, 'another link')

@@ -4,6 +4,7 @@ import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
+import { type IpRange, isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { validate as isUuid } from 'uuid'
@@ -56,7 +57,12 @@ type Product = { identifier: string; version: string }
  * A permitted delivery. `assetId` is the asset of a device-info job. `product` is null if the gateway has not reported
  * the link or its product.
  */
-type PermittedDelivery = { assetId?: string; product: Product | null }
+type PermittedDelivery = {
+  assetId?: string
+  product: Product | null
+  /** The ranges of a discovery job. Addresses outside of them get no credentials. It is absent if the job has no range. */
+  ranges?: readonly IpRange[] | undefined
+}
 
 /**
  * Checks the job and its lease, and compares the job with the stored data. For a discovery job, the run must belong to
@@ -98,7 +104,25 @@ async function allow(context: Context, caller: Caller, request: CredentialsReque
     params: { gatewayId: caller.principal.id },
     query: { assetLinkId: request.assetLinkId, ...subject },
   })
-  return { ...subject, product }
+  return { ...subject, product, ranges: workflow.name === 'discovery' ? rangesIn(definition.filters) : undefined }
+}
+
+/**
+ * Returns the ranges that the filters of a discovery select. Returns undefined if there is no filter `ip_range`, or one in a
+ * form that only its link knows.
+ */
+function rangesIn(filters: unknown): IpRange[] | undefined {
+  const named = textsIn(filters).flatMap((filter) => {
+    const { key, comparisonOperator, value } = filter as Record<string, unknown>
+    return key === 'ip_range' ? [comparisonOperator === 'EQUAL' ? String(value) : ''] : []
+  })
+  const ranges = named.flatMap((text) => text.split(',')).map((text) => parseIpRange(text.trim()))
+  return ranges.length > 0 && ranges.every((range) => range !== undefined) ? ranges : undefined
+}
+
+/** An asset link can report any address as protected, so the address must be one that the job scans. */
+function isInScan(address: string, ranges: readonly IpRange[] | undefined): boolean {
+  return ranges === undefined || isInRanges(ranges, numberOfAddress(address) ?? -1)
 }
 
 function idOf(value: unknown): string {
@@ -132,12 +156,13 @@ async function recordDenial(
 async function choose(
   context: Context,
   caller: Caller,
-  { allowed: { assetId, product }, request }: { allowed: PermittedDelivery; request: CredentialsRequest },
+  { allowed: { assetId, product, ranges }, request }: { allowed: PermittedDelivery; request: CredentialsRequest },
 ): Promise<AddressCredentials[]> {
   const { id: gatewayId } = caller.principal
-  const { addresses } = request
+  const addresses = request.addresses.filter((address) => isInScan(address, ranges))
   const system = systemCaller(caller)
-  if (product === null) return addresses.map((address) => ({ address, known: false, credentials: [] }))
+  const none = (address: string) => ({ address, known: false, credentials: [] })
+  if (product === null || addresses.length === 0) return request.addresses.map(none)
   const assetIds = await assetsAt(context, caller, { assetId, addresses })
   const actor: Caller = {
     ...system,
@@ -148,10 +173,12 @@ async function choose(
   const { data } = await context
     .peers(credentials, actor)
     .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, product, devices } } })
-  return addresses.map((address, index) => {
+  const delivered = addresses.map((address, index): AddressCredentials => {
     const { known = false, credentials: chosen = [] } = data[index] ?? {}
     return { address, known, credentials: chosen.map(({ name: _, ...credential }) => credential) }
   })
+  const byAddress = new Map(delivered.map((one) => [one.address, one]))
+  return request.addresses.map((address) => byAddress.get(address) ?? none(address))
 }
 
 type Places = { assetId: string | undefined; addresses: string[] }
