@@ -37,6 +37,12 @@ export const ourVendor = 'millwright'
  */
 export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
+/**
+ * The metadata key of the token of a built-in link. The gateway gives the token to the process that it started, and accepts
+ * the id of the link only together with the token.
+ */
+export const linkTokenKey = 'millwright-link-token'
+
 /** The metadata key of a `DiscoverDevices` call. With this key, a caller requests messages with `progress`. */
 export const progressMetadataKey = 'millwright-discovery-progress'
 

@@ -7,12 +7,13 @@ type Call<Method extends DescMethod> = {
   request: MessageInitShape<Method['input']>
   withinMs: number
   signal?: AbortSignal
+  metadata?: Metadata
 }
 
 /** Calls a unary method. Rejects with a `ServiceError` of gRPC. */
 export function callUnary<Method extends DescMethod>(
   client: Client,
-  { method, request, withinMs, signal }: Call<Method>,
+  { method, request, withinMs, signal, metadata = new Metadata() }: Call<Method>,
 ): Promise<MessageShape<Method['output']>> {
   return new Promise((resolve, reject) => {
     const call = client.makeUnaryRequest(
@@ -20,7 +21,7 @@ export function callUnary<Method extends DescMethod>(
       method.requestSerialize,
       method.responseDeserialize,
       request,
-      new Metadata(),
+      metadata,
       within(withinMs),
       (error, answer) => {
         signal?.removeEventListener('abort', cancel)

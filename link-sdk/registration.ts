@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Client, credentials } from '@grpc/grpc-js'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
-import { interfaceName, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import { interfaceName, linkServices, linkTokenKey, wireMethod } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfoSchema } from '@millwright/api/proto/generated/registry_pb.js'
 import { callUnary } from './call.ts'
 import type { Log } from './log.ts'
@@ -21,6 +21,8 @@ export type Registration = {
   vendor: string
   info: MessageInitShape<typeof ServiceInfoSchema>
   log: Log
+  /** The token from the gateway that started the link. */
+  token?: string | undefined
   /** Is called each time the link has been registered. */
   onRegistered?: (expireSeconds: number) => void
 }
@@ -75,22 +77,35 @@ async function keepOn(registration: Registration, signal: AbortSignal): Promise<
   return isKnown
 }
 
-async function register({ registry, vendor, info }: Registration, signal: AbortSignal): Promise<number> {
+async function register({ registry, vendor, info, token }: Registration, signal: AbortSignal): Promise<number> {
   const method = wireMethod(linkServices.registry.method.registerService, interfaceName(linkServices.registry, vendor))
   using client = connect(registry)
-  const { expireTime } = await callUnary(client, { method, request: { info }, withinMs: answerWithinMs, signal })
+  const { expireTime } = await callUnary(client, {
+    method,
+    request: { info },
+    withinMs: answerWithinMs,
+    signal,
+    metadata: metadataWith(token),
+  })
   return expireTime
 }
 
-async function unregister({ registry, vendor, info, log }: Registration): Promise<void> {
+async function unregister({ registry, vendor, info, log, token }: Registration): Promise<void> {
   const method = wireMethod(
     linkServices.registry.method.unregisterService,
     interfaceName(linkServices.registry, vendor),
   )
   using client = connect(registry)
-  await callUnary(client, { method, request: { info }, withinMs: farewellWithinMs }).catch((error: unknown) =>
+  const metadata = metadataWith(token)
+  await callUnary(client, { method, request: { info }, withinMs: farewellWithinMs, metadata }).catch((error: unknown) =>
     log.warn(`Could not unregister at ${registry}.`, { reason: reasonOf(error) }),
   )
+}
+
+function metadataWith(token: string | undefined): Metadata {
+  const metadata = new Metadata()
+  if (token !== undefined) metadata.set(linkTokenKey, token)
+  return metadata
 }
 
 /** Opens a connection for a single call, because calls are rare and the address of the registry may change. */

@@ -14,12 +14,36 @@ export async function runLink(link: LinkDefinition, args: readonly string[] = pr
     if (settings === 'help') return void process.stdout.write(helpFor(link.manifest.name))
     const stopping = stopRequest()
     // A gateway that stops a link ends its calls at once, so that a link that was switched off sends nothing.
-    const running = await startLink(link, process.connected ? { ...settings, graceMs: 0 } : settings)
+    const isChild = process.connected
+    const running = await startLink(
+      link,
+      isChild ? { ...settings, graceMs: 0, token: await tokenOfGateway() } : settings,
+    )
     void stopping.then(() => running.stop()).then(() => process.exit(0))
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
     process.exitCode = error instanceof UsageError ? exitCodes.usage : exitCodes.failed
   }
+}
+
+/** The time that a link waits for its token. It starts without a token if another program than a gateway started it. */
+const tokenWithinMs = 10_000
+
+/** Returns the token that the gateway sends to each link that it starts. The gateway accepts the id of the link only with it. */
+function tokenOfGateway(): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (token?: string) => {
+      clearTimeout(timer)
+      process.off('message', onMessage)
+      resolve(token)
+    }
+    const onMessage = (message: unknown) => {
+      const { linkToken } = (message ?? {}) as { linkToken?: unknown }
+      if (typeof linkToken === 'string') end(linkToken)
+    }
+    const timer = setTimeout(end, tokenWithinMs)
+    process.on('message', onMessage)
+  })
 }
 
 /**

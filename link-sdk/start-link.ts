@@ -31,6 +31,8 @@ export type LinkSettings = {
   logLevel?: LogLevel
   /** How long running calls may continue after `stop` was called, in milliseconds. */
   graceMs?: number
+  /** The token from the gateway that started the link. The gateway accepts the id of the link only with it. */
+  token?: string | undefined
   onRegistered?: (expireSeconds: number) => void
 }
 
@@ -130,6 +132,7 @@ function registrationOf({ manifest }: LinkDefinition, place: Place): Registratio
     registry: settings.registry,
     vendor: (settings.vendors ?? usualVendors)[0] ?? '',
     log,
+    token: settings.token,
     info: {
       ...addressInfo(settings.advertisedHost ?? host),
       appInstanceId: settings.instance ?? manifest.id,

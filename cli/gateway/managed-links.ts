@@ -65,7 +65,7 @@ Examples:
       .addHelpText(
         'after',
         `
-${enabled ? 'An enabled link sends nothing to devices until a user starts a scan with a range of addresses.' : 'A running scan of the link fails. Links that were started by hand are not affected.'}
+${enabled ? 'An enabled link sends nothing to devices until a scan starts or a user reads properties of a device. No other program can register with the id of an enabled link.' : 'A running scan of the link fails.'}
 The gateway stores the change in links.json in its home, so the change outlasts restarts and overrides
 MILLWRIGHT_GATEWAY_LINKS. A running gateway applies it within a second.
 

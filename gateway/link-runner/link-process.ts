@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { gatekeeperLimits, type ManagedLink } from '@millwright/api/gatekeeper.ts'
@@ -73,6 +74,8 @@ export function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv
  */
 export class LinkProcess {
   readonly link: BuiltInLink
+  /** The token with which the process registers: see `Registry.reserve`. It is not an argument, because those are public. */
+  readonly token: string = randomUUID()
   readonly #options: Options
   readonly #output: LinkLog
   readonly #notices = new Set<string>()
@@ -160,16 +163,19 @@ export class LinkProcess {
 
   /** Runs the process until it ends, and returns the reason. Calls `leave` when the next link may start. */
   async #runOnce(signal: AbortSignal, leave: () => void): Promise<string> {
-    const { args, environment, timing } = this.#options
+    const { timing } = this.#options
     this.#notices.clear()
-    const child = spawn(process.execPath, [...nodeOptions, this.link.file, ...args], {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      windowsHide: true,
-    })
+    const child = this.#spawn()
+    if (child instanceof Error) {
+      leave()
+      return couldNotStart(child)
+    }
+    child.send({ linkToken: this.token }, () => undefined)
     // A failed signal is reported as an error event. The end of the process follows in any case.
     child.on('error', () => undefined)
-    const output = Promise.all([child.stdout, child.stderr].map((stream) => this.#output.follow(stream ?? [])))
+    const output = Promise.all([child.stdout, child.stderr].map((stream) => this.#output.follow(stream ?? []))).catch(
+      () => undefined,
+    )
     let isStarting = true
     const leaveOnce = () => {
       clearTimeout(turn)
@@ -191,6 +197,20 @@ export class LinkProcess {
       signal.removeEventListener('abort', stop)
       this.#registered = () => undefined
       leaveOnce()
+    }
+  }
+
+  /** Starts the process. Most errors are reported as an event, and the others, such as too little memory, are returned. */
+  #spawn(): ChildProcess | Error {
+    const { args, environment } = this.#options
+    try {
+      return spawn(process.execPath, [...nodeOptions, this.link.file, ...args], {
+        env: environment,
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+        windowsHide: true,
+      })
+    } catch (error) {
+      return error as Error
     }
   }
 
@@ -220,8 +240,12 @@ async function endOf(child: ChildProcess): Promise<string> {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
     return signal === null ? `The link ended with exit code ${code}` : `The link was ended by ${signal}`
   } catch (error) {
-    return `The link could not be started (${(error as Error).message})`
+    return couldNotStart(error as Error)
   }
+}
+
+function couldNotStart({ message }: Error): string {
+  return `The link could not be started (${message})`
 }
 
 async function stopProcess(child: ChildProcess, withinMs: number): Promise<void> {

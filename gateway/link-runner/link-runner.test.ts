@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { status } from '@grpc/grpc-js'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { createLog } from '../log.ts'
 import { Registry } from '../registry/registry.ts'
 import { RegistryServer } from '../registry/registry-server.ts'
 import { SetupError } from '../setup-error.ts'
-import { settingsFor, temporaryFolder, until } from '../testing.ts'
+import { askRegistry, settingsFor, temporaryFolder, until } from '../testing.ts'
 import { LinkLog, previousFile, readableLine, readLog } from './link-log.ts'
 import { environmentOf, type LinkTiming } from './link-process.ts'
 import { LinkRunner, runningState } from './link-runner.ts'
@@ -101,6 +102,29 @@ describe('LinkRunner', () => {
     await runner.stop()
     assert.equal(registry.find('millwright.links.plant'), undefined)
     assert.deepEqual([linkOf(runner, 'plant').state, linkOf(runner, 'plant').endpoint], ['stopped', undefined])
+  })
+
+  test('no other program can register or unregister the id of a running link, but can when the link is switched off', async () => {
+    const { runner } = start(['plant'])
+    await reached(runner, 'plant', 'running')
+    const port = registry.find('millwright.links.plant')?.port
+    const info = { app_instance_id: 'millwright.links.plant', ipv4_address: '127.0.0.1', grpc_ip_port_number: 9 }
+    const call = (method: string) => askRegistry(server.port, 'millwright')(method, { info })
+    for (const method of ['RegisterService', 'UnregisterService'])
+      await assert.rejects(call(method), { code: status.PERMISSION_DENIED, details: /runs the asset link .* itself/ })
+    assert.equal(registry.find('millwright.links.plant')?.port, port)
+    await runner.switch('plant', false)
+    await reached(runner, 'plant', 'stopped')
+    await until(() =>
+      call('RegisterService').then(
+        () => true,
+        () => false,
+      ),
+    )
+    assert.equal(registry.find('millwright.links.plant')?.port, 9)
+    await runner.switch('plant', true)
+    await reached(runner, 'plant', 'running')
+    assert.notEqual(registry.find('millwright.links.plant')?.port, 9)
   })
 
   test('restarts a killed link and removes its registration', async () => {

@@ -81,7 +81,7 @@ export class LinkRunner {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unwatch()
-    await Promise.all(this.#processes.map((one) => one.disable()))
+    await Promise.all(this.#processes.map((one) => this.#disable(one)))
     await this.#serially(() => rm(stateFile(this.#options.settings.home), { force: true }))
   }
 
@@ -114,6 +114,12 @@ export class LinkRunner {
     return { ...status, ...(registration === undefined ? {} : { endpoint: endpointOf(registration) }) }
   }
 
+  /** Stops a link. Then a link with its id can be started by hand. */
+  async #disable(one: LinkProcess): Promise<void> {
+    await one.disable()
+    if (!one.isEnabled) this.#options.registry.release(one.link.appInstanceId)
+  }
+
   #withId(appInstanceId: string): LinkProcess | undefined {
     return this.#processes.find(({ link }) => link.appInstanceId === appInstanceId)
   }
@@ -134,10 +140,11 @@ export class LinkRunner {
       if (enabled) {
         // An entry of an earlier process must not be used before the new process has registered.
         registry.unregister(appInstanceId)
+        registry.reserve(appInstanceId, one.token)
         one.enable()
       } else {
         this.#options.onDisable?.(one.link)
-        void one.disable()
+        void this.#disable(one)
       }
     }
     this.#onChange()

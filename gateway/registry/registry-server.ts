@@ -1,4 +1,5 @@
 import {
+  type Metadata,
   Server,
   ServerCredentials,
   type ServiceDefinition,
@@ -7,7 +8,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
-import { interfaceName, linkServices, wireService } from '@millwright/api/link-protocol.ts'
+import { interfaceName, linkServices, linkTokenKey, wireService } from '@millwright/api/link-protocol.ts'
 import type {
   QueryRegisteredServicesRequest,
   RegisterServiceRequest,
@@ -27,7 +28,7 @@ type Options = {
 }
 
 type Unary<Request> = (
-  call: { request: Request },
+  call: { request: Request; metadata: Metadata },
   answer: (error: Partial<ServiceError> | null, value?: object) => void,
 ) => void
 
@@ -74,9 +75,11 @@ export class RegistryServer {
 }
 
 function handlersFor(registry: Registry, vendor: string) {
-  const registerService: Unary<RegisterServiceRequest> = ({ request }, answer) => {
+  const registerService: Unary<RegisterServiceRequest> = ({ request, metadata }, answer) => {
     const registration = registrationFrom(request.info, vendor)
     if ('fault' in registration) return answer({ code: status.INVALID_ARGUMENT, details: registration.fault })
+    const { appInstanceId } = registration
+    if (!registry.isAllowed(appInstanceId, tokenIn(metadata))) return answer(reserved(appInstanceId))
     if (!registry.register(registration)) {
       return answer({
         code: status.RESOURCE_EXHAUSTED,
@@ -86,9 +89,10 @@ function handlersFor(registry: Registry, vendor: string) {
     answer(null, { expireTime: registrationLimits.lifeSeconds })
   }
 
-  const unregisterService: Unary<UnregisterServiceRequest> = ({ request }, answer) => {
+  const unregisterService: Unary<UnregisterServiceRequest> = ({ request, metadata }, answer) => {
     if (request.info === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'info is missing' })
     const { appInstanceId } = request.info
+    if (!registry.isAllowed(appInstanceId, tokenIn(metadata))) return answer(reserved(appInstanceId))
     if (registry.unregister(appInstanceId)) return answer(null, {})
     // The definition of the interface requires this status, although clients treat all errors in the same way.
     answer({ code: status.NOT_FOUND, details: `Asset link ${appInstanceId} is not registered` })
@@ -99,4 +103,16 @@ function handlersFor(registry: Registry, vendor: string) {
   }
 
   return { registerService, unregisterService, queryRegisteredServices }
+}
+
+function tokenIn(metadata: Metadata): string | undefined {
+  const [token] = metadata.get(linkTokenKey)
+  return typeof token === 'string' ? token : undefined
+}
+
+function reserved(appInstanceId: string): Partial<ServiceError> {
+  return {
+    code: status.PERMISSION_DENIED,
+    details: `The gateway runs the asset link ${appInstanceId} itself. Disable it first: millwright gateway links disable. Or choose another id with --instance.`,
+  }
 }

@@ -28,6 +28,8 @@ export class Registry {
   readonly #options: Required<Options>
   readonly #entries = new Map<string, Entry>()
   readonly #listeners: ((change: RegistryChange) => void)[] = []
+  /** The tokens of the ids that are reserved for the processes of the gateway. */
+  readonly #tokens = new Map<string, string>()
   #timer: { dueMs: number; handle: NodeJS.Timeout } | undefined
   #writing: Promise<void> = Promise.resolve()
 
@@ -48,6 +50,25 @@ export class Registry {
 
   onChange(listener: (change: RegistryChange) => void): void {
     this.#listeners.push(listener)
+  }
+
+  /**
+   * Reserves an id for a link that the gateway runs. From now on, only calls with the token can register or unregister it,
+   * so no other program on the machine can take its place and receive its credentials.
+   */
+  reserve(appInstanceId: string, token: string): void {
+    this.#tokens.set(appInstanceId, token)
+  }
+
+  /** Ends the reservation of an id. */
+  release(appInstanceId: string): void {
+    this.#tokens.delete(appInstanceId)
+  }
+
+  /** Returns whether a call with this token can register or unregister the id. */
+  isAllowed(appInstanceId: string, token: string | undefined): boolean {
+    const reserved = this.#tokens.get(appInstanceId)
+    return reserved === undefined || reserved === token
   }
 
   /** Registers a link. Returns false when the limit of links is reached. */
