@@ -27,7 +27,11 @@ function countedPermits(onTake: (count: number) => unknown = () => undefined) {
   return { counted, take }
 }
 
-const open = (port: number, permits: Permits, more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
+const open = (
+  port: number,
+  permits: Permits,
+  more: { timeoutMs?: number; localAddress?: string; signal?: AbortSignal } = {},
+) =>
   openConnection({
     address,
     port,
@@ -67,6 +71,12 @@ describe('openConnection', () => {
     while (counted.open > 0) await turn()
     const peer = await nextAccepted()
     if (!peer.readableEnded) await once(peer.resume(), 'end')
+  })
+
+  test('sends from the local address', async () => {
+    const socket = await open(port, countedPermits(), { localAddress: '127.0.0.5' })
+    assert.equal((await nextAccepted()).remoteAddress, '127.0.0.5')
+    socket?.destroy()
   })
 
   test('returns undefined for a refused connection, without a second attempt', async () => {

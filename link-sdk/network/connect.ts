@@ -54,7 +54,7 @@ export function resetConnection(socket: Socket): void {
   else if (!socket.destroyed) socket.resetAndDestroy()
 }
 
-type ConnectionOptions = Omit<AttemptOptions, 'localAddress'> & {
+type ConnectionOptions = AttemptOptions & {
   permits: Permits
   /** The protocol and the operation of the permits. */
   protocol: string
@@ -77,11 +77,12 @@ const silence: readonly (string | undefined)[] = [
  * and the reason of the signal. The permit ends with the socket. When the signal is aborted, the connection is reset.
  */
 export async function openConnection(options: ConnectionOptions): Promise<Socket | undefined> {
-  const { address, port, timeoutMs, permits, protocol, operation, signal } = options
+  const { address, port, localAddress, timeoutMs, permits, protocol, operation, signal } = options
   for (let leftMs = timeoutMs; leftMs > 0; leftMs -= longestAttemptMs) {
     using unused = new DisposableStack()
     const permit = unused.use(await takePermit(permits, { address, protocol, operation, kind: 'connection' }, signal))
-    const attempt = await connectOnce({ address, port, timeoutMs: Math.min(leftMs, longestAttemptMs), signal })
+    const attemptMs = Math.min(leftMs, longestAttemptMs)
+    const attempt = await connectOnce({ address, port, localAddress, timeoutMs: attemptMs, signal })
     if (attempt === 'silent') continue
     if (attempt instanceof Error) {
       if (silence.includes(attempt.code)) return undefined

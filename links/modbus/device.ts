@@ -82,6 +82,8 @@ export class ModbusError extends LinkError {
 export type ConnectionOptions = {
   address: string
   port: number
+  /** The address of the network interface to send from. */
+  localAddress?: string | undefined
   timeoutMs: number
   permits: Permits
   signal: AbortSignal

@@ -38,7 +38,8 @@ async function* scanAddress(address: string, scan: Scan): AsyncGenerator<Discove
   const { permits } = scan.call
   for (const port of options.ports) {
     try {
-      const host = await readHost({ address, port, timeoutMs: options.timeoutMs, permits, signal }, options)
+      const { timeoutMs, localAddress } = options
+      const host = await readHost({ address, port, localAddress, timeoutMs, permits, signal }, options)
       if (host === undefined) continue
       const macAddress = await neighbours.macAddressOf(address)
       for (const result of resultsOf(host, { address, port, macAddress })) {

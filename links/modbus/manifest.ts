@@ -1,4 +1,5 @@
 import type { Manifest } from '@millwright/link-sdk/manifest.ts'
+import { interfaceOption } from '@millwright/link-sdk/network/local-network.ts'
 import { rangeFilters } from '@millwright/link-sdk/network/range.ts'
 
 export const manifest: Manifest = {
@@ -75,5 +76,6 @@ export const manifest: Manifest = {
       description: 'Maximum time to read one device after it accepted the connection: 1 to 3600 seconds',
     },
     { key: 'parallel', type: 'integer', default: 64, description: 'Addresses that are scanned at once: 1 to 256' },
+    interfaceOption,
   ],
 }

@@ -379,6 +379,7 @@ describe('a Modbus scan', () => {
       { device_seconds: 0 },
       { parallel: 257 },
       { ports: '0' },
+      { interface: 'no-such-interface' },
     ]
     for (const options of invalid) await assert.rejects(resultsOf({ options }), { code: 'INVALID_ARGUMENT' })
   })

@@ -1,4 +1,5 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
 import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { type Category, categories } from './device.ts'
@@ -13,6 +14,7 @@ export type ScanOptions = {
   timeoutMs: number
   deviceSeconds: number
   parallel: number
+  localAddress: string | undefined
 }
 
 const highestUnit = 255
@@ -31,6 +33,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
     deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
+    localAddress: localAddressOf(options),
   }
 }
 

@@ -12,6 +12,8 @@ export type Contact = {
   library: Library
   address: string
   port: number
+  /** The address of the network interface to send from. */
+  localAddress?: string | undefined
   permits: Permits
   /** Aborted when the call is canceled, or when the time for the server has passed. */
   signal: AbortSignal
@@ -140,10 +142,11 @@ type AnswerCallback<Answer> = (error: Error | null, answer?: Answer) => void
 
 /** Connects to the server. */
 async function transportTo(contact: Contact): Promise<SocketTransport | undefined> {
-  const { address, port, connectMs, permits, signal } = contact
+  const { address, port, localAddress, connectMs, permits, signal } = contact
   const socket = await openConnection({
     address,
     port,
+    localAddress,
     timeoutMs: connectMs,
     permits,
     protocol,

@@ -87,11 +87,11 @@ type ServerAddress = { address: string; port: number }
 
 async function readAt({ identities, ...place }: ServerAddress & { identities: readonly Identity[] }, scan: Scan) {
   const { library, permits, settings, home } = scan
-  const { connectMs, answerMs, deviceSeconds, allowPlainPassword } = settings
+  const { connectMs, answerMs, deviceSeconds, allowPlainPassword, localAddress } = settings
   using limit = serverLimit(place, { seconds: deviceSeconds, canceled: scan.signal })
   const { signal, start: onConnect } = limit
   const requests = { left: mostRequests }
-  const contact = { library, ...place, permits, signal, onConnect, connectMs, answerMs, home, requests }
+  const contact = { library, ...place, localAddress, permits, signal, onConnect, connectMs, answerMs, home, requests }
   return await readServer(contact, { identities, allowPlainPassword })
 }
 

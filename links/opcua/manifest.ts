@@ -1,4 +1,5 @@
 import type { Manifest } from '@millwright/link-sdk/manifest.ts'
+import { interfaceOption } from '@millwright/link-sdk/network/local-network.ts'
 import { rangeFilters } from '@millwright/link-sdk/network/range.ts'
 import { credentialSchemas } from './identity.ts'
 import { defaultPort, sentFunctions } from './services.ts'
@@ -55,6 +56,7 @@ export const manifest: Manifest = {
       default: false,
       description: 'Send passwords also over channels without encryption. Anyone in the network can then read them',
     },
+    interfaceOption,
   ],
   credentialSchemas,
 }

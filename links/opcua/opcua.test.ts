@@ -108,6 +108,11 @@ test('properties are not read with credentials if the call does not name the add
 })
 
 describe('a server', () => {
+  test('is read over the selected interface', async () => {
+    await using server = await startSimulator(controller)
+    assert.equal(assetsIn(await scan({ port: server.port, options: { interface: 'lo' } })).length, 1)
+  })
+
   test('becomes an asset with its nameplate, software and endpoints', async () => {
     const certificate = await testCertificate()
     await using server = await startSimulator({ ...controller, certificate })
@@ -451,7 +456,12 @@ describe('a scan', () => {
   })
 
   test('rejects invalid options', async () => {
-    const limits = [{ answer_timeout_ms: 1 }, { device_seconds: 0 }, { parallel: 0 }]
+    const limits = [
+      { answer_timeout_ms: 1 },
+      { device_seconds: 0 },
+      { parallel: 0 },
+      { interface: 'no-such-interface' },
+    ]
     for (const options of [{ ports: '0' }, { timeout_ms: 1 }, ...limits]) {
       await assert.rejects(scan({ port: 4840, options }), { code: 'INVALID_ARGUMENT' })
     }

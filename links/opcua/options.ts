@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Address } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
 import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { manifest } from './manifest.ts'
@@ -13,6 +14,7 @@ export type ScanOptions = {
   answerMs: number
   deviceSeconds: number
   parallel: number
+  localAddress: string | undefined
   followDiscoveryServers: boolean
   allowPlainPassword: boolean
 }
@@ -24,6 +26,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
     answerMs: wholeNumber(options, 'answer_timeout_ms', { least: 50, most: 60_000 }),
     deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 256 }),
+    localAddress: localAddressOf(options),
     followDiscoveryServers: options.follow_discovery_servers === true,
     allowPlainPassword: options.allow_plain_password === true,
   }
