@@ -69,6 +69,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
   const permits = cleanUp.use(await GatewayPermits.open(join(settings.home, budgetFileName)))
+  if (permits.fault !== undefined) log.error({ reason: permits.fault }, 'no scan starts until the budget is corrected')
   const registryServer = await RegistryServer.start({
     registry,
     host: settings.registryHost,

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { pause } from '@millwright/api/back-off.ts'
 import { PermitIssuer, PermitRefusal } from '@millwright/api/permit-issuer.ts'
 import { receiptLimits } from '@millwright/api/receipt.ts'
-import type { PermitRequest, ScanBudget } from '@millwright/api/scan-budget.ts'
+import { defaultBudget, type PermitRequest, type ScanBudget } from '@millwright/api/scan-budget.ts'
 import { readBudget } from './budget-file.ts'
 import { ScanTraffic } from './scan-traffic.ts'
 
@@ -77,8 +77,20 @@ export class GatewayPermits implements Disposable {
     watchFile(file, { interval: timing.checkEveryMs, persistent: false }, this.#onFileChange)
   }
 
+  /** Opens the budget file. If it is not valid, the gateway works without scans until the file is corrected. */
   static async open(file: string): Promise<GatewayPermits> {
-    return new GatewayPermits(file, await readBudget(file))
+    try {
+      return new GatewayPermits(file, await readBudget(file))
+    } catch (error) {
+      const permits = new GatewayPermits(file, defaultBudget)
+      permits.#fault = (error as Error).message
+      return permits
+    }
+  }
+
+  /** Returns why the budget file is not valid. */
+  get fault(): string | undefined {
+    return this.#fault
   }
 
   get budget(): ScanBudget {

@@ -17,6 +17,7 @@ import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { calculateJwkThumbprint } from 'jose'
 import { type RunningGateway, startGateway } from '../gateway.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
+import { GatewayPermits } from './gateway-permits.ts'
 
 type Packet = { text: string; atMs: number }
 
@@ -316,6 +317,23 @@ describe('permits', () => {
     const second = await endOf(scan('misconfigured', '10.1.3.1'))
     assert.match(second.message, /The budget of the gateway does not allow the protocol knock/)
     assert.deepEqual(device.packets, [])
+  })
+
+  test('opens with an invalid budget, gives no permits, and gives permits when the budget is corrected', async () => {
+    const file = join(temporaryFolder(), 'budget.json')
+    writeFileSync(file, '{')
+    using permits = await GatewayPermits.open(file)
+    assert.match(permits.fault ?? '', /budget\.json is not a valid budget: it is not JSON/)
+    const request = { address: '10.1.8.1', protocol: 'knock', operation: 'Knock', kind: 'datagram' as const }
+    const { signal } = new AbortController()
+    await assert.rejects(permits.take(request, { signal }), /is not a valid budget/)
+    // A change is noticed only after the first check of the file, so the file is written until it is noticed.
+    const isCorrected = () => {
+      writeFileSync(file, '{}')
+      return permits.fault === undefined
+    }
+    await until(isCorrected, 100)
+    using _permit = await permits.take(request, { signal })
   })
 
   test('a link can take permits only for the functions of its manifest', async () => {

@@ -46,13 +46,13 @@ function useColumns(): Column<FieldSource>[] {
   const text = useText(assetMessages)
   const { fieldName, fieldValueText } = useFieldTexts()
   return [
-    { id: 'field', header: text.field, width: 280, cell: ({ field }) => fieldName(pathOf(field)) },
+    { id: 'field', header: text.field, width: 330, cell: ({ field }) => fieldName(pathOf(field)) },
     { id: 'source', header: text.source, width: 230, cell: ({ source }) => <SourceName source={source} /> },
-    { id: 'since', header: text.since, width: 180, cell: ({ since }) => <Time at={since} isExact /> },
+    { id: 'since', header: text.since, width: 215, cell: ({ since }) => <Time at={since} isExact /> },
     {
       id: 'others',
       header: text.notUsed,
-      width: 360,
+      width: 300,
       cell: ({ field, others }) => {
         const shown = others.map(
           ({ source, value }) => `${fieldValueText(pathOf(field), value)} (${sourceName(source, text.editSource)})`,
