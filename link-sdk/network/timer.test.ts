@@ -27,11 +27,12 @@ describe('startTimer', () => {
     let count = 0
     const first = startTimer(1, () => count++)
     first[Symbol.dispose]()
-    const last = startTimer(1, () => count++, { slices: 1 })
-    await new Promise<void>((resolve) => {
-      const ended = () => setImmediate(() => resolve(last[Symbol.dispose]()))
-      setTimeout(ended, 1)
+    // This timer is older than the limit, so it runs before it. The limit ends two turns of the event loop after its own timer.
+    const disposed = new Promise<void>((resolve) => {
+      setTimeout(() => setImmediate(() => setImmediate(() => resolve(last[Symbol.dispose]()))), 1)
     })
+    const last = startTimer(1, () => count++, { slices: 1 })
+    await disposed
     await expired(20)
     assert.equal(count, 0)
   })
