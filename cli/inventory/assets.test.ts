@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import {
-  endDiscoveryJob,
-  endOfDiscovery,
-  enrolledGateway,
-  foundDevice,
-  leaseDiscovery,
-  linkReport,
-  uploadDevices,
-} from '@millwright/cloud/platform/testing/gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, runScan } from '@millwright/cloud/platform/testing/gateway.ts'
 import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
@@ -165,10 +157,7 @@ describe('assets', () => {
     ] as const) {
       const input = { params: { gatewayId: gateway.id }, body: { data: { assetLinkId } } }
       const { jobId } = await admin.discovery.createDiscovery(input)
-      const leased = await leaseDiscovery(gateway)
-      await uploadDevices(gateway, leased, { assets: [foundDevice(77, { name })] })
-      await endDiscoveryJob(gateway, leased)
-      await endOfDiscovery({ hub, admin }, jobId)
+      await runScan({ hub, admin, gateway, jobId, assets: [foundDevice(77, { name })] })
     }
     const out = await succeed('assets', 'sources', 'core-1')
     assert.match(out, /^\/name +millwright\.links\.snmp +\S+ +core-1\.plant\.example \(millwright\.links\.ip-scan\)$/m)

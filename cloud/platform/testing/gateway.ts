@@ -190,6 +190,28 @@ export async function endOfDiscovery({ hub, admin }: { hub: TestHub; admin: Test
   }
 }
 
+type Scan = {
+  hub: TestHub
+  admin: TestCaller
+  gateway: TestGateway
+  /** The id of the discovery. */
+  jobId: string
+  assets: Record<string, unknown>[]
+  /** Is called before the job ends. */
+  beforeEnd?: (leased: LeasedDiscovery) => Promise<unknown>
+}
+
+/** Runs a discovery as its gateway: leases the job, uploads the devices, and waits until the discovery has finished. */
+export async function runScan({ hub, admin, gateway, jobId, assets, beforeEnd }: Scan) {
+  const leased = await leaseDiscovery(gateway)
+  await uploadDevices(gateway, leased, { assets })
+  await beforeEnd?.(leased)
+  await endDiscoveryJob(gateway, leased)
+  const ended = await endOfDiscovery({ hub, admin }, jobId)
+  if (ended.state !== 'finished') throw new Error(`The discovery has not finished: ${JSON.stringify(ended)}`)
+  return { ...ended, job: leased.job }
+}
+
 /** Creates the report of a built-in link, as a gateway sends it. */
 export function managedLink(changes: Partial<ManagedLink> = {}): ManagedLink {
   const name = 'plant'

@@ -3,17 +3,7 @@ import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
 import { createCaller } from './caller.ts'
-import {
-  endDiscoveryJob,
-  endOfDiscovery,
-  enrolledGateway,
-  foundDevice,
-  leaseDiscovery,
-  linkReport,
-  signedReceipt,
-  type TestGateway,
-  uploadDevices,
-} from './gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, runScan, signedReceipt, type TestGateway } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 import { plantedWord } from './secrets-shown.ts'
 
@@ -212,15 +202,18 @@ async function discover({ hub, admin }: World, gateway: TestGateway, { assetLink
     body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
   })
   await hub.settle()
-  const leased = await leaseDiscovery(gateway)
-  const { job, lease } = leased
-  await uploadDevices(gateway, leased, { assets: devices })
-  await gateway.gatekeeper.uploadReceipt({
-    params: { id: job.id },
-    body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
+  const { job } = await runScan({
+    hub,
+    admin,
+    gateway,
+    jobId: discoveryId,
+    assets: devices,
+    beforeEnd: ({ job: leased, lease }) =>
+      gateway.gatekeeper.uploadReceipt({
+        params: { id: leased.id },
+        body: { data: { lease: lease.id, receipt: signedReceipt(gateway, leased) } },
+      }),
   })
-  await endDiscoveryJob(gateway, leased)
-  assert.equal((await endOfDiscovery({ hub, admin }, discoveryId)).state, 'finished')
   const { data: report } = await admin.discovery.getReport({ params: { jobId: discoveryId }, query: {} })
   return { discoveryId, jobId: job.id, ids: report.findings.map(({ assetId }) => assetId) }
 }

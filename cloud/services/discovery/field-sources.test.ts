@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import {
-  endDiscoveryJob,
-  endOfDiscovery,
-  enrolledGateway,
-  foundDevice,
-  leaseDiscovery,
-  linkReport,
-  type TestGateway,
-  uploadDevices,
-} from '../../platform/testing/gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const links = {
@@ -44,11 +35,7 @@ describe('sources of fields', () => {
     const existing = jobs.get(link)
     const jobId = existing ?? (await createDiscovery(link))
     if (existing !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
-    const leased = await leaseDiscovery(gateway)
-    await uploadDevices(gateway, leased, { assets })
-    await endDiscoveryJob(gateway, leased)
-    const ended = await endOfDiscovery({ hub, admin }, jobId)
-    assert.equal(ended.state, 'finished')
+    const ended = await runScan({ hub, admin, gateway, jobId, assets })
     return { new: ended.created, changed: ended.updated, unchanged: ended.unchanged }
   }
   const createDiscovery = async (link: Link) => {

@@ -9,16 +9,14 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
 import {
   assertionOf,
-  endDiscoveryJob,
-  endOfDiscovery,
   enrolledGateway,
   foundDevice,
   leaseDiscovery,
   linkReport,
   proofFor,
   requestToken,
+  runScan,
   type TestGateway,
-  uploadDevices,
 } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -67,10 +65,7 @@ describe('permissions of a gateway for discovered assets', () => {
   async function scan(gateway: TestGateway, devices: Record<string, unknown>[], again?: string) {
     const jobId = again ?? (await newDiscovery(gateway))
     if (again !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
-    const leased = await leaseDiscovery(gateway)
-    await uploadDevices(gateway, leased, { assets: devices })
-    await endDiscoveryJob(gateway, leased)
-    assert.equal((await endOfDiscovery({ hub, admin }, jobId)).state, 'finished')
+    await runScan({ hub, admin, gateway, jobId, assets: devices })
     const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
     return { jobId, runId: report.run.id, findings: report.findings, errors: report.errors }
   }

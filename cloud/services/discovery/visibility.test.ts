@@ -4,16 +4,7 @@ import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
-import {
-  endDiscoveryJob,
-  endOfDiscovery,
-  enrolledGateway,
-  foundDevice,
-  leaseDiscovery,
-  linkReport,
-  type TestGateway,
-  uploadDevices,
-} from '../../platform/testing/gateway.ts'
+import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
 const { appInstanceId: assetLinkId } = linkReport()
@@ -69,11 +60,8 @@ describe('discoveries for a caller who can read the gateway but not all devices'
   }
 
   async function scan(devices: readonly number[]): Promise<void> {
-    const leased = await leaseDiscovery(gateway)
     const assets = devices.map((index) => foundDevice(index, { name: nameOf(index) }))
-    await uploadDevices(gateway, leased, { assets })
-    await endDiscoveryJob(gateway, leased)
-    assert.equal((await endOfDiscovery({ hub, admin }, jobId)).state, 'finished')
+    await runScan({ hub, admin, gateway, jobId, assets })
   }
 
   /** Returns the counts of the latest and the previous run from every response that contains them. */
