@@ -22,7 +22,8 @@ export const AuditEntry = closed({
 })
 export type AuditEntry = Static<typeof AuditEntry>
 
-const filters = {
+/** The filters of the audit trail. */
+export const auditFilters = {
   action: Type.Optional(Type.String({ maxLength: 128 })),
   outcome: Type.Optional(Type.String({ enum: [...auditOutcomes] })),
   principal: Type.Optional(Uuid),
@@ -44,7 +45,7 @@ export const audit = contract({
       path: '/entries',
       summary: 'List audit entries, newest first',
       access: 'glb_audit_read',
-      query: closed({ ...filters, ...pageQuery, cursor: Type.Optional(Type.String({ maxLength: 512 })) }),
+      query: closed({ ...auditFilters, ...pageQuery, cursor: Type.Optional(Type.String({ maxLength: 512 })) }),
       answers: { 200: page(AuditEntry) },
       errors: ['invalid_cursor'],
     },
@@ -63,7 +64,22 @@ export const audit = contract({
       summary: 'Export matching sealed entries as NDJSON with their hashes, oldest first',
       description: 'The response is streamed. `millwright audit verify --file` verifies an export on any machine.',
       access: 'glb_audit_read',
-      query: closed(filters),
+      query: closed(auditFilters),
+      answers: { 200: media('application/x-ndjson') },
+    },
+    exportSection: {
+      method: 'POST',
+      path: '/export-pages',
+      summary: 'A page of sealed entries with their hashes, for the export service',
+      access: 'on-behalf',
+      readOnly: true,
+      body: data(
+        closed({
+          ...auditFilters,
+          cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
+          count: Type.Boolean({ description: 'Whether the first line contains the total' }),
+        }),
+      ),
       answers: { 200: media('application/x-ndjson') },
     },
     verify: {

@@ -3,9 +3,17 @@ export const builtInWorkflowNames = [
   'artefact-update',
   'device-info',
   'discovery',
+  'file-export',
+  'file-import',
   'link-inventory',
   'remote-access',
 ] as const
+
+/** The workflows of the jobs that the platform runs itself. They have no gateway. */
+export const fileWorkflowNames = ['file-export', 'file-import'] as const
+
+/** The client of the jobs that the platform runs itself. */
+export const platformClient = 'platform'
 
 export type BuiltInWorkflowName = (typeof builtInWorkflowNames)[number]
 

@@ -7,6 +7,8 @@ import {
   type Operation,
   pathOf,
   type ResultOf,
+  type SentFile,
+  takesFile,
 } from './contract.ts'
 import { problemFrom } from './problem.ts'
 
@@ -72,7 +74,12 @@ export function printed<Body>(text: string): Body {
   return new Printed(text) as Body
 }
 
-export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
+export type HttpRequest = {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body?: string | SentFile['content']
+}
 
 /** Returns the HTTP request of a call. */
 export function requestFor(contract: Contract, operation: Operation, input: AnyInput): HttpRequest {
@@ -87,6 +94,11 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
   for (const [name, value] of Object.entries(input.headers ?? {})) if (value !== undefined) headers[name] = value
   const request: HttpRequest = { method: operation.method, path: query.size === 0 ? path : `${path}?${query}`, headers }
   if (input.body === undefined) return request
+  if (takesFile(operation)) {
+    const { mediaType, content } = input.body as SentFile
+    headers['content-type'] = mediaType
+    return { ...request, body: content }
+  }
   const type = operation.bodyType ?? 'application/json'
   headers['content-type'] = type
   if (input.body instanceof Printed) request.body = input.body.text
@@ -127,8 +139,14 @@ async function bodyOf(operation: Operation, response: Response): Promise<unknown
   const answer = operation.answers[response.status]
   if (answer !== undefined && isEmpty(answer)) return undefined
   if (isEventStream(answer)) return response.body
-  if (answer !== undefined && isMedia(answer)) return await response.text()
+  const type = response.headers.get('content-type') ?? ''
+  if (answer !== undefined && isMedia(answer)) return isText(type) ? await response.text() : response.body
   const text = await response.text()
   if (text === '') return undefined
-  return /[/+]json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
+  return /[/+]json/.test(type) ? JSON.parse(text) : text
+}
+
+/** Returns whether the content of a media type is text. Other content is bytes. */
+function isText(mediaType: string): boolean {
+  return /^text\/|[/+](?:x-nd)?json|[/+]xml|^$/.test(mediaType)
 }

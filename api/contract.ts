@@ -23,6 +23,11 @@ export type Operation = {
   body?: TSchema
   /** The media type of the body. The default is JSON. */
   bodyType?: BodyType
+  /**
+   * The media types of a file that the body can have, instead of a form with the field `file`. Only operations with the
+   * body type `multipart/form-data` have it. Their handlers read the file while it arrives.
+   */
+  fileTypes?: readonly string[]
   /** The maximum size of the body in bytes, if it differs from the default. */
   bodyBytes?: number
   /**
@@ -63,12 +68,39 @@ export type Operation = {
   sensitive?: true
 }
 
-export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
+export type BodyType =
+  | 'application/json'
+  | 'application/merge-patch+json'
+  | 'application/x-www-form-urlencoded'
+  | 'multipart/form-data'
 
-/** Returns the accepted media types of a body, the preferred type first. A merge patch can also be sent as JSON. */
-export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, 'bodyType'>): readonly BodyType[] {
-  return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType]
+/**
+ * Returns the accepted media types of a body, the preferred type first. A merge patch can also be sent as JSON, and a file
+ * without a form.
+ */
+export function bodyTypesOf({
+  bodyType = 'application/json',
+  fileTypes = [],
+}: Pick<Operation, 'bodyType' | 'fileTypes'>): readonly string[] {
+  return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType, ...fileTypes]
 }
+
+/** Returns whether the body of the operation is a file. */
+export function takesFile({ bodyType }: Pick<Operation, 'bodyType'>): boolean {
+  return bodyType === 'multipart/form-data'
+}
+
+/** A file that a client sends. */
+export type SentFile = { mediaType: string; content: string | Blob | Uint8Array<ArrayBuffer> }
+
+/** A file that a handler receives. The handler reads its content while it arrives. */
+export type ReceivedFile = {
+  /** The length of the request body, if the client sent it. */
+  bytes: number | undefined
+  open(): Promise<{ name: string | undefined; mediaType: string; content: AsyncIterable<Uint8Array> }>
+}
+
+type FileOperation = { bodyType: 'multipart/form-data' }
 
 /**
  * The callers that can call an operation. `public`: no token is needed. `signed-in`: any token except the token of a
@@ -146,12 +178,17 @@ type OptionalPart<Schema, Name extends string> = Schema extends TObject
 /** The input of an operation in the form in which the caller sends it. */
 export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
   OptionalPart<O['query'], 'query'> &
-  BodyPart<O['body']> & { headers?: Record<string, string | undefined> }
+  (O extends FileOperation ? { body: SentFile } : BodyPart<O['body']>) & {
+    headers?: Record<string, string | undefined>
+  }
 
 /** The input of an operation in the form in which the handler receives it, with default values. */
 export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
-  BodyPart<O['body']> & { headers: Record<string, string | undefined>; itemErrors?: ItemErrors }
+  (O extends FileOperation ? { body: ReceivedFile } : BodyPart<O['body']>) & {
+    headers: Record<string, string | undefined>
+    itemErrors?: ItemErrors
+  }
 
 /** The problems of the malformed items of a batch, by index (see `batchItems` of `Operation`). */
 export type ItemErrors = ReadonlyMap<number, Problem>

@@ -3,9 +3,11 @@ import { authorization } from './authorization.ts'
 import { credentials } from './credentials.ts'
 import { discovery } from './discovery.ts'
 import { events } from './events.ts'
+import { exports } from './exports.ts'
 import { gatekeeper } from './gatekeeper.ts'
 import { hierarchy } from './hierarchy.ts'
 import { identity } from './identity.ts'
+import { imports } from './imports.ts'
 import { inventory } from './inventory/inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
@@ -28,6 +30,8 @@ export const contracts = {
   workflows,
   jobs,
   hierarchy,
+  exports,
+  imports,
 } as const
 
 const requiredPermissions = new Set<string>(

@@ -3,6 +3,7 @@ import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import {
   CredentialUse,
+  DeviceAddresses,
   DeviceError,
   gatekeeperLimits,
   LinkEvent,
@@ -13,6 +14,7 @@ import {
 } from './gatekeeper.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { receiptStates, SignedReceipt } from './receipt.ts'
+import { SentFunction } from './sent-function.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 
@@ -137,6 +139,11 @@ export const AssetLink = closed({
     description:
       'Whether the link asks its gateway for a permit before it sends anything. Other links have no receipts',
   }),
+  sends: Type.Optional(
+    Type.Array(SentFunction, {
+      description: 'The functions that the link sends to devices. Links that are not budgeted do not list them',
+    }),
+  ),
   reachable: Type.Boolean(),
   problem: Type.Optional(Type.String()),
   state: LinkReport.properties.state,
@@ -430,6 +437,7 @@ export const discovery = contract({
           assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
           errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
           uses: Type.Optional(Type.Array(CredentialUse, { maxItems: gatekeeperLimits.usesPerUpload })),
+          deviceAddresses: Type.Optional(DeviceAddresses),
         }),
       ),
       answers: { 202: data(closed({ accepted: count })) },
@@ -500,6 +508,38 @@ export const discovery = contract({
         assetId: Type.Optional(Uuid),
       }),
       answers: { 200: data(Type.Union([Type.Null(), closed({ identifier: Type.String(), version: Type.String() })])) },
+    },
+    findDevices: {
+      method: 'POST',
+      path: '/gateways/{gatewayId}/device-addresses',
+      summary: 'Find the assets whose devices a link found at these addresses',
+      access: 'peer',
+      readOnly: true,
+      params: gatewayId,
+      body: data(
+        closed({
+          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
+          addresses: Type.Array(Type.String({ maxLength: 64 }), {
+            minItems: 1,
+            maxItems: gatekeeperLimits.addressesPerRequest,
+          }),
+        }),
+      ),
+      answers: {
+        200: data(
+          Type.Array(
+            closed({
+              address: Type.String(),
+              assets: Type.Array(
+                closed({
+                  assetId: Uuid,
+                  isOwn: Type.Boolean({ description: 'Whether the asset was found at this address first' }),
+                }),
+              ),
+            }),
+          ),
+        ),
+      },
     },
     readLinkSchemas: {
       method: 'GET',

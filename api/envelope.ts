@@ -11,6 +11,9 @@ export function data<Schema extends TSchema>(schema: Schema) {
   return closed({ data: schema })
 }
 
+/** The body of an operation that receives a file (see `fileTypes` of `Operation`). */
+export const fileBody = Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'The content of a file' })
+
 const errorTexts = new Map<string, string>()
 
 /** Defines the text of the error for a value that does not match a pattern. Returns the pattern. */

@@ -4,6 +4,7 @@ import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
 import { receiptLimits, SignedReceipt } from './receipt.ts'
+import { mostSentFunctions, SentFunction } from './sent-function.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 /**
@@ -109,6 +110,8 @@ export const LinkReport = closed({
   filters: Type.Array(LinkParameter, { maxItems: 256 }),
   options: Type.Array(LinkParameter, { maxItems: 256 }),
   credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
+  /** The functions that the link sends to devices. Links without a budget do not list them. */
+  sends: Type.Optional(Type.Array(SentFunction, { maxItems: mostSentFunctions })),
   state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
   problem: Type.Optional(text(1_000)),
   /** The latest registration of the link at the gateway. Older versions of the gateway do not report it. */
@@ -127,7 +130,7 @@ export const LinkReport = closed({
 })
 export type LinkReport = Static<typeof LinkReport>
 
-export const managedLinkStates = ['starting', 'running', 'stopped', 'failed'] as const
+const managedLinkStates = ['starting', 'running', 'stopped', 'failed'] as const
 
 /** A built-in link that the gateway can run as a child process. */
 export const ManagedLink = closed({
@@ -187,6 +190,25 @@ export const CredentialUse = closed({
   worked: Type.Boolean(),
 })
 export type CredentialUse = Static<typeof CredentialUse>
+
+/**
+ * The IP address at which a link found a device, from the connection that the link reports. `asset` is the index of the
+ * device in the upload.
+ */
+export const DeviceAddress = closed({
+  asset: Type.Integer({ minimum: 0, maximum: gatekeeperLimits.foundPerUpload - 1 }),
+  address,
+})
+export type DeviceAddress = Static<typeof DeviceAddress>
+
+/** The addresses of the devices in an upload. Older versions of the gateway do not send them. */
+export const DeviceAddresses = Type.Array(DeviceAddress, { maxItems: gatekeeperLimits.foundPerUpload })
+
+/**
+ * The optional fields of an upload that this version of the platform accepts. The definition of a discovery job names
+ * them in `accepts`, because older versions of the platform refuse uploads with these fields.
+ */
+export const uploadFeatures = ['deviceAddresses'] as const
 
 /** The credentials to try at one address, in this order. */
 export const AddressCredentials = closed({
@@ -279,6 +301,7 @@ export const gatekeeper = contract({
           assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
           errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
           uses: Type.Optional(Type.Array(CredentialUse, { maxItems: gatekeeperLimits.usesPerUpload })),
+          deviceAddresses: Type.Optional(DeviceAddresses),
         }),
       ),
       answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },

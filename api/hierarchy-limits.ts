@@ -34,6 +34,8 @@ export const hierarchyLimits = {
   concurrentImports: 2,
   /** The maximum size of an export. */
   exportBytes: 256 * 1024 * 1024,
+  /** The maximum size of the nodes of one hierarchy for the export service, as JSON text. The text is in memory. */
+  exportTreeBytes: 64 * 1024 * 1024,
   /** The maximum size of the exports of a user in each process that are not read completely. Further exports get 503. */
   unreadExportBytes: 512 * 1024 * 1024,
   /** The time in which the client must read an export completely. Then the connection is closed. */

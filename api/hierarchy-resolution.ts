@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
+import { media } from './contract.ts'
 import { closed, data, Uuid } from './envelope.ts'
+import { hierarchyLimits } from './hierarchy-limits.ts'
 
-/** Operations with which the inventory resolves the nodes of a query. */
+/** Operations with which other services resolve nodes. */
 
 const knownVersion = Type.Optional(
   Type.Integer({ description: 'The version of the nodes that the service already has' }),
@@ -36,5 +38,40 @@ export const resolutionOperations = {
     body: data(closed({ hierarchyId: Uuid, knownVersion })),
     answers: { 200: data(ResolvedNodes) },
     errors: ['hierarchy_not_found', 'forbidden'],
+  },
+  exportTree: {
+    method: 'POST',
+    path: '/export-pages',
+    summary: 'The nodes of one hierarchy in the order of the tree, for the export service',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(
+      closed({
+        hierarchyId: Type.Optional(Uuid),
+        cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'The number of the hierarchy' })),
+      }),
+    ),
+    answers: { 200: media('application/x-ndjson') },
+    errors: ['hierarchy_not_found', 'forbidden', 'conflict'],
+  },
+  describeNodePaths: {
+    method: 'POST',
+    path: '/resolve/paths',
+    summary: 'The paths of nodes, for a service; nodes that do not exist are left out',
+    access: 'on-behalf',
+    readOnly: true,
+    body: data(closed({ nodeIds: Type.Array(Uuid, { minItems: 1, maxItems: hierarchyLimits.nodesPerBatch }) })),
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            nodeId: Uuid,
+            hierarchyId: Uuid,
+            names: Type.Array(Type.String(), { description: 'The name of the hierarchy, then the names on the path' }),
+          }),
+        ),
+      ),
+    },
+    errors: ['forbidden'],
   },
 } as const

@@ -24,6 +24,7 @@ import {
   position,
   removedType,
 } from './hierarchy-nodes.ts'
+import { placementOperations } from './hierarchy-placement.ts'
 import { resolutionOperations } from './hierarchy-resolution.ts'
 import { templateNames } from './hierarchy-templates.ts'
 import { byId, Document, filterText, inventoryLimits, oneOf } from './inventory/shapes.ts'
@@ -603,5 +604,6 @@ export const hierarchy = contract({
       errors: ['not_found', 'node_not_found', 'forbidden'],
     },
     ...resolutionOperations,
+    ...placementOperations,
   },
 })

@@ -15,7 +15,18 @@ test('an address is converted to a number and back', () => {
   assert.equal(numberOfAddress('10.0.1.2'), 0x0a00_0102)
   assert.equal(addressOfNumber(0xffff_ffff), '255.255.255.255')
   fc.assert(fc.property(address, (number) => numberOfAddress(addressOfNumber(number)) === number))
-  for (const text of ['', '10.0.0', '10.0.0.256', '10.0.0.0.1', '10.0.0.-1', '1e1.0.0.1', '::1', 'a.b.c.d'])
+  for (const text of [
+    '',
+    '10.0.0',
+    '10.0.0.256',
+    '10.0.0.0.1',
+    '10.0.0.-1',
+    '1e1.0.0.1',
+    '10.0.0.011',
+    '00.0.0.1',
+    '::1',
+    'a.b.c.d',
+  ])
     assert.equal(numberOfAddress(text), undefined, text)
 })
 
@@ -66,4 +77,10 @@ test('merged ranges contain the same addresses, ascend and do not touch each oth
         assert.equal(isInRanges(merged, one), isInRanges(ranges, one))
     }),
   )
+})
+
+test('parseIpRange accepts spaces and the dash of word processors', () => {
+  const expected = parseIpRange('10.0.0.0-10.0.0.255')
+  for (const text of [' 10.0.0.0/24 ', '10.0.0.0 / 24', '10.0.0.0 - 10.0.0.255', '10.0.0.0–10.0.0.255'])
+    assert.deepEqual(parseIpRange(text), expected, text)
 })

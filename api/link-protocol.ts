@@ -18,6 +18,7 @@ import { FirmwareupdateApi } from './proto/generated/firmware-update_pb.js'
 import { IdentifiersApi } from './proto/generated/identifiers_pb.js'
 import { PermitApi, PermitKind as WirePermitKind } from './proto/generated/permits_pb.js'
 import { RegistryApi } from './proto/generated/registry_pb.js'
+import { SentFunctionsApi } from './proto/generated/sent-functions_pb.js'
 import { DcdStatus } from './proto/generated/status_pb.js'
 import type { PermitKind } from './scan-budget.ts'
 
@@ -39,9 +40,12 @@ export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
 /**
  * The metadata key of the token of a built-in link. The gateway gives the token to the process that it started, and accepts
- * the id of the link only together with the token.
+ * the id of the link, and gives permits to it, only together with the token.
  */
 export const linkTokenKey = 'millwright-link-token'
+
+/** The metadata key of the percent-encoded id of the link that takes permits. */
+export const linkIdKey = 'millwright-link-id'
 
 /** The metadata key of a `DiscoverDevices` call. With this key, a caller requests messages with `progress`. */
 export const progressMetadataKey = 'millwright-discovery-progress'
@@ -71,6 +75,7 @@ export const linkServices = {
   alarms: AlarmEventApi,
   driverEvents: DriverEventApi,
   permits: PermitApi,
+  sentFunctions: SentFunctionsApi,
   firstDiscovery: DeviceDiscoveryApi,
   firstFirmwareUpdate: FirmwareupdateApi,
   firstStatus: DcdStatus,

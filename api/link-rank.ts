@@ -32,7 +32,7 @@ export function rankOf(source: string): number {
 }
 
 /** A source of a value, and the time since which the source has reported this value, in UTC with milliseconds. */
-export type ValueSource = { source: string; since: string }
+type ValueSource = { source: string; since: string }
 
 /**
  * Compares two sources of one field. The result is positive if the first source wins. `since` is the time of the last

@@ -210,6 +210,33 @@ describe('refusals', () => {
     assert.equal(issuer.devices, 4, 'refused addresses are not stored')
   })
 
+  test('local addresses need the permission of the budget, and addresses of many devices are always refused', async () => {
+    const local = ['127.0.0.1', '127.255.255.255', '169.254.0.1', '169.254.255.254']
+    const [refusing, allowing] = [
+      new PermitIssuer(budgetOf({})),
+      new PermitIssuer(budgetOf({ more: { localAddresses: true } })),
+    ]
+    for (const address of local) {
+      assert.equal(await reasonOf(refusing, requestOf(address)), 'protocol', address)
+      assert.equal(await reasonOf(allowing, requestOf(address)), undefined, address)
+    }
+    for (const address of ['0.0.0.0', '0.1.2.3', '224.0.0.1', '239.255.255.250', '255.255.255.255'])
+      assert.equal(await reasonOf(allowing, requestOf(address)), 'excluded', address)
+    for (const address of [
+      '126.255.255.255',
+      '128.0.0.0',
+      '169.253.255.255',
+      '169.255.0.0',
+      '1.0.0.0',
+      '223.255.255.255',
+    ])
+      assert.equal(await reasonOf(refusing, requestOf(address)), undefined, address)
+    const resolving = new PermitIssuer(budgetOf({}), { nameServers: ['127.0.0.53'] })
+    assert.equal(await reasonOf(resolving, requestOf('127.0.0.53', 'datagram', 'dns')), undefined)
+    assert.equal(await reasonOf(resolving, requestOf('127.0.0.53', 'datagram', 'snmp')), 'protocol')
+    assert.equal(await reasonOf(resolving, requestOf('127.0.0.1', 'datagram', 'dns')), 'protocol')
+  })
+
   test('an invalid excluded address is an error, because its device would not be protected', () => {
     assert.throws(() => new PermitIssuer(budgetOf({ more: { excludedAddresses: ['10.0.0.300'] } })), /10\.0\.0\.300/)
   })

@@ -1,4 +1,13 @@
-import { addressOfNumber, type IpRange, isInRanges, mergeRanges, numberOfAddress, parseIpRange } from './ip-range.ts'
+import {
+  addressOfNumber,
+  type IpRange,
+  isInRanges,
+  localAddresses,
+  mergeRanges,
+  numberOfAddress,
+  parseIpRange,
+  unicastAddresses,
+} from './ip-range.ts'
 import type { PermitRequest, RefusalReason, ScanBudget, TrafficLimits } from './scan-budget.ts'
 
 /** `PermitRefusal` is thrown when traffic is not allowed. */
@@ -18,6 +27,9 @@ type TakeOptions = {
   onGranted?: (request: PermitRequest, at: Date) => void
 }
 
+/** `IssuerOptions` contains the DNS servers of the machine. They get permits for DNS, even if they have local addresses. */
+type IssuerOptions = { nameServers?: readonly string[] }
+
 /**
  * Permits arrive at the link with varying delay, so two datagrams can be closer to each other than their permits. This
  * factor makes the intervals between permits longer. The rate on the network then stays within the budget in every second,
@@ -35,14 +47,16 @@ const purgeAbove = 1_024
 export class PermitIssuer {
   #budget: ScanBudget
   #excluded: readonly IpRange[]
+  readonly #nameServers: readonly string[]
   readonly #connections: ConnectionSlots
   readonly #pace: GatewayPace
   readonly #devices = new Map<string, Device>()
   #purgeAbove = purgeAbove
 
   /** Throws a `TypeError` if an excluded address is not valid, because its device would not be protected. */
-  constructor(budget: ScanBudget) {
+  constructor(budget: ScanBudget, { nameServers = [] }: IssuerOptions = {}) {
     this.#budget = budget
+    this.#nameServers = nameServers
     this.#excluded = excludedRanges(budget)
     this.#connections = new ConnectionSlots(budget.perGateway)
     this.#pace = new GatewayPace(budget.perGateway)
@@ -55,6 +69,11 @@ export class PermitIssuer {
   /** The number of devices whose state is stored. */
   get devices(): number {
     return this.#devices.size
+  }
+
+  /** Returns the shortest interval between two packets of a kind that keeps the limits of the gateway. */
+  intervalMs(kind: PermitRequest['kind']): number {
+    return Math.max(...ratesOf[kind].map((rate) => 1_000 / this.#budget.perGateway[rate]))
   }
 
   /** Applies another budget to all further permits. Open connections and the permits of the last second still count. */
@@ -89,13 +108,24 @@ export class PermitIssuer {
     }
   }
 
-  #requireAllowed({ address, protocol }: PermitRequest): void {
+  #requireAllowed(request: PermitRequest): void {
+    const { address, protocol } = request
     const { protocols, hours } = this.#budget
     const number = numberOfAddress(address)
     if (number === undefined || addressOfNumber(number) !== address)
       throw new PermitRefusal(
         'excluded',
         `"${address}" is not an IPv4 address. The gateway gives no permits for names.`,
+      )
+    if (!isInRanges([unicastAddresses], number))
+      throw new PermitRefusal(
+        'excluded',
+        `${address} does not belong to one device. The gateway gives no permits for it.`,
+      )
+    if (isInRanges(localAddresses, number) && !this.#allowsLocal(request))
+      throw new PermitRefusal(
+        'protocol',
+        `The budget of the gateway does not allow ${address}, which is an address of the gateway itself or a link-local address. To allow such addresses: millwright gateway budget --local-addresses allow.`,
       )
     if (isInRanges(this.#excluded, number))
       throw new PermitRefusal('excluded', `${address} is excluded by the budget of the gateway.`)
@@ -105,6 +135,11 @@ export class PermitIssuer {
       const allowed = hours.map(({ from, to }) => `${from} to ${to}`).join(', ')
       throw new PermitRefusal('hours', `The budget of the gateway allows traffic only from ${allowed}.`)
     }
+  }
+
+  /** The DNS server of a machine is often on the machine itself. */
+  #allowsLocal({ address, protocol }: PermitRequest): boolean {
+    return this.#budget.localAddresses === true || (protocol === 'dns' && this.#nameServers.includes(address))
   }
 
   #deviceAt(address: string): Device {
@@ -371,5 +406,5 @@ function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<voi
 }
 
 function canceled(): PermitRefusal {
-  return new PermitRefusal('canceled', 'The scan was canceled.')
+  return new PermitRefusal('canceled', 'The call has ended or was canceled.')
 }

@@ -32,6 +32,12 @@ export const ScanBudget = closed({
         'The allowed hours in the local time of the gateway. An end before the start is on the next day. Without this field, every hour is allowed',
     }),
   ),
+  localAddresses: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether scans may reach the machine of the gateway (127.0.0.0/8) and link-local addresses (169.254.0.0/16). Without this field, they may not',
+    }),
+  ),
   excludedAddresses: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     maxItems: 1_000,
     description: 'Addresses and ranges to which nothing is sent, such as 10.0.0.7 or 10.0.8.0/24',

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { fileWorkflowNames } from './built-in-workflows.ts'
 import { contract, empty, eventStreamType, media } from './contract.ts'
 import { closed, data, page, Timestamp, Uuid } from './envelope.ts'
 import { AnyJob, AnyJobInFull, anyJobQuery } from './jobs.ts'
@@ -160,7 +161,7 @@ export const workflows = contract({
       path: '/jobs',
       summary: 'Create a job for a client',
       description:
-        'Only the platform creates jobs of the workflows `discovery`, `device-info` and `link-inventory`. Use the discovery API for them.',
+        'Only the platform creates jobs of the workflows `discovery`, `device-info`, `link-inventory`, `file-import` and `file-export`. Use the APIs for discoveries, imports and exports.',
       access: 'glb_workflow_manage',
       body: closed({
         clientId,
@@ -208,7 +209,7 @@ export const workflows = contract({
       access: 'glb_workflow_manage',
       params: jobParams,
       answers: { 204: empty },
-      errors: ['not_found'],
+      errors: ['not_found', 'conflict'],
     },
     getJobStatus: {
       method: 'GET',
@@ -229,7 +230,7 @@ export const workflows = contract({
       body: JobStatus,
       headers: filterHeader,
       answers: { 200: JobStatus },
-      errors: ['not_found', 'invalid_transition', ...filterErrors],
+      errors: ['not_found', 'forbidden', 'invalid_transition', ...filterErrors],
     },
     getJobDefinition: {
       method: 'GET',
@@ -244,7 +245,7 @@ export const workflows = contract({
     putJobDefinition: {
       method: 'PUT',
       path: '/jobs/{id}/definition',
-      summary: 'Change the definition of a job; not for discovery, device-info and link-inventory jobs',
+      summary: 'Change the definition of a job; not of jobs that only the platform creates',
       access: 'known',
       params: jobParams,
       body: free,
@@ -345,6 +346,25 @@ export const workflows = contract({
       ),
       answers: { 200: WorkflowJob },
       errors: ['not_found', 'lease_lost', 'invalid_transition'],
+    },
+    putFileJob: {
+      method: 'PUT',
+      path: '/file-jobs/{id}',
+      summary: 'Create the job of an import or export, or report its state; a final job does not change',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          workflow: Type.Unsafe<(typeof fileWorkflowNames)[number]>(Type.String({ enum: [...fileWorkflowNames] })),
+          principalId: Uuid,
+          definition: free,
+          state: stateName,
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          message: Type.Optional(Type.String({ maxLength: workflowLimits.message })),
+        }),
+      ),
+      answers: { 200: data(closed({ state: stateName })) },
+      errors: ['invalid_transition'],
     },
     awaitJob: {
       method: 'GET',

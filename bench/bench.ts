@@ -5,6 +5,7 @@ import { consoleTable } from './console.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { fairness } from './fairness.ts'
+import { files } from './files.ts'
 import { front } from './front.ts'
 import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
@@ -41,6 +42,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   credentials,
   fairness,
   hierarchy,
+  files,
   scan,
 }
 

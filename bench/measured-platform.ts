@@ -41,6 +41,8 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
   switch (command.kind) {
     case 'cpu':
       return cpuMicros()
+    case 'memory':
+      return process.memoryUsage.rss() / 2 ** 20
     case 'create a second tenant':
       return createSecondTenant()
     case 'wait for tasks':

@@ -38,6 +38,7 @@ export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 export type PlatformCommand =
   | InventoryCommand
   | { kind: 'cpu' }
+  | { kind: 'memory' }
   | { kind: 'create a second tenant' }
   | { kind: 'wait for tasks'; of: string }
   | { kind: 'store an expensive schema'; url: string }

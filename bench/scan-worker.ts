@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startGateway } from '@millwright/gateway/gateway.ts'
+import { linkNodeOptions } from '@millwright/gateway/link-runner/link-process.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '@millwright/gateway/testing.ts'
 import { memoryOf } from './shop-floor.ts'
 import { handleCommands, stop } from './worker-process.ts'
@@ -45,7 +46,7 @@ process.send?.({ ready: undefined })
 async function startLink(link: string): Promise<void> {
   const file = fileURLToPath(import.meta.resolve(`@millwright/links/${link}/main.ts`))
   const args = ['--registry', `127.0.0.1:${gateway.registryPort}`, '--log-level', 'error']
-  running = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
+  running = spawn(process.execPath, [...linkNodeOptions, file, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
   await until(() =>
     cloud
       .callsOf('reportLinks')

@@ -1,15 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
-import { missingRights, NetworkNamespaces } from '@millwright/e2e/network-namespaces.ts'
+import { missingCapture, missingRights, NetworkNamespaces } from '@millwright/e2e/network-namespaces.ts'
 import type { SimulatedHost } from '@millwright/e2e/simulated-hosts.ts'
 import { builtInLinks } from '@millwright/links/catalogue.ts'
 import { systemValues } from '@millwright/links/snmp/simulator-switch.ts'
+import { mostPerSecond, type SentPacket, sentPackets } from '@millwright/links/testing/packet-capture.ts'
 import { median } from './measurement.ts'
 import type { BenchOptions } from './options.ts'
-import { mostPerSecond, type SentPacket, sentPackets } from './packet-capture.ts'
 import type { Goal, Report, Row } from './report.ts'
 import type { ScanCommand, ScanResult } from './scan-worker.ts'
 import { startWorkerProcess, stop } from './worker-process.ts'
@@ -99,7 +98,8 @@ async function measureLink({ name, wide }: (typeof links)[number], { places, nam
   await worker.request({ kind: 'start link', link: name })
   for (const place of places) {
     const options = place === near ? {} : wide
-    const capture = await startCapture(namespaces)
+    const capture = await namespaces.capture({ bytes: capturedBytes })
+    if (capture === undefined) throw new Error(missingCapture)
     const result = await worker.request<ScanResult>({ kind: 'scan', link: name, range: place.range, options })
     const packets = sentPackets(await capture.end(), gatewayAddress)
     report.rows.push(rowOf(result, { link: name, range: place.range, packets }))
@@ -107,21 +107,6 @@ async function measureLink({ name, wide }: (typeof links)[number], { places, nam
     report.goals.push(place === near ? timeGoal(name, result) : memoryGoal(name, result))
   }
   await worker.request({ kind: 'stop link' })
-}
-
-/** Captures the packets at the bridge of the gateway. */
-async function startCapture(namespaces: NetworkNamespaces): Promise<{ end: () => Promise<Buffer> }> {
-  const args = ['-i', 'bridge', '-s', String(capturedBytes), '-Z', 'root', '-U', '-w', '-']
-  const child = namespaces.spawn(namespaces.gateway, ['tcpdump', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  if (child.stdout === null || child.stderr === null) throw new TypeError('tcpdump has no output')
-  const captured = buffer(child.stdout)
-  await once(child.stderr, 'data')
-  return {
-    end: async () => {
-      await stop(child)
-      return captured
-    },
-  }
 }
 
 function rowOf(

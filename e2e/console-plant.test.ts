@@ -247,7 +247,11 @@ describe('start page, inbox and assets in the console', () => {
     await first.waitFor()
     await first.focus()
     await page.keyboard.press('Space')
-    for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowDown')
+    await page.getByText('1 selected').waitFor()
+    for (let step = 1; step <= 3; step++) {
+      await page.keyboard.press('ArrowDown')
+      await page.waitForFunction((index) => document.activeElement?.getAttribute('data-index') === index, String(step))
+    }
     await page.keyboard.press('Shift+Space')
     await page.getByText('4 selected').waitFor()
     await page.getByRole('button', { name: 'Edit…' }).click()

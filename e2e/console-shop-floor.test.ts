@@ -96,16 +96,16 @@ describe('gateways, scans and credentials in the console', () => {
   })
 
   test('starts a built-in link, offers its scan options without a reload, and shows the result of a scan', async () => {
-    await page.getByRole('switch', { name: 'plant' }).click()
+    await page.getByRole('switch', { name: 'Plant' }).click()
     await page.getByRole('switch', { name: 'Plant', checked: true }).waitFor(scanTimeout)
     await page.getByText('Latest log lines').first().click(scanTimeout)
     await page.getByText('The link Plant listens').waitFor()
     await assertAxeClean(page, 'the built-in links of a gateway')
     await button('Scan').click(scanTimeout)
-    await page.getByLabel('ip_range').waitFor()
+    await page.getByLabel('IP range').waitFor()
     await page.getByRole('dialog').getByText('Options', { exact: true }).click()
-    await page.getByLabel('size').fill('40')
-    await page.getByLabel('protected_percent').fill('20')
+    await page.getByLabel('Number of devices').fill('40')
+    await page.getByLabel('Protected devices (%)').fill('20')
     await assertAxeClean(page, 'the scan dialog')
     await button('Start').click()
     await page.getByText('Finished').first().waitFor(scanTimeout)
@@ -133,9 +133,9 @@ describe('gateways, scans and credentials in the console', () => {
 
   test('changes the settings of a scan for future runs', async () => {
     await button('Edit').last().click()
-    await page.getByLabel('protected_percent').fill('25')
+    await page.getByLabel('Protected devices (%)').fill('25')
     await button('Save').click()
-    await page.getByText('protected_percent').locator('..').getByText('25').waitFor()
+    await page.getByText('Protected devices (%)').locator('..').getByText('25').waitFor()
   })
 
   test('finds protected devices with stored credentials, and never displays their secret', async () => {
@@ -171,7 +171,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('radio', { name: 'Sources' }).check()
     await page
       .getByRole('grid', { name: 'Sources' })
-      .getByRole('row', { name: /^Name millwright\.links\.plant / })
+      .getByRole('row', { name: /^Name PLC\S* Plant / })
       .waitFor()
     await assertAxeClean(page, 'the sources of the fields of an asset')
   })

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { Assignment } from '@millwright/api/hierarchy.ts'
-import {
-  type Caller,
-  callerOf,
-  databaseEnded,
-  type Platform,
-  startPlatform,
-  temporaryFolder,
-  until,
-} from './platform.ts'
-import { postgresOf } from './program.ts'
+import { createAssets, killEverything } from './crash.ts'
+import { type Caller, callerOf, startPlatform, temporaryFolder, until } from './platform.ts'
 
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
@@ -44,7 +35,7 @@ test('continues a bulk assignment after kill -9, with exact totals and one relat
       const done = async () => doneOf((await caller.hierarchy.readAssignment({ params: { id } })).data)
       const before = await done()
       await until('some assets are assigned', async () => (await done()) > before)
-      await killEverything(platform)
+      await killEverything(platform, home.path)
       platform = await startPlatform({ home: home.path })
       caller = await callerOf(platform)
     }
@@ -77,22 +68,6 @@ async function createNode(caller: Caller, hierarchyId: string, name: string): Pr
   return (await caller.hierarchy.createNode({ params: { id: hierarchyId }, body: { data: { name } } })).data.id
 }
 
-async function createAssets(caller: Caller, from: number, to: number): Promise<string[]> {
-  const documents = Array.from({ length: to - from }, (_, index) => ({
-    functional_object_type: 'Device',
-    functional_object_schema_url: baseSchemaUrl,
-    name: `crash ${from + index}`,
-    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `crash-${from + index}` }],
-  }))
-  const { data } = await caller.inventory.createAssets({ body: { data: { assets: documents } } })
-  const read = async () =>
-    (await caller.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })).data
-  await until('the assets are written', async () => (await read()).state !== 'queued')
-  const { state, detail } = await read()
-  assert.equal(state, 'finished', JSON.stringify(detail).slice(0, 500))
-  return (detail.result as { assetId: string }[]).map(({ assetId }) => assetId)
-}
-
 /** Returns the assets of the events about new relations to a node. */
 async function createdRelations(caller: Caller, nodeId: string): Promise<string[]> {
   const ids: string[] = []
@@ -108,18 +83,4 @@ async function createdRelations(caller: Caller, nodeId: string): Promise<string[
     if (meta.lastPosition === position) return ids
     position = meta.lastPosition
   }
-}
-
-/** Kills the platform, the database server and its watcher at the same time. */
-async function killEverything({ program }: Platform): Promise<void> {
-  const { pid } = program.child
-  for (const victim of [...(pid === undefined ? [] : [pid]), ...postgresOf(home.path)]) {
-    try {
-      process.kill(victim, 'SIGKILL')
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ESRCH') throw error
-    }
-  }
-  await program.ended
-  await databaseEnded(home.path)
 }

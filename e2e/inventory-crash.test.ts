@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import {
-  type Caller,
-  callerOf,
-  databaseEnded,
-  type Platform,
-  startPlatform,
-  temporaryFolder,
-  until,
-} from './platform.ts'
-import { postgresOf } from './program.ts'
+import { killEverything } from './crash.ts'
+import { type Caller, callerOf, startPlatform, temporaryFolder, until } from './platform.ts'
 
 const home = temporaryFolder()
 after(() => home[Symbol.dispose]())
@@ -36,7 +28,7 @@ test('applies every accepted write once and in order when platform and database 
       const before = acceptedBy(all)
       const storm = startStorm(await callerOf(platform), all)
       await until('enough is accepted', () => acceptedBy(all) - before >= answersBeforeTheCrash)
-      await killEverything(platform)
+      await killEverything(platform, home.path)
       await storm
       platform = await startPlatform({ home: home.path })
     }
@@ -100,20 +92,6 @@ async function send(caller: Caller, sent: { writer: Writer; index: number; numbe
     body: { data: { responsible: `number ${number}` } },
   })
   return data.statusId
-}
-
-/** Kills the platform, the database server and its watcher at the same time. */
-async function killEverything({ program }: Platform): Promise<void> {
-  const { pid } = program.child
-  for (const victim of [...(pid === undefined ? [] : [pid]), ...postgresOf(home.path)]) {
-    try {
-      process.kill(victim, 'SIGKILL')
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ESRCH') throw error
-    }
-  }
-  await program.ended
-  await databaseEnded(home.path)
 }
 
 async function requireFinished(caller: Caller, id: string): Promise<unknown> {

@@ -1,13 +1,20 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
 /** `NetworkHost` is an interface with its own MAC address, which other hosts see as a separate device. */
-export type NetworkHost = { address: string; macAddress: string }
+type NetworkHost = { address: string; macAddress: string }
+
+/** `PacketCapture` is a running capture. Both functions return the packets in the pcap format. */
+export type PacketCapture = { packets: () => Buffer; end: () => Promise<Buffer> }
 
 /** Why network namespaces cannot be used here. */
 export const missingRights = 'network namespaces need Linux, root and the program ip'
+
+/** Why packets cannot be captured here. */
+export const missingCapture = 'tcpdump is not installed'
 
 /**
  * `NetworkNamespaces` are two separate networks on this machine. The namespace `gateway` contains a bridge, to which all
@@ -83,6 +90,31 @@ export class NetworkNamespaces implements AsyncDisposable {
   /** Starts a program in a namespace. */
   spawn(namespace: string, command: readonly string[], options: SpawnOptions): ChildProcess {
     return spawn('ip', ['netns', 'exec', namespace, ...command], options)
+  }
+
+  /**
+   * Captures the first bytes of each packet at the bridge of the gateway, by default all bytes. Returns undefined if
+   * tcpdump cannot run.
+   */
+  async capture({ bytes = 65_535 } = {}): Promise<PacketCapture | undefined> {
+    const args = ['-i', 'bridge', '-s', String(bytes), '-B', '16384', '--immediate-mode', '-Z', 'root', '-U', '-w', '-']
+    const child = this.spawn(this.gateway, ['tcpdump', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    if (child.stdout === null || child.stderr === null) throw new TypeError('tcpdump has no output')
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk) => chunks.push(chunk))
+    const packets = () => Buffer.concat(chunks)
+    const ended = once(child, 'close')
+    const started = new Promise<boolean>((resolve) => {
+      child.stderr?.on('data', (text) => String(text).includes('listening on') && resolve(true))
+      ended.then(() => resolve(false))
+    })
+    if (!(await started)) return undefined
+    const end = async () => {
+      child.kill()
+      await ended
+      return packets()
+    }
+    return { packets, end }
   }
 
   async #ip(namespace: string, lines: readonly string[]): Promise<void> {

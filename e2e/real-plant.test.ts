@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { createInterface } from 'node:readline'
+import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { packetClassOf } from '@millwright/api/receipt.ts'
+import { manifest as ipScanManifest } from '@millwright/links/ip-scan/manifest.ts'
+import { manifest as modbusManifest } from '@millwright/links/modbus/manifest.ts'
+import { manifest as opcuaManifest } from '@millwright/links/opcua/manifest.ts'
+import { manifest as snmpManifest } from '@millwright/links/snmp/manifest.ts'
 import { interfaceValues, switchValues, systemValues } from '@millwright/links/snmp/simulator-switch.ts'
-import { missingRights, NetworkNamespaces } from './network-namespaces.ts'
-import type { FoundAsset, Round } from './real-plant-scan.ts'
+import { ipPackets } from '@millwright/links/testing/packet-capture.ts'
+import {
+  type CapturedFunction,
+  connectCode,
+  emptyCode,
+  sentFunctions,
+} from '@millwright/links/testing/sent-functions.ts'
+import { missingCapture, missingRights, NetworkNamespaces, type PacketCapture } from './network-namespaces.ts'
+import { until } from './platform.ts'
+import type { FoundAsset, LinkScan, PlantScan, Round } from './real-plant-scan.ts'
 import type { SimulatedHost } from './simulated-hosts.ts'
 
 /**
@@ -90,42 +103,184 @@ function switchAt(number: number, other: number): PlantHost {
 
 const plant = [switchAt(switches[0], switches[1]), switchAt(switches[1], switches[0]), ...hosts]
 
-test('one scan of every link finds each host of a plant once, with the cables between them, and a second scan changes nothing', async (t) => {
+type Manifest = typeof snmpManifest
+type SentFunction = NonNullable<Manifest['sends']>[number]
+
+const manifests: Readonly<Record<string, Manifest>> = {
+  'ip-scan': ipScanManifest,
+  snmp: snmpManifest,
+  opcua: opcuaManifest,
+  modbus: modbusManifest,
+}
+const gatewayAddress = `${network}.1`
+
+/** Scans the plant. `sent` is what the gateway sent according to a packet capture, or undefined without tcpdump. */
+async function scanPlant(): Promise<{ scan: PlantScan; sent: CapturedFunction[] | undefined } | undefined> {
   await using namespaces = await NetworkNamespaces.create()
-  if (namespaces === undefined) return t.skip(missingRights)
-  await namespaces.connect(plant, { gatewayAddress: `${network}.1/24` })
+  if (namespaces === undefined) return undefined
+  await namespaces.connect(plant, { gatewayAddress: `${gatewayAddress}/24` })
+  const capture = await namespaces.capture()
   const simulators = namespaces.spawn(namespaces.devices, [process.execPath, fileOf('simulated-hosts.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   try {
     simulators.stdin?.end(JSON.stringify(plant))
     if (simulators.stdout !== null) await once(simulators.stdout, 'data')
-    const [before, after] = await scanTwice(namespaces, `${plant[0]?.address}-${network}.${first + plant.length + 4}`)
-    for (const { scans, errors } of [before, after]) {
+    const scan = await runScans(namespaces, capture)
+    return { scan, sent: capture && sentFunctions(ipPackets(await capture.end()), gatewayAddress) }
+  } finally {
+    simulators.kill()
+  }
+}
+
+async function runScans(namespaces: NetworkNamespaces, capture: PacketCapture | undefined): Promise<PlantScan> {
+  const range = `${plant[0]?.address}-${network}.${first + plant.length + 4}`
+  // The last host has no DNS server, so it receives one query.
+  const command = [process.execPath, fileOf('real-plant-scan.ts'), range, hosts.at(-1)?.address ?? '']
+  const child = namespaces.spawn(namespaces.gateway, command, { stdio: ['pipe', 'pipe', 'inherit'] })
+  if (child.stdout === null) throw new TypeError('The scan has no output')
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  await lines.next()
+  const startedMs = Date.now()
+  const isSending = () => {
+    if (capture === undefined) return true
+    const recent = sentFunctions(ipPackets(capture.packets()), gatewayAddress).filter(({ atMs }) => atMs > startedMs)
+    const isProbed = recent.some(({ port, code }) => port === 80 && code === connectCode)
+    return isProbed && ['0xA1', '0x2B/0x0E', 'HEL'].every((code) => recent.some((one) => one.code === code))
+  }
+  await until('every link sends', isSending)
+  child.stdin?.end('cancel')
+  const { value } = await lines.next()
+  return JSON.parse(value ?? '')
+}
+
+describe('a plant in network namespaces', () => {
+  let scanned: Awaited<ReturnType<typeof scanPlant>>
+  before(async () => {
+    scanned = await scanPlant()
+  })
+
+  test('one scan of every link finds each host once, with the cables between them, and a second scan changes nothing', (t) => {
+    if (scanned === undefined) return t.skip(missingRights)
+    const [earlier, later] = scanned.scan.rounds
+    for (const { scans, errors } of [earlier, later]) {
       assert.deepEqual(errors, [])
       assert.ok(
         scans.every(({ state }) => state === 'finished'),
         JSON.stringify(scans),
       )
     }
-    checkAssets(before)
-    checkCables(before)
-    const changes = after.scans.map(({ link, created, updated, gone }) => ({ link, created, updated, gone }))
+    checkAssets(earlier)
+    checkCables(earlier)
+    checkFinders(earlier)
+    const changes = later.scans.map(({ link, created, updated, gone }) => ({ link, created, updated, gone }))
     assert.deepEqual(
       changes,
-      after.scans.map(({ link }) => ({ link, created: 0, updated: 0, gone: 0 })),
+      later.scans.map(({ link }) => ({ link, created: 0, updated: 0, gone: 0 })),
     )
-    assert.deepEqual(contentOf(after), contentOf(before))
-  } finally {
-    simulators.kill()
-  }
+    assert.deepEqual(contentOf(later), contentOf(earlier))
+  })
+
+  test('each captured packet is in the table of its link, and the receipt lists it', (t) => {
+    if (scanned === undefined) return t.skip(missingRights)
+    const { scan, sent } = scanned
+    if (sent === undefined) return t.skip(missingCapture)
+    const scans = scan.rounds.flatMap((round) => round.scans)
+    for (const one of scans) {
+      checkTraffic(
+        one,
+        sent.filter(({ atMs }) => atMs >= one.startedMs && atMs <= one.endedMs),
+      )
+    }
+    const isOfScan = (atMs: number) =>
+      atMs >= scan.canceled.startedMs || scans.some(({ startedMs, endedMs }) => atMs >= startedMs && atMs <= endedMs)
+    assert.deepEqual(
+      sent.filter(({ atMs }) => !isOfScan(atMs)),
+      [],
+    )
+  })
+
+  test('nothing is sent later than one second after all scans were canceled', (t) => {
+    if (scanned === undefined) return t.skip(missingRights)
+    const { scan, sent } = scanned
+    if (sent === undefined) return t.skip(missingCapture)
+    const { startedMs, canceledMs, states } = scan.canceled
+    assert.deepEqual(new Set(states), new Set(['canceled']))
+    const late = sent.filter(({ atMs }) => atMs > canceledMs + 1_000)
+    assert.deepEqual(late, [])
+    const listed = Object.values(manifests).flatMap(({ sends = [] }) => sends)
+    for (const one of sent.filter(({ atMs }) => atMs >= startedMs))
+      assert.ok(isListed(one, listed), JSON.stringify(one))
+  })
 })
 
-async function scanTwice(namespaces: NetworkNamespaces, range: string): Promise<[Round, Round]> {
-  const command = [process.execPath, fileOf('real-plant-scan.ts'), range]
-  const child = namespaces.spawn(namespaces.gateway, command, { stdio: ['ignore', 'pipe', 'inherit'] })
-  if (child.stdout === null) throw new TypeError('The scan has no output')
-  return JSON.parse(await text(child.stdout))
+const ptrQuery = 'type 12'
+
+/** The codes that the scans of this plant must contain, so that the check of the tables is not empty. */
+const expectedCodes: Readonly<Record<string, readonly string[]>> = {
+  'ip-scan': [connectCode, ptrQuery],
+  snmp: ['0xA0', '0xA1', '0xA5'],
+  opcua: ['HEL', 'i=446', 'i=428', 'i=461', 'i=467', 'i=631', 'i=473', 'i=452'],
+  modbus: [connectCode, '0x2B/0x0E'],
+}
+
+/** The code of an entry of a table `sends` in the capture. */
+function codeOf({ code, transport }: SentFunction): string {
+  return code ?? (transport === 'tcp' ? connectCode : emptyCode)
+}
+
+function isListed({ transport, port, code }: CapturedFunction, sends: readonly SentFunction[]): boolean {
+  return sends.some((entry) => {
+    const isPort = entry.ports?.includes(port) ?? port === 0
+    return entry.transport === transport && isPort && (codeOf(entry) === code || code === connectCode)
+  })
+}
+
+/** Compares the capture with the table of the link, and for each host with the receipt of the scan. */
+function checkTraffic({ link, sent: receipt }: LinkScan, sent: readonly CapturedFunction[]): void {
+  const { sends = [] } = manifests[link] ?? {}
+  for (const one of sent) assert.ok(isListed(one, sends), `${link}: ${JSON.stringify(one)}`)
+  const codes = new Set(sent.map(({ code }) => code))
+  for (const code of expectedCodes[link] ?? []) assert.ok(codes.has(code), `${link}: ${[...codes]}`)
+  // Addresses without a host receive nothing, because the gateway does not find their MAC address.
+  for (const { address } of plant) {
+    const received = sent.filter(({ to }) => to === address).map(({ code }) => code)
+    const captured = countsOf(link === 'opcua' ? received.flatMap(permitOfOpcUa) : received)
+    const listed: Record<string, number> = {}
+    for (const [name, count] of Object.entries(receipt[address] ?? {})) {
+      const entry = sends.find((one) => packetClassOf(one) === name) ?? assert.fail(`${link}: ${name}`)
+      listed[codeOf(entry)] = (listed[codeOf(entry)] ?? 0) + count
+    }
+    // A query that waited for its permit is not sent if the DNS server turned out to be silent in the meantime.
+    if ((captured[ptrQuery] ?? 0) < (listed[ptrQuery] ?? 0)) listed[ptrQuery] = captured[ptrQuery] ?? 0
+    assert.deepEqual(captured, listed, `${link}: ${address}`)
+  }
+}
+
+/** An OPC UA connection and its Hello message have one permit. A server that is not there receives no message. */
+function permitOfOpcUa(code: string): string[] {
+  if (code === 'HEL') return []
+  return [code === connectCode ? 'HEL' : code]
+}
+
+function countsOf(values: readonly string[]): Record<string, number> {
+  const groups = Object.entries(Object.groupBy(values, (value) => value))
+  return Object.fromEntries(groups.map(([value, all = []]) => [value, all.length]))
+}
+
+/** Each device has one relation `found_by_asset_link` for each link that speaks one of its protocols. */
+function checkFinders({ assets, relations, links }: Round): void {
+  const findersOf = (id: string) =>
+    relations
+      .filter(({ predicate, subject }) => predicate === 'found_by_asset_link' && subject.id === id)
+      .map(({ object }) => links[object.id])
+      .toSorted()
+  for (const asset of assets) {
+    const host = plant.find(({ macAddress }) => macAddress === macOf(asset))
+    const { address: _, macAddress: __, ...protocols } = host ?? {}
+    const expected = host === undefined ? ['modbus'] : ['ip-scan', ...Object.keys(protocols)]
+    assert.deepEqual(findersOf(asset.id), expected.toSorted(), asset.name)
+  }
 }
 
 function fileOf(name: string): string {

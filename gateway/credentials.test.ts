@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import { status } from '@grpc/grpc-js'
+import { defineLink, type Target } from '@millwright/link-sdk/define-link.ts'
 import { type RunningLink, startLink } from '@millwright/link-sdk/start-link.ts'
 import { link as plant } from '@millwright/links/plant/link.ts'
 import { addressIn } from './device-info/device-address.ts'
@@ -308,14 +309,67 @@ describe('a gateway with links of other vendors', () => {
     ])
   })
 
+  test('reports the address of each device to a platform that accepts it, and reads the device there after a restart of the link', async () => {
+    const targets: Pick<Target, 'address' | 'identifiers'>[] = []
+    const unit = (number: number) => ({
+      functional_object_type: 'Device',
+      name: `Unit ${number}`,
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'unit', value: `U${number}` }],
+    })
+    const definition = defineLink({
+      manifest: { id: 'test.units', name: 'Units', vendor: 'Test', version: '1.0.0' },
+      async *discover() {
+        for (const number of [1, 2])
+          yield { asset: unit(number), address: { ip_address: '10.0.0.5', port: 5020, unit_id: number } }
+      },
+      properties: async ({ device: { address, identifiers } }) => {
+        targets.push({ address, identifiers })
+        return { name: 'Unit' }
+      },
+      supportedProperties: () => [{ key: 'name', type: 'text' }],
+    })
+    const start = () => startLink(definition, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'silent' })
+    const isRunning = () =>
+      gateway.status().links.some((one) => one.appInstanceId === 'test.units' && one.state === 'running')
+    const scan = async (more: object) => {
+      const run = { runId: crypto.randomUUID(), discoveryId: crypto.randomUUID() }
+      const job = cloud.offer('discovery', { ...run, assetLinkId: 'test.units', ...more })
+      assert.equal((await until(() => cloud.endOf(job))).state, 'FINISHED')
+      return cloud.callsOf('uploadFound').find(({ params }) => params.id === job)?.body.data
+    }
+    const first = await start()
+    await until(isRunning)
+    assert.deepEqual((await scan({ accepts: ['deviceAddresses'] })).deviceAddresses, [
+      { asset: 0, address: '10.0.0.5' },
+      { asset: 1, address: '10.0.0.5' },
+    ])
+    assert.deepEqual(Object.keys(await scan({})), ['lease', 'sequence', 'assets', 'errors'], 'an older platform')
+    await first.stop()
+    await using _second = await start()
+    await until(isRunning)
+    for (const number of [1, 2]) {
+      const { asset_identifiers: assetIdentifiers } = unit(number)
+      const addresses = { addresses: ['10.0.0.5'], foundAddresses: ['10.0.0.5'] }
+      const job = cloud.offer('device-info', {
+        assetLinkId: 'test.units',
+        assetIdentifiers,
+        ...addresses,
+        keys: ['name'],
+      })
+      assert.equal((await until(() => cloud.endOf(job))).state, 'FINISHED')
+      const address = { ip_address: '10.0.0.5', port: 5020, unit_id: number }
+      assert.deepEqual(targets.at(-1), { address, identifiers: assetIdentifiers })
+    }
+  })
+
   test('does not use a connection to another address for an address that a device reports about itself', async () => {
     const file = join(temporaryFolder(), 'connections.json')
     const connections = await DeviceConnections.open({ file, log: createLog({ level: 'silent' }) })
     const connection = (fields: object) => ({ schemaUri: '', parameterJson: JSON.stringify(fields), subdriverJson: '' })
     connections.set('a', '10.0.0.1', connection({ ipAddress: '10.0.0.66' }))
-    assert.equal(connections.find('a', ['10.0.0.1']), undefined)
+    assert.equal(connections.find('a', { addresses: ['10.0.0.1'] }), undefined)
     connections.set('a', '10.0.0.1', connection({ alNic: 'eth0' }))
-    assert.deepEqual(connections.find('a', ['10.0.0.1']), connection({ alNic: 'eth0' }))
+    assert.deepEqual(connections.find('a', { addresses: ['10.0.0.1'] }), connection({ alNic: 'eth0' }))
     await connections.close()
   })
 

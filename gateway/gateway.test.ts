@@ -271,7 +271,10 @@ describe('a gateway', () => {
     link.stop()
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /^The asset link ended the scan with an error: /)
+    assert.equal(
+      cloud.endOf(job).message,
+      'The asset link ended the scan with an error: The asset link stopped during the call. Its log contains the reason.',
+    )
     assert.equal(cloud.found(job).length, 1)
   })
 

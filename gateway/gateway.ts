@@ -75,7 +75,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
     host: settings.registryHost,
     port: settings.registryPort,
     vendors: settings.linkVendors,
-    services: [permitService(permits)],
+    services: [permitService({ permits, registry, links: options.builtInLinks ?? [] })],
   })
   cleanUp.defer(() => registryServer.stop())
   // The spool is opened after the registry port. A second process of the same gateway fails at that port, before it can

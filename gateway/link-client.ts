@@ -188,8 +188,17 @@ export function isBusy(error: unknown): boolean {
   )
 }
 
+/**
+ * The details with which the gRPC client reports that the process of a link was killed during a call. A link that ends
+ * regularly cancels its calls.
+ */
+const lostConnection = /^Connection dropped|ECONNRESET|EPIPE|Stream removed/
+
 /** Returns the text of an error from a link, for people. */
 export function linkErrorText(error: unknown): string {
   if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)
+  const isLost = error.code === status.UNAVAILABLE && lostConnection.test(error.details)
+  if (isLost || error.code === status.CANCELLED)
+    return 'The asset link stopped during the call. Its log contains the reason.'
   return `${status[error.code] ?? error.code}: ${error.details}`
 }

@@ -1,4 +1,5 @@
 import type { linkDataTypes } from '@millwright/api/gatekeeper.ts'
+import type { SentFunction } from '@millwright/api/sent-function.ts'
 import type { JsonValue } from '@millwright/api/variant.ts'
 
 /** `ParameterType` is a type that a parameter may have. */
@@ -49,20 +50,6 @@ export type Manifest = {
    * RESOURCE_EXHAUSTED.
    */
   discoveriesAtOnce?: number
-}
-
-/** `SentFunction` is a function of a protocol that a link uses. All functions only read. */
-export type SentFunction = {
-  /** The protocol, such as `snmp`. */
-  protocol: string
-  /** The name of the function, such as `GetBulk`. A link can take permits only for functions of this table. */
-  operation: string
-  /** The function code in the protocol, such as `0xA5`. */
-  code?: string
-  transport: 'udp' | 'tcp' | 'icmp'
-  /** The default ports. */
-  ports?: readonly number[]
-  description: string
 }
 
 export type Version = { major: number; minor: number; patch: number; suffix: string }

@@ -9,6 +9,7 @@ import { identifiersService } from './identifiers-service.ts'
 import { type Log, type LogLevel, openLog } from './log.ts'
 import { openPermitSource } from './network/permit-source.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
+import { sentFunctionsService } from './sent-functions-service.ts'
 import type { ServedService, ServiceContext } from './unary.ts'
 import { type UpdateLink, updateService } from './update-service.ts'
 
@@ -48,8 +49,8 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
   const { host = '127.0.0.1', port: requestedPort = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
-  const { registry, home } = settings
-  const permits = openPermitSource({ manifest: link.manifest, ...(registry === undefined ? {} : { registry }) })
+  const { registry, home, instance, token } = settings
+  const permits = openPermitSource({ manifest: link.manifest, registry, instance, token })
   const services = servicesOf(link, { log, stopping: stopping.signal, permits, home })
   const interfaces = vendors.flatMap((vendor) => services.map(({ service }) => interfaceName(service, vendor)))
 
@@ -98,7 +99,8 @@ function servicesOf(link: LinkDefinition, context: ServiceContext & { stopping: 
     driverInfoService(link.manifest, log),
     discoverService(link, context),
     ...(hasProperties(link) ? [deviceInfoService(link, context), identifiersService(link, context)] : []),
-    ...(hasUpdate(link) ? [updateService(link, log)] : []),
+    ...(hasUpdate(link) ? [updateService(link, context)] : []),
+    ...(link.manifest.sends === undefined ? [] : [sentFunctionsService(link.manifest, log)]),
   ]
 }
 

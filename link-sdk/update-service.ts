@@ -17,7 +17,7 @@ import {
 import type { LinkDefinition } from './define-link.ts'
 import { LinkError, statusOf } from './link-error.ts'
 import type { Log } from './log.ts'
-import { type ServedService, signalOf } from './unary.ts'
+import { type ServedService, type ServiceContext, signalOf } from './unary.ts'
 import type { ArtefactKind, UpdateCall, UpdateCredential, UpdateSteps, UpdateTarget } from './update.ts'
 
 type Stream = ServerDuplexStream<ArtefactChunk, MessageInitShape<typeof ArtefactMessageSchema>>
@@ -30,9 +30,10 @@ export type UpdateLink = LinkDefinition & Required<Pick<LinkDefinition, 'update'
  * Returns the update service, which transfers artefacts to a device. The caller sends the content only when the link
  * requests it, with back-pressure.
  */
-export function updateService({ update }: UpdateLink, log: Log): ServedService {
+export function updateService({ update }: UpdateLink, context: ServiceContext): ServedService {
+  const { log } = context
   const step = (work: (call: UpdateCall) => UpdateSteps) => (stream: Stream) => {
-    ended(stream, { log, working: carryOut(stream, { work, log }) })
+    ended(stream, { log, working: carryOut(stream, { work, ...context }) })
   }
   return {
     service: linkServices.artefactUpdate,
@@ -42,7 +43,9 @@ export function updateService({ update }: UpdateLink, log: Log): ServedService {
       activateUpdate: step((call) => update.activate(call)),
       cancelUpdate: (stream: Cancelling) => {
         const cancel = async () => {
-          const call = { ...targetOf(stream.request), signal: signalOf(stream), log }
+          const signal = signalOf(stream)
+          using permits = context.permits.forCall({ signal })
+          const call = { ...targetOf(stream.request), signal, log, permits }
           for await (const status of update.cancel(call)) await write(stream, statusMessage(status))
         }
         ended(stream, { log, working: cancel() })
@@ -51,9 +54,9 @@ export function updateService({ update }: UpdateLink, log: Log): ServedService {
   }
 }
 
-type Work = { work: (call: UpdateCall) => UpdateSteps; log: Log }
+type Work = ServiceContext & { work: (call: UpdateCall) => UpdateSteps }
 
-async function carryOut(stream: Stream, { work, log }: Work): Promise<void> {
+async function carryOut(stream: Stream, { work, log, permits: source }: Work): Promise<void> {
   const chunks: AsyncIterator<ArtefactChunk> = stream[Symbol.asyncIterator]()
   const { value: first } = await chunks.next()
   if (first?.data.case !== 'metadata') {
@@ -72,7 +75,9 @@ async function carryOut(stream: Stream, { work, log }: Work): Promise<void> {
       yield data.value
     }
   }
-  const call = { ...targetOf(first.data.value), content, signal: signalOf(stream), log }
+  const signal = signalOf(stream)
+  using permits = source.forCall({ signal })
+  const call = { ...targetOf(first.data.value), content, signal, log, permits }
   for await (const status of work(call)) {
     await write(stream, { message: { case: 'status', value: statusMessage(status) } })
   }

@@ -9,10 +9,17 @@ import { type RunningLink, startLink } from './start-link.ts'
 import { foreignClient } from './testing/foreign-client.ts'
 
 const link = defineLink({
-  manifest: { id: 'test.links.presses', name: 'Presses', vendor: 'Test', version: '1.0.0' },
+  manifest: {
+    id: 'test.links.presses',
+    name: 'Presses',
+    vendor: 'Test',
+    version: '1.0.0',
+    sends: [{ protocol: 'press', operation: 'Write', transport: 'tcp', description: 'Transfers the artefact' }],
+  },
   discover: () => [{ asset: { name: 'Press', metadata: Buffer.from('press 7').toString('base64') } }],
   update: {
-    async *prepare({ jobId, kind, device, deviceCredential, content }) {
+    async *prepare({ jobId, kind, device, deviceCredential, content, permits }) {
+      await permits.take({ address: '10.0.0.7', protocol: 'press', operation: 'Write', kind: 'request' })
       yield {
         phase: 'prepare',
         message: `${jobId}: ${kind} for ${Buffer.from(device)} by ${deviceCredential?.username}`,

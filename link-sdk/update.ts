@@ -1,4 +1,5 @@
 import type { Log } from './log.ts'
+import type { Permits } from './network/permits.ts'
 
 /** This file contains the types for links that install artefacts on devices. */
 
@@ -27,7 +28,12 @@ export type UpdateStatus = {
 
 export type UpdateSteps = AsyncIterable<UpdateStatus> | Iterable<UpdateStatus>
 
-type Call = UpdateTarget & { signal: AbortSignal; log: Log }
+type Call = UpdateTarget & {
+  signal: AbortSignal
+  log: Log
+  /** The permits of this call. The link takes one before each datagram, connection and request. */
+  permits: Permits
+}
 
 export type UpdateCall = Call & {
   /** Requests the content of the artefact and yields it in chunks. The content can be requested only once. */

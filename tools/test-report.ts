@@ -3,6 +3,9 @@ import { Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { spec, type TestEvent } from 'node:test/reporters'
 
+/** `SkippedTest` is a test that did not run, for example because a program is not installed. */
+export type SkippedTest = { title: string; reason: string }
+
 /** `FileReport` is the result of one test file. */
 export type FileReport = {
   file: string
@@ -12,7 +15,7 @@ export type FileReport = {
   failures: string
   passed: number
   failed: number
-  skipped: number
+  skipped: SkippedTest[]
   ms: number
   /**
    * The processor time of the file, including child processes that have ended. On a busy machine, it is more meaningful
@@ -60,7 +63,10 @@ async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<F
     ...whole,
     passed: ends.length - failed.length - skipped.length,
     failed: failed.length,
-    skipped: skipped.length,
+    skipped: skipped.map(({ data: { name, skip } }) => ({
+      title: name,
+      reason: typeof skip === 'string' && skip !== '' ? skip : 'no reason given',
+    })),
     ms: file.details.duration_ms,
     cpuMs,
   }

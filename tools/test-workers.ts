@@ -64,5 +64,5 @@ function startWorker(onPrinted: (text: string) => void): ChildProcess {
 
 function failed({ file }: Assignment, why: string): FileReport {
   const text = `✖ ${file}: ${why}\n`
-  return { file, text, failures: text, passed: 0, failed: 1, skipped: 0, ms: 0, cpuMs: 0 }
+  return { file, text, failures: text, passed: 0, failed: 1, skipped: [], ms: 0, cpuMs: 0 }
 }

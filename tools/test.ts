@@ -68,6 +68,7 @@ const crossing = [
   'cloud/services/audit/service.test.ts',
   'cloud/services/credentials/deliveries.test.ts',
   'cloud/services/events/stream.test.ts',
+  'cloud/services/exports/content.test.ts',
   'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in/sign-in.test.ts',
 ]
@@ -133,9 +134,22 @@ function conclude(): never {
   const failures = reports.filter(({ failures }) => failures !== '')
   for (const report of failures) console.log(`\n✖ ${titleOf(report)}\n${report.failures}`)
   if (shown !== undefined) console.error(`A secret was printed: …${shown}…`)
-  const sum = (name: 'passed' | 'failed' | 'skipped') => reports.reduce((total, report) => total + report[name], 0)
-  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
+  printSkipped()
+  const sum = (name: 'passed' | 'failed') => reports.reduce((total, report) => total + report[name], 0)
+  const skipped = reports.reduce((total, report) => total + report.skipped.length, 0)
+  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${skipped} skipped`)
   process.exit(isPassed && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
+}
+
+/** Lists the skipped tests by the reason, so that a reader sees which programs and rights were missing. */
+function printSkipped(): void {
+  const skipped = reports.flatMap((report) => report.skipped.map((one) => ({ ...one, file: titleOf(report) })))
+  const byReason = Map.groupBy(skipped, ({ reason }) => reason)
+  if (byReason.size > 0) console.log('\nSkipped tests')
+  for (const [reason, tests] of byReason) {
+    console.log(`  ${reason}`)
+    for (const { file, title } of tests) console.log(`    ${file}: ${title}`)
+  }
 }
 
 function readDurations(): Record<string, { ms: number; cpuMs: number }> {

@@ -3,8 +3,10 @@ import { assetLimits } from '../asset-schema.ts'
 import { contract } from '../contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from '../envelope.ts'
 import { wholeOperations } from './document-write.ts'
+import { exportPageOperations } from './export-pages.ts'
 import { graphOperations } from './graph.ts'
 import { identityOperations } from './identity.ts'
+import { importRowOperations } from './import-rows.ts'
 import { nodeAssignmentOperations, nodeSelection } from './node-assignments.ts'
 import { relationOperations } from './relations.ts'
 import { schemaOperations } from './schemas.ts'
@@ -390,7 +392,9 @@ export const inventory = contract({
     ...systemEventOperations,
     ...visibilityOperations,
     ...nodeAssignmentOperations,
+    ...exportPageOperations,
     ...wholeOperations,
+    ...importRowOperations,
     ...settingsOperations,
     readStatus: {
       method: 'GET',

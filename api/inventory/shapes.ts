@@ -36,6 +36,8 @@ export const inventoryLimits = {
   statusWaitSeconds: 30,
   statusDays: 7,
   splitIdentifiers: 100,
+  /** The maximum number of assets or relations on one page that the export service reads. */
+  exportPage: 1000,
   /** The maximum number of nodes in one query of the hierarchy service. */
   nodesPerQuery: 200_000,
 } as const

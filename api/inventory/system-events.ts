@@ -76,20 +76,6 @@ export const systemEventOperations = {
       ),
     },
   },
-  locateAssets: {
-    method: 'POST',
-    path: '/system-events/whereabouts',
-    summary: 'Find the assets of a gateway at these addresses',
-    access: 'peer',
-    readOnly: true,
-    body: data(
-      closed({
-        gateway: Uuid,
-        addresses: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: inventoryLimits.batch }),
-      }),
-    ),
-    answers: { 200: data(Type.Array(closed({ address: Type.String(), assetIds: Type.Array(Uuid) }))) },
-  },
   findGone: {
     method: 'POST',
     path: '/system-events/gone',

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '@millwright/api/canonical-json.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { LruMap } from 'toad-cache'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
+import { type Document, documentsOf } from '../mapping/document.ts'
 import { addressOfConnection } from './device-address.ts'
 
 /**
@@ -11,9 +14,16 @@ import { addressOfConnection } from './device-address.ts'
 export type DeviceConnection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson' | 'subdriverJson'>
 
 type Options = { file: string; log: Log }
-type Stored = { assetLinkId: string; address: string; connection: DeviceConnection }
+type DevicePlace = { addresses: readonly string[]; identifiers?: unknown }
+type Stored = {
+  assetLinkId: string
+  address: string
+  connection: DeviceConnection
+  /** Digests of the identifiers of the device. They are absent if the device could not be read. */
+  identifiers?: string[]
+}
 
-const limits = { connections: 10_000, characters: 4_096 } as const
+const limits = { connections: 10_000, characters: 4_096, identifiers: 32 } as const
 
 /**
  * The delay before connections are written to disk. All connections that are reported in this period are written
@@ -22,11 +32,11 @@ const limits = { connections: 10_000, characters: 4_096 } as const
 const writeAfterMs = 2_000
 
 /**
- * `DeviceConnections` stores the connections that links reported for devices, by link and IP address. Links without the
- * device-info interface find a device only with these parameters. The connections are therefore stored on disk for the
- * next start of the gateway. They do not include credentials.
+ * `DeviceConnections` stores the connections that links reported for devices, by link, IP address and device. Several
+ * devices can have one address, for example the units behind a Modbus gateway. The connections are stored on disk, so that
+ * devices can be read after a restart of the gateway or of a link. They do not include credentials.
  *
- * Many links report connections of protected devices only. For a device without a connection, the gateway uses the
+ * Many links report connections of protected devices only. For a device without a connection, the gateway can use the
  * connection of the device with the nearest address, and replaces the address in it.
  */
 export class DeviceConnections {
@@ -49,23 +59,54 @@ export class DeviceConnections {
    * Stores the connection of a device. Addresses of the device that differ from the address in the connection are ignored,
    * because a device can report the addresses of other devices.
    */
-  set(assetLinkId: string, address: string, { schemaUri, parameterJson, subdriverJson }: DeviceConnection): void {
+  set(
+    assetLinkId: string,
+    address: string,
+    { schemaUri, parameterJson, subdriverJson }: DeviceConnection,
+    asset?: Document,
+  ): void {
     if (schemaUri.length + parameterJson.length + subdriverJson.length > limits.characters) return
     if (!leadsTo(address, { parameterJson })) return
-    const stored: Stored = { assetLinkId, address, connection: { schemaUri, parameterJson, subdriverJson } }
+    const connection = { schemaUri, parameterJson, subdriverJson }
+    const identifiers = digestsOf(asset?.asset_identifiers)
+    const stored: Stored = { assetLinkId, address, connection, ...(identifiers.length === 0 ? {} : { identifiers }) }
     const before = this.#connections.get(keyOf(stored))
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(stored)) return
     this.#connections.set(keyOf(stored), stored)
     this.#timer ??= setTimeout(() => void this.#write(), writeAfterMs).unref()
   }
 
-  find(assetLinkId: string, addresses: readonly string[]): DeviceConnection | undefined {
+  /**
+   * Returns the connection of a device at the first of the addresses that has one: the connection of the device with the most
+   * of these identifiers, or else one of a device that could not be read.
+   */
+  find(assetLinkId: string, { addresses, identifiers }: DevicePlace): DeviceConnection | undefined {
+    const digests = new Set(digestsOf(identifiers))
+    const shared = (one: Stored) => one.identifiers?.filter((digest) => digests.has(digest)).length ?? 0
     for (const address of addresses) {
-      const stored = this.#connections.get(keyOf({ assetLinkId, address }))
-      if (stored !== undefined && leadsTo(address, stored.connection)) return stored.connection
+      const here = this.#at(assetLinkId, address)
+      const [best] = here.toSorted((a, b) => shared(b) - shared(a))
+      if (best !== undefined && shared(best) > 0) return best.connection
+      const unread = here.find((one) => one.identifiers === undefined)
+      if (unread !== undefined) return unread.connection
     }
+    return undefined
+  }
+
+  /** Returns a connection to any device at one of the addresses, or the nearest one with its address replaced. */
+  findNearest(assetLinkId: string, addresses: readonly string[]): DeviceConnection | undefined {
+    const [known] = addresses.flatMap((address) => this.#at(assetLinkId, address))
+    if (known !== undefined) return known.connection
     const [address] = addresses
     return address === undefined ? undefined : this.#derived(assetLinkId, address)
+  }
+
+  #at(assetLinkId: string, address: string): Stored[] {
+    return [...this.#connections.items.values()].flatMap(({ value }) =>
+      value.assetLinkId === assetLinkId && value.address === address && leadsTo(address, value.connection)
+        ? [value]
+        : [],
+    )
   }
 
   #derived(assetLinkId: string, address: string): DeviceConnection | undefined {
@@ -97,8 +138,23 @@ export class DeviceConnections {
   }
 }
 
-function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>): string {
-  return `${address} ${assetLinkId}`
+function keyOf({ assetLinkId, address, identifiers = [] }: Stored): string {
+  return `${address} ${assetLinkId} ${identifiers.join(' ')}`
+}
+
+/** Returns a short digest of each identifier, independent of the order of its fields. */
+function digestsOf(identifiers: unknown): string[] {
+  const digests = documentsOf(identifiers).map((one) =>
+    createHash('sha1')
+      .update(canonicalJson(withoutNulls(one)))
+      .digest('base64url')
+      .slice(0, 12),
+  )
+  return digests.toSorted().slice(0, limits.identifiers)
+}
+
+function withoutNulls(document: Document): Document {
+  return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined && value !== null))
 }
 
 /** Returns whether a connection is one to this address. A connection without an address can lead to any address. */
@@ -135,7 +191,12 @@ function storedIn(text: string | undefined): Stored[] {
 }
 
 function isStored(value: Partial<Stored> | null): value is Stored {
-  const { assetLinkId, address, connection } = value ?? {}
+  const { assetLinkId, address, connection, identifiers = [] } = value ?? {}
   const { schemaUri, parameterJson, subdriverJson } = connection ?? {}
-  return [assetLinkId, address, schemaUri, parameterJson, subdriverJson].every((text) => typeof text === 'string')
+  return (
+    Array.isArray(identifiers) &&
+    [assetLinkId, address, schemaUri, parameterJson, subdriverJson, ...identifiers].every(
+      (text) => typeof text === 'string',
+    )
+  )
 }

@@ -84,7 +84,9 @@ export class DeviceInfoAgent {
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
     const ask = async (access?: DeviceAccess): Promise<Record<string, unknown>> => {
       const addresses = access === undefined ? textsIn(definition.addresses) : [access.address]
-      const connection = service === 'identifiers' ? connections.find(name, addresses) : undefined
+      const place = { addresses, identifiers: definition.assetIdentifiers }
+      const found = connections.find(name, place)
+      const connection = found ?? (service === 'identifiers' ? connections.findNearest(name, addresses) : undefined)
       const device = deviceOf(definition, { service, connection, access })
       const options = { device, service, signal: leased.signal, deadlineMs: deadlineAtMs - performance.now() }
       return definition.supported === true

@@ -11,7 +11,7 @@ import type { Credential } from '../job-credentials.ts'
 import { isServiceError, type LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type MappingResult } from '../mapping/asset.ts'
 import { decodeDevice } from '../mapping/decode.ts'
-import { type Document, documentsOf } from '../mapping/document.ts'
+import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 import { readIdentifiers } from '../mapping/reading.ts'
 import { hasMember } from '../mapping/schema-fit.ts'
 import type { DeviceConnection } from './device-connections.ts'
@@ -58,24 +58,36 @@ type DeviceOptions = {
 
 /**
  * Returns the device of a job as a destination for the link. The destination contains the connection that the link
- * reported or, if there is none, the identifiers of the device. For links without the device-info interface, it also
- * contains the address, because these links find a device only by its address.
+ * reported or, if there is none, the address at which the link found the device. For links with the device-info interface,
+ * it also contains the identifiers of the device. Other links find a device only by its address, so they get an address
+ * that the device reported if no other is known.
  *
  * A destination with credentials names the address for which they were selected. The link must not send them to another
  * address, because devices report their identifiers and addresses themselves.
  */
 export function deviceOf(definition: Document, { service, connection, access }: DeviceOptions): DeviceDestination {
-  const { assetIdentifiers, addresses } = definition
-  const [first] = textsIn(addresses)
-  const ipAddress = access?.address ?? (service === 'identifiers' ? first : undefined)
+  const { assetIdentifiers, addresses, foundAddresses } = definition
+  const [first] = textsIn(service === 'identifiers' ? addresses : foundAddresses)
+  const ipAddress = access?.address ?? first
+  const identifiers = { asset_identifiers: documentsOf(assetIdentifiers) }
   const parameters = {
-    asset_identifiers: documentsOf(assetIdentifiers),
+    ...identifiers,
     ...(ipAddress === undefined ? {} : { [service === 'identifiers' ? 'ipAddress' : 'ip_address']: ipAddress }),
   }
-  return destinationOf(
-    connection ?? { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) },
-    access?.credential,
-  )
+  if (connection === undefined)
+    return destinationOf({ schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) }, access?.credential)
+  const parameterJson = service === 'identifiers' ? connection.parameterJson : extended(connection, identifiers)
+  return destinationOf({ ...connection, parameterJson }, access?.credential)
+}
+
+/** Returns the parameters of a connection with further fields, or unchanged if they are not a JSON object. */
+function extended({ parameterJson }: DeviceConnection, fields: Document): string {
+  try {
+    const parameters: unknown = JSON.parse(parameterJson)
+    return isDocument(parameters) ? JSON.stringify({ ...fields, ...parameters }) : parameterJson
+  } catch {
+    return parameterJson
+  }
 }
 
 type Connection = Omit<DeviceConnection, 'subdriverJson'> & Partial<DeviceConnection>

@@ -22,10 +22,11 @@ export type SpoolEntry = string
 type FindingsBatch = { jobId: string; lease: string; sequence: number; batch: Batch }
 
 export function findingsEntry({ jobId, lease, sequence, batch }: FindingsBatch): SpoolEntry {
-  const { assets, errors, uses } = batch
+  const { assets, errors, uses, deviceAddresses } = batch
   const content = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
   const tried = uses.length === 0 ? '' : `,"uses":[${uses.join(',')}]`
-  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${content}${tried}}}`
+  const addresses = deviceAddresses.length === 0 ? '' : `,"deviceAddresses":[${deviceAddresses.join(',')}]`
+  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${content}${tried}${addresses}}}`
   return entryOf({ kind: 'found', id: jobId, jobId }, body)
 }
 

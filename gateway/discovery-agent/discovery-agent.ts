@@ -1,17 +1,18 @@
+import type { uploadFeatures } from '@millwright/api/gatekeeper.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { signReceipt } from '@millwright/api/receipt-signature.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
-import { addressesOf } from '../device-info/device-address.ts'
+import { addressesOf, addressOfConnection } from '../device-info/device-address.ts'
 import type { DeviceConnections } from '../device-info/device-connections.ts'
-import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
+import { textsIn } from '../device-info/device-info.ts'
 import type { Identity } from '../identity/enrolment.ts'
 import type { OwnKey } from '../identity/key.ts'
 import { JobCredentials } from '../job-credentials.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
 import type { JobOutcome, LeasedJob } from '../jobs/leased-job.ts'
-import { LinkClient, linkErrorText, offers } from '../link-client.ts'
+import { linkErrorText, offers } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
@@ -20,14 +21,12 @@ import { trafficFields } from '../permits/scan-receipt.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
+import { type ScanFinding, scanWithCredentials } from './credential-scan.ts'
 import { endEntry, findingsEntry, receiptEntry } from './delivery.ts'
 import { Findings } from './findings.ts'
-import { type ProtectedDevice, protectedDeviceOf } from './protected-device.ts'
-import { SilentLinkError, scan } from './scan.ts'
+import { SilentLinkError } from './scan.ts'
 import { type JournalEntry, ScanJournal, sendInterrupted } from './scan-journal.ts'
-import { ScanRelations } from './scan-relations.ts'
 import { type ScanRequest, scanRequestOf } from './scan-request.ts'
-import { unlock } from './unlock.ts'
 
 type Options = {
   cloud: CloudConnection
@@ -46,6 +45,8 @@ type Options = {
   renewEveryMs?: number | undefined
 }
 
+type FoundDevice = NonNullable<ScanFinding['devices']>[number]
+
 type BudgetedScan = { leased: LeasedJob; registration: Registration; permits: ScanPermits }
 
 type ScanContext = {
@@ -56,12 +57,6 @@ type ScanContext = {
   /** The id of the scan for permits. */
   scanId: string
 }
-
-/**
- * The maximum number of protected devices of one scan that are read again with credentials. These devices stay in
- * memory until the end of the scan.
- */
-const maxProtectedDevices = 100_000
 
 /** The number of concurrent jobs. Each link runs one scan at a time, and further scans of the link wait. */
 const concurrentJobs = 32
@@ -155,14 +150,15 @@ export class DiscoveryAgent {
     if (leased.signal.aborted) permits.end()
     let sequence = 0
     const findings = new Findings((batch) => {
-      const entry = findingsEntry({ jobId: leased.job.id, lease: leased.lease, sequence: sequence++, batch })
+      const accepted = acceptsAddresses(leased) ? batch : { ...batch, deviceAddresses: [] }
+      const entry = findingsEntry({ jobId: leased.job.id, lease: leased.lease, sequence: sequence++, batch: accepted })
       return spool.append(entry, this.#stopping.signal)
     })
     leased.note('Scanning')
     const scanning = { leased, registration, scanRequest, findings, scanId: permits.id }
     let trouble: unknown
     try {
-      await this.#unlock(scanning, await this.#scanAll(scanning))
+      await this.#scanAll(scanning)
     } catch (error) {
       trouble = error
     }
@@ -215,69 +211,34 @@ export class DiscoveryAgent {
     await spool.append(receiptEntry(lease, jobId, signReceipt(receipt, key)), this.#stopping.signal)
   }
 
-  /**
-   * Scans all devices and returns the protected devices. If the link fails, the findings until then are still
-   * delivered.
-   */
-  async #scanAll({ leased, registration, scanRequest, findings, scanId }: ScanContext): Promise<ProtectedDevice[]> {
-    const locked = new Map<string, ProtectedDevice>()
-    const relations = new ScanRelations()
-    const { connections, linkSilenceMs: silenceMs } = this.#options
-    const { signal } = leased
-    const onWaiting = (why: string) => leased.note(why)
-    try {
-      const lookUp = () => this.#options.registry.find(registration.appInstanceId)
-      for await (const { devices, errors, progress } of scan({
-        registration,
-        lookUp,
-        scanRequest,
-        scanId,
-        silenceMs,
-        signal,
-        onWaiting,
-      })) {
-        const newErrors = errors.filter((error) => {
-          const one = locked.size < maxProtectedDevices ? protectedDeviceOf(error) : undefined
-          if (one === undefined) return true
-          locked.set(one.place.key, one)
-          connections.set(scanRequest.assetLinkId, one.place.address, one.place.connection)
-          return false
-        })
-        for (const { mapped, connection } of devices) {
-          if (connection === undefined) continue
-          for (const address of addressesOf(mapped.asset)) connections.set(scanRequest.assetLinkId, address, connection)
-        }
-        await findings.add({ devices: relations.take(devices), errors: newErrors.map(({ error }) => error) })
-        leased.note('Scanning', progress)
-      }
-      await findings.add(relations.finding())
-    } catch (error) {
-      await findings.add({ errors: [...locked.values()].map((one) => one.error) })
-      throw error
-    }
-    return [...locked.values()]
-  }
-
-  async #unlock(
-    { leased, registration, scanRequest, findings, scanId }: ScanContext,
-    locked: readonly ProtectedDevice[],
-  ): Promise<void> {
-    if (locked.length === 0) return
-    const { cloud, monitor, linkSilenceMs: silenceMs } = this.#options
-    const service = readServiceOf(monitor.reportOf(scanRequest.assetLinkId) ?? registration)
-    using link = new LinkClient(registration, { purpose: 'scan', scanId })
-    const unlocking = unlock(locked, {
-      read:
-        service === undefined
-          ? undefined
-          : (device: DeviceDestination, signal: AbortSignal) => readDevice(link, { device, service, signal }),
+  /** Scans all devices, and then those that need credentials. If the link fails, the findings until then are still delivered. */
+  async #scanAll({ leased, registration, scanRequest, findings, scanId }: ScanContext): Promise<void> {
+    const { cloud, connections, monitor, registry, linkSilenceMs: silenceMs } = this.#options
+    const { assetLinkId } = scanRequest
+    let isUnlocking = false
+    const scanning = scanWithCredentials({
+      ...{ registration, scanRequest, scanId, silenceMs, signal: leased.signal },
+      lookUp: () => registry.find(registration.appInstanceId),
+      onWaiting: (why) => leased.note(why),
+      inspected: () => monitor.reportOf(assetLinkId),
+      newCredentials: () => new JobCredentials({ leased, assetLinkId, cloud }),
       isFound: (device) => findings.has(device),
-      newCredentials: () => new JobCredentials({ leased, assetLinkId: scanRequest.assetLinkId, cloud }),
-      discover: (targets, signal) => scan({ registration, scanRequest, scanId, targets, silenceMs, signal }),
-      signal: leased.signal,
+      onProtected: ({ place }) => connections.set(assetLinkId, place.address, place.connection),
+      onUnlocking: () => {
+        isUnlocking = true
+        leased.note('Reading protected devices')
+      },
     })
-    leased.note('Reading protected devices')
-    for await (const finding of unlocking) await findings.add(finding)
+    for await (const { devices = [], progress, ...others } of scanning) {
+      const located = devices.map(withAddress)
+      for (const { mapped, connection, address } of located) {
+        if (connection === undefined) continue
+        const addresses = address === undefined ? addressesOf(mapped.asset) : [address]
+        for (const one of addresses) connections.set(assetLinkId, one, connection, mapped.asset)
+      }
+      await findings.add({ devices: located, ...others })
+      if (!isUnlocking) leased.note('Scanning', progress)
+    }
   }
 
   /** Appends the end of the job to the spool after its findings, so that the cloud receives the findings first. */
@@ -293,6 +254,17 @@ const receiptStates = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'cance
 /** Returns the state of a scan. A scan that the gateway ended without a cancellation is interrupted. */
 function receiptStateOf({ stopReason }: LeasedJob, { state }: JobOutcome): SignedReceipt['state'] {
   return stopReason === undefined || stopReason === 'canceled' ? receiptStates[state] : 'interrupted'
+}
+
+/** Returns whether the platform accepts the addresses of devices. An older version would refuse the whole upload. */
+function acceptsAddresses({ job }: LeasedJob): boolean {
+  return textsIn(job.definition.accepts).includes('deviceAddresses' satisfies (typeof uploadFeatures)[number])
+}
+
+/** Adds the address at which the link found the device. It is unknown if the link reports no connection. */
+function withAddress(device: FoundDevice): FoundDevice {
+  const address = device.connection && addressOfConnection(device.connection)
+  return address === undefined ? device : { ...device, address }
 }
 
 /** Returns the run and the discovery of a job. A scan without them has no receipt, so the gateway does not start it. */

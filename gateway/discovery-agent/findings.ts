@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '@millwright/api/canonical-json.ts'
-import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import {
+  type CredentialUse,
+  type DeviceAddress,
+  type DeviceError,
+  gatekeeperLimits,
+} from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { MappingResult } from '../mapping/asset.ts'
 import { type Document, documentsOf } from '../mapping/document.ts'
@@ -11,18 +16,19 @@ export const batchLimits = {
   assets: gatekeeperLimits.foundPerUpload,
   errors: gatekeeperLimits.errorsPerUpload,
   uses: gatekeeperLimits.usesPerUpload,
+  deviceAddresses: gatekeeperLimits.foundPerUpload,
   bytes: 700 * 1024,
   ageMs: 1_000,
 } as const
 
 /** `Batch` contains findings as JSON texts, which are stored and sent without changes. */
-export type Batch = { assets: string[]; errors: string[]; uses: string[] }
+export type Batch = { assets: string[]; errors: string[]; uses: string[]; deviceAddresses: string[] }
 
 /** `Use` records that credentials were used at an address, and whether they were accepted. */
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
-  /** The devices, with the address at which a protected device was read. */
+  /** The devices, with the address at which the link found the device. */
   devices?: { mapped: MappingResult; use?: Use; address?: string }[]
   errors?: DeviceError[]
   uses?: Use[]
@@ -50,14 +56,15 @@ export class Findings {
 
   /** Adds findings. Waits while a full batch is delivered, so that the scan does not run faster than the delivery. */
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
-    for (const { mapped, use } of devices) {
+    for (const { mapped, use, address } of devices) {
       const fault = errorOfMapping(mapped)
       const item = mapped.asset === undefined ? undefined : batchItemOfAsset(mapped.asset)
       if (item !== undefined) await this.#put(item)
       if (mapped.asset !== undefined && this.#identities.size < maxRemembered) {
         this.#identities.add(identityOf(mapped.asset))
       }
-      if (use !== undefined && item?.kind === 'assets') this.#putUse(use)
+      if (address !== undefined && item?.kind === 'assets') this.#putWithAsset('deviceAddresses', { address })
+      if (use !== undefined && item?.kind === 'assets') this.#putWithAsset('uses', use)
       else if (use !== undefined) await this.#put(batchItemOf('uses', use))
       if (fault !== undefined) await this.#put(batchItemOf('errors', fault))
     }
@@ -115,11 +122,11 @@ export class Findings {
   }
 
   /**
-   * Adds the use of credentials to the batch that contains the asset that was read with them. The record is small, so
+   * Adds the address of the last asset, or the use of its credentials, to the batch of the asset. The record is small, so
    * it is added even if the batch is full.
    */
-  #putUse(use: Use): void {
-    this.#keep(batchItemOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
+  #putWithAsset(kind: 'deviceAddresses' | 'uses', value: Use | Pick<DeviceAddress, 'address'>): void {
+    this.#keep(batchItemOf(kind, { ...value, asset: this.#batch.assets.length - 1 }))
   }
 
   #hasRoomFor({ kind, bytes }: BatchItem): boolean {
@@ -136,7 +143,7 @@ function identityOf({ asset_identifiers: identifiers }: Document): string {
 
 type BatchItem = { kind: keyof Batch; text: string; bytes: number }
 
-function batchItemOf(kind: BatchItem['kind'], value: Document | DeviceError | CredentialUse): BatchItem {
+function batchItemOf(kind: BatchItem['kind'], value: object): BatchItem {
   const text = JSON.stringify(value)
   return { kind, text, bytes: Buffer.byteLength(text) }
 }
@@ -149,5 +156,5 @@ function batchItemOfAsset(asset: Document): BatchItem {
 }
 
 function emptyBatch(): Batch {
-  return { assets: [], errors: [], uses: [] }
+  return { assets: [], errors: [], uses: [], deviceAddresses: [] }
 }

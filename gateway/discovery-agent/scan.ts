@@ -26,13 +26,13 @@ export type ReportedDevice = { mapped: MappingResult; connection?: ConnectionPar
  */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
-type Scan = {
+export type ScanOptions = {
   registration: Registration
   /** Returns the current registration of the link. */
   lookUp?: () => Registration | undefined
   scanRequest: ScanRequest
   /** The id of the scan for permits. */
-  scanId?: string
+  scanId?: string | undefined
   /** The devices to scan. Without targets, the link scans all devices. */
   targets?: DeviceDestination[]
   /** The maximum time between two messages of the link. */
@@ -53,7 +53,7 @@ export class SilentLinkError extends Error {
  * Runs a scan on a link through the link's discovery interface. Ends early, without an error, when the signal is
  * aborted. Throws a `SilentLinkError` when the link sends nothing for `silenceMs`.
  */
-export async function* scan(options: Scan): AsyncGenerator<ScanMessage> {
+export async function* scan(options: ScanOptions): AsyncGenerator<ScanMessage> {
   const { signal, silenceMs, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
@@ -108,7 +108,7 @@ function patienceFor(error: unknown): number {
   return error.code === status.UNAVAILABLE ? patienceMs.away : 0
 }
 
-async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<ScanMessage> {
+async function* discover(link: LinkClient, scanning: ScanOptions): AsyncGenerator<ScanMessage> {
   const { registration } = scanning
   const isOfFirstGeneration = offers(registration, 'firstDiscovery') && !offers(registration, 'discover')
   if (!isOfFirstGeneration) return yield* discoverNow(link, scanning)
@@ -123,7 +123,7 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<ScanM
 
 async function* discoverNow(
   link: LinkClient,
-  { scanRequest, targets = [], signal }: Scan,
+  { scanRequest, targets = [], signal }: ScanOptions,
 ): AsyncGenerator<ScanMessage> {
   const parameter = ({ key, operator, value }: ScanRequest['filters'][number]) => ({ key, operator, value })
   const request = {
@@ -146,7 +146,7 @@ function reportedDevice({ readings, connectionParameterSet: connection }: Device
 /**
  * Runs a scan with the interface of the first generation: starts a discovery, subscribes to its results, and stops it.
  */
-async function* discoverFirst(link: LinkClient, { scanRequest, signal }: Scan): AsyncGenerator<ScanMessage> {
+async function* discoverFirst(link: LinkClient, { scanRequest, signal }: ScanOptions): AsyncGenerator<ScanMessage> {
   const { startDeviceDiscovery, subscribeDiscoveryResults, stopDeviceDiscovery } = linkServices.firstDiscovery.method
   const parameter = ({ key, operator, text }: ScanRequest['filters'][number]) => ({ key, operator, value: text })
   const request = { filters: scanRequest.filters.map(parameter), options: scanRequest.options.map(parameter) }

@@ -3,13 +3,16 @@ import type { LinkParameter, LinkReport } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, type LinkService, linkServices } from '@millwright/api/link-protocol.ts'
 import type { GetConfigSchemaResponse, VersionInfo } from '@millwright/api/proto/generated/driver-info_pb.js'
 import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
+import type { SentFunction as WireSentFunction } from '@millwright/api/proto/generated/sent-functions_pb.js'
+import { mostSentFunctions, SentFunction } from '@millwright/api/sent-function.ts'
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
+import Value from 'typebox/value'
 import { isLinkStatus, isServiceError, LinkClient, linkErrorText, offers } from '../link-client.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 
 /** `Inspection` contains the information that a link reports about itself. */
 export type Inspection = Pick<LinkReport, 'filters' | 'options' | 'credentialSchemas' | 'interfaces' | 'state'> &
-  Partial<Pick<LinkReport, 'product' | 'problem'>>
+  Partial<Pick<LinkReport, 'product' | 'problem' | 'sends'>>
 
 export const notInspected: Inspection = {
   filters: [],
@@ -22,7 +25,7 @@ export const notInspected: Inspection = {
 
 const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
 
-const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate } = linkServices
+const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate, sentFunctions } = linkServices
 
 /**
  * Reads the product, filters, options and credential schemas of a link. The state is `unreachable` if the link does not
@@ -39,6 +42,9 @@ export async function inspect(registration: Registration, signal: AbortSignal): 
   const filters = await optional(link.call(discover.method.getFilterTypes, {}, { signal }))
   const options = await optional(link.call(discover.method.getFilterOptions, {}, { signal }))
   const schemas = await optional(link.call(driverInfo.method.getConfigSchema, {}, { signal }))
+  const sent = offers(registration, 'sentFunctions')
+    ? await optional(link.call(sentFunctions.method.getSentFunctions, {}, { signal }))
+    : undefined
   const services: LinkService[] = [
     ...(version === undefined ? [] : ['driverInfo' as const]),
     ...(filters.isOffered || options.isOffered ? ['discover' as const] : []),
@@ -51,6 +57,7 @@ export async function inspect(registration: Registration, signal: AbortSignal): 
     filters: parametersOf(filters.answer?.filterTypes ?? []),
     options: parametersOf(options.answer?.filterOptions ?? []),
     credentialSchemas: schemasOf(schemas.answer),
+    ...(sent?.answer === undefined ? {} : { sends: sentFunctionsOf(sent.answer.functions) }),
   }
 }
 
@@ -138,6 +145,22 @@ function productOf(version: VersionInfo): NonNullable<LinkReport['product']> {
     ...(productDescription === '' ? {} : { description: productDescription.slice(0, limits.description) }),
     ...(docuUrl === '' ? {} : { documentation: docuUrl.slice(0, limits.description) }),
   }
+}
+
+/** Returns the functions in the form of a report. Functions that the report cannot contain are left out. */
+function sentFunctionsOf(functions: readonly WireSentFunction[]): SentFunction[] {
+  return functions.slice(0, mostSentFunctions).flatMap((sent) => {
+    const { protocol, operation, code, transport, ports, portsOption, onlyIf } = sent
+    const listed = {
+      ...{ protocol, operation, transport },
+      ...(code === '' ? {} : { code }),
+      ...(ports.length === 0 ? {} : { ports }),
+      ...(portsOption === '' ? {} : { portsOption }),
+      ...(onlyIf === '' ? {} : { onlyIf }),
+      description: sent.description.slice(0, 1_000),
+    }
+    return Value.Check(SentFunction, listed) ? [listed] : []
+  })
 }
 
 function parametersOf(supported: readonly (SupportedFilter | SupportedOption)[]): LinkParameter[] {

@@ -1,5 +1,6 @@
 import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { LinkReport, ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { CloudConnection } from '../cloud-connection.ts'
 import type { Log } from '../log.ts'
@@ -54,6 +55,9 @@ const gatherMs = { least: 200, perLink: 2 } as const
  */
 const eventsGatherMs = 2_000
 
+/** The time for which a platform that refused the built-in links gets reports without them. */
+const olderPlatformMs = 60 * 60_000
+
 /**
  * The time in which unchanged registrations are collected for one report. It is longer than for changes, because each
  * report contains all links. The report is needed even without a change: it makes the cloud restore relations of the
@@ -69,6 +73,8 @@ export class LinkMonitor {
   readonly #events: LinkEvents
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
+  /** Until this time, reports do not contain the built-in links. */
+  #withoutBuiltInUntilMs = 0
   #isNews = true
   #wake: () => void = () => undefined
   #soon: NodeJS.Timeout | undefined
@@ -257,7 +263,7 @@ export class LinkMonitor {
    * report.
    */
   async #reportToCloud(): Promise<void> {
-    const { cloud, everyMs, log } = this.#options
+    const { everyMs, log } = this.#options
     const { signal } = this.#stopping
     const backOff = new BackOff()
     while (!signal.aborted) {
@@ -268,8 +274,7 @@ export class LinkMonitor {
       this.#isNews = false
       const links = this.reports()
       try {
-        const data = { gatewayVersion, ...fittingReports(links, this.#options.managedLinks()) }
-        await cloud.gatekeeper.reportLinks({ body: { data } })
+        await this.#report(links)
         backOff.reset()
         this.#dropGone(links)
       } catch (error) {
@@ -277,6 +282,29 @@ export class LinkMonitor {
         this.#isNews = true
         await pause(backOff.nextMs(), signal)
       }
+    }
+  }
+
+  /**
+   * Sends a report. An older version of the platform refuses the built-in links, and with them the whole report, so the
+   * report is repeated without them.
+   */
+  async #report(links: readonly LinkReport[]): Promise<void> {
+    const { cloud, log, managedLinks } = this.#options
+    const { managedLinks: builtIn, ...report } = fittingReports(links, managedLinks())
+    const send = (data: object) =>
+      cloud.gatekeeper.reportLinks({ body: { data: { gatewayVersion, ...report, ...data } } })
+    if (performance.now() < this.#withoutBuiltInUntilMs) return void (await send({}))
+    try {
+      await send(builtIn === undefined ? {} : { managedLinks: builtIn })
+    } catch (error) {
+      if (builtIn === undefined || !(error instanceof Problem) || error.code !== 'invalid_body') throw error
+      await send({})
+      this.#withoutBuiltInUntilMs = performance.now() + olderPlatformMs
+      log.warn(
+        { reason: error.message },
+        'the platform does not accept the built-in links of the gateway, because it has an older version: update the platform to see and switch them there',
+      )
     }
   }
 

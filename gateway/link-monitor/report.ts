@@ -19,7 +19,10 @@ export function reportOf(registration: Registration, inspection: Inspection): Li
 }
 
 const withoutEvents = ({ events: _, eventStream: __, ...link }: LinkReport): LinkReport => link
-const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
+function withoutSchemas(link: LinkReport): LinkReport {
+  const { sends: _, ...rest } = withoutEvents(link)
+  return { ...rest, credentialSchemas: [] }
+}
 
 /**
  * The successive steps that make the report of a link smaller. A link is never left out, because the cloud would treat

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
  * but does not stop the link.
  */
 
-export const logLimits = {
+const logLimits = {
   /** The size at which a new file begins. */
   fileBytes: 1024 * 1024,
   /** The number of lines in memory. */
@@ -101,7 +101,7 @@ async function linesIn(path: string): Promise<string[]> {
 }
 
 /** `LinkLogEntry` is a line that the link SDK wrote. */
-export type LinkLogEntry = { time: string; level: string; message: string } & Record<string, unknown>
+type LinkLogEntry = { time: string; level: string; message: string } & Record<string, unknown>
 
 /** Returns the entry in a line of the link SDK. Returns undefined for other text. */
 export function entryIn(line: string): LinkLogEntry | undefined {

@@ -8,7 +8,13 @@ import type { Log } from '../log.ts'
 import { entryIn, LinkLog, readableLine } from './link-log.ts'
 
 /** `BuiltInLink` is a link that the gateway can run. */
-export type BuiltInLink = { name: string; appInstanceId: string; file: string }
+export type BuiltInLink = {
+  name: string
+  appInstanceId: string
+  file: string
+  /** Returns the functions that the link sends, as the table `sends` of its manifest contains them. */
+  functions?: () => Promise<readonly { protocol: string; operation: string }[] | undefined>
+}
 
 type Options = {
   link: BuiltInLink
@@ -40,7 +46,7 @@ export type LinkTiming = {
  * A small young generation saves about a quarter of the memory of an idle link. The limit of the heap protects the machine
  * of the gateway.
  */
-const nodeOptions = ['--max-semi-space-size=2', '--max-old-space-size=512']
+export const linkNodeOptions = ['--max-semi-space-size=2', '--max-old-space-size=512']
 
 /** The time in which the last output of an ended process is read. */
 const lastOutputMs = 500
@@ -204,7 +210,7 @@ export class LinkProcess {
   #spawn(): ChildProcess | Error {
     const { args, environment } = this.#options
     try {
-      return spawn(process.execPath, [...nodeOptions, this.link.file, ...args], {
+      return spawn(process.execPath, [...linkNodeOptions, this.link.file, ...args], {
         env: environment,
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
         windowsHide: true,

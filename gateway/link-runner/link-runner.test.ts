@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
@@ -14,7 +14,7 @@ import { askRegistry, settingsFor, temporaryFolder, until } from '../testing.ts'
 import { LinkLog, previousFile, readableLine, readLog } from './link-log.ts'
 import { environmentOf, type LinkTiming } from './link-process.ts'
 import { LinkRunner, runningState } from './link-runner.ts'
-import { writeSwitches } from './link-switches.ts'
+import { readSwitches, writeSwitches } from './link-switches.ts'
 
 const logged: string[] = []
 const log = createLog({ level: 'error', to: { write: (line: string) => void logged.push(line) } })
@@ -294,4 +294,31 @@ describe('LinkLog', () => {
 
 test('a line of the log contains no control or format characters', () => {
   assert.equal(readableLine('left\u202eright\u001b[0m'), 'left right [0m')
+})
+
+test('concurrent changes of links.json are all stored, and a lock of a crashed process is removed', async () => {
+  const home = temporaryFolder()
+  const names = Array.from({ length: 20 }, (_, index) => `link-${index}`)
+  await Promise.all(names.map((name) => writeSwitches(home, { [name]: true })))
+  assert.deepEqual([...(await readSwitches(home)).keys()].toSorted(), names.toSorted())
+  const lock = join(home, 'links.json.lock')
+  assert.equal(existsSync(lock), false)
+  writeFileSync(lock, '')
+  utimesSync(lock, 0, 0)
+  await writeSwitches(home, { last: true })
+  assert.equal((await readSwitches(home)).get('last'), true)
+})
+
+test('runningState finds the gateway of another user, and no gateway whose process has ended', async (t) => {
+  const home = temporaryFolder()
+  mkdirSync(join(home, 'links'))
+  writeFileSync(join(home, 'links', 'state.json'), JSON.stringify({ processId: 1, links: [] }))
+  let code = 'EPERM'
+  // One mock: a second mock of the same method would restore the first one at the end of the test.
+  t.mock.method(process, 'kill', () => {
+    throw Object.assign(new Error('not permitted'), { code })
+  })
+  assert.deepEqual(await runningState(home), { processId: 1, links: [] })
+  code = 'ESRCH'
+  assert.equal(await runningState(home), undefined)
 })

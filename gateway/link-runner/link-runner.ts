@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gatekeeperLimits, type ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Log } from '../log.ts'
+import { isProcessAlive } from '../process-state.ts'
 import { endpointOf } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { GatewaySettings } from '../settings.ts'
@@ -205,7 +206,7 @@ function reachableHost(host: string): string {
 }
 
 /** `RunnerState` is the content of `links/state.json`. */
-export type RunnerState = { processId: number; links: ManagedLink[] }
+type RunnerState = { processId: number; links: ManagedLink[] }
 
 function stateFile(home: string): string {
   return join(home, 'links', 'state.json')
@@ -218,13 +219,17 @@ async function writeState(home: string, state: RunnerState): Promise<void> {
   await rename(`${file}.new`, file)
 }
 
-/** Returns the state of the links of the gateway that runs with this home. Returns undefined when no gateway runs. */
+/**
+ * Returns the state of the links of the gateway that runs with this home. Returns undefined when no gateway runs. Throws a
+ * `SetupError` if another user runs the gateway.
+ */
 export async function runningState(home: string): Promise<RunnerState | undefined> {
+  const file = stateFile(home)
   try {
-    const state = JSON.parse(await readFile(stateFile(home), 'utf8')) as RunnerState
-    process.kill(state.processId, 0)
-    return state
-  } catch {
-    return undefined
+    const state = JSON.parse(await readFile(file, 'utf8')) as RunnerState
+    return isProcessAlive(state.processId) ? state : undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return undefined
+    throw new SetupError(`${file} cannot be read: run the command as the user of the gateway.`)
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import { type RunningGateway, startGateway } from '../gateway.ts'
+import { createLog } from '../log.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
 
 describe('a gateway with a built-in link', () => {
@@ -34,6 +35,29 @@ describe('a gateway with a built-in link', () => {
     )
   const reported = (): ManagedLink | undefined =>
     cloud.calls.findLast(({ operation }) => operation === 'reportLinks')?.body.data.managedLinks?.[0]
+
+  test('reports links without the built-in links to an older platform that refuses them', async () => {
+    await using own = await TestCloud.start()
+    const isOf = ({ operation, body }: { operation: string; body: { data: object } }) =>
+      operation === 'reportLinks' && 'managedLinks' in body.data
+    own.answering = (call) =>
+      isOf(call)
+        ? { status: 400, body: { code: 'invalid_body', detail: '/data must not have the property' } }
+        : undefined
+    const olderHome = temporaryFolder()
+    own.configure(olderHome)
+    const lines: string[] = []
+    const log = createLog({ level: 'warn', to: { write: (line: string) => void lines.push(line) } })
+    const builtInLinks = [{ name: 'waiting', appInstanceId: 'test.links.waiting', file }]
+    const other = await startGateway(settingsFor(olderHome), { builtInLinks, log })
+    const reports = await until(() => {
+      const all = own.callsOf('reportLinks')
+      return all.some((call) => !isOf(call)) && all
+    })
+    await until(() => lines.some((line) => line.includes('it has an older version')))
+    await other.stop()
+    assert.ok(reports.some(isOf))
+  })
 
   test('runs and stops the link as a job of the platform requests, and reports its state and log', async () => {
     await until(() => reported()?.state === 'stopped')

@@ -1,5 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs'
-import { join } from 'node:path'
+import { mkdir, open, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pause } from '@millwright/api/back-off.ts'
 import { readIfExists, writeDurably } from '../durable-file.ts'
 
 /**
@@ -12,7 +14,7 @@ export type LinkSwitches = ReadonlyMap<string, boolean>
 /** The interval in which a running gateway checks the file. */
 const checkEveryMs = 500
 
-export function switchesFile(home: string): string {
+function switchesFile(home: string): string {
   return join(home, 'links.json')
 }
 
@@ -25,12 +27,36 @@ export async function readSwitches(home: string): Promise<LinkSwitches> {
   return new Map(Object.entries(links).map(([name, enabled]) => [name, enabled === true]))
 }
 
-/** Stores the new state of some links. */
+/** Stores the new state of some links. Concurrent changes by the command line and the gateway are all stored. */
 export async function writeSwitches(home: string, changes: Readonly<Record<string, boolean>>): Promise<void> {
-  // A file that cannot be read is replaced, because the user has stated the new state.
-  const before = await readSwitches(home).catch((): LinkSwitches => new Map())
+  await using _lock = await lock(`${switchesFile(home)}.lock`)
+  const before = await readSwitches(home).catch((error: unknown): LinkSwitches => {
+    // An invalid file is replaced, because the user has stated the new state.
+    if (error instanceof SyntaxError || error instanceof TypeError) return new Map()
+    throw error
+  })
   const links = Object.fromEntries([...before, ...Object.entries(changes)])
   await writeDurably(switchesFile(home), `${JSON.stringify({ links }, undefined, 2)}\n`)
+}
+
+/** The age at which the lock of a process that crashed is removed. A write takes a few milliseconds. */
+const staleMs = 10_000
+const retryMs = 20
+
+/** Waits until no other process holds the lock, and creates the lock file. Disposing the lock removes it. */
+async function lock(file: string): Promise<AsyncDisposable> {
+  await mkdir(dirname(file), { recursive: true })
+  for (;;) {
+    try {
+      await (await open(file, 'wx')).close()
+      return { [Symbol.asyncDispose]: () => rm(file, { force: true }) }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      const { mtimeMs = Date.now() } = await stat(file).catch(() => ({ mtimeMs: Date.now() }))
+      if (Date.now() - mtimeMs > staleMs) await rm(file, { force: true })
+      else await pause(retryMs)
+    }
+  }
 }
 
 /** Calls `onChange` after each change of the file, until the returned function is called. */

@@ -7,14 +7,12 @@ import type { DeviceError, LinkParameter } from '@millwright/api/gatekeeper.ts'
 import type { UnsignedReceipt } from '@millwright/api/receipt.ts'
 import type { ScanBudget } from '@millwright/api/scan-budget.ts'
 import { type JsonValue, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
-import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
+import { scanWithCredentials } from '../discovery-agent/credential-scan.ts'
 import { errorOfMapping } from '../discovery-agent/device-error.ts'
-import { locationOf, type ProtectedDevice, protectedDeviceOf } from '../discovery-agent/protected-device.ts'
-import { scan } from '../discovery-agent/scan.ts'
+import { locationOf } from '../discovery-agent/protected-device.ts'
 import type { ScanRequest } from '../discovery-agent/scan-request.ts'
-import { unlock } from '../discovery-agent/unlock.ts'
 import { type Credential, maxPerAddress } from '../job-credentials.ts'
-import { LinkClient, linkErrorText } from '../link-client.ts'
+import { linkErrorText } from '../link-client.ts'
 import type { BuiltInLink } from '../link-runner/link-process.ts'
 import { LinkRunner } from '../link-runner/link-runner.ts'
 import { createLog } from '../log.ts'
@@ -31,7 +29,7 @@ import { RegistryServer } from '../registry/registry-server.ts'
 /** The time in which a link must start, and the time after which a silent link fails. */
 const timing = { startMs: 30_000, silenceMs: 120_000 } as const
 
-export type LocalScanOptions = {
+type LocalScanOptions = {
   links: readonly BuiltInLink[]
   /** The ranges to scan, such as `10.0.0.0/24`. */
   ranges: readonly string[]
@@ -81,7 +79,7 @@ export async function localScan(options: LocalScanOptions): Promise<LocalScan> {
     host: '127.0.0.1',
     port: 0,
     vendors: ['millwright'],
-    services: [permitService(permits)],
+    services: [permitService({ permits, registry, links: options.links })],
   })
   cleanUp.defer(() => server.stop())
   const changes = new EventEmitter().setMaxListeners(0)
@@ -171,8 +169,6 @@ type LinkScan = {
 
 async function scanWith(link: BuiltInLink, { registration, scanId, options, result }: LinkScan): Promise<void> {
   const { signal, onDevice, onProgress } = options
-  const scanRequest = requestFor(link, options)
-  const locked = new Map<string, ProtectedDevice>()
   const add = (mapped: MappingResult, address: string | undefined) => {
     const fault = errorOfMapping(mapped)
     if (fault !== undefined) result.errors.push({ link, error: fault })
@@ -181,39 +177,21 @@ async function scanWith(link: BuiltInLink, { registration, scanId, options, resu
     result.findings.push(finding)
     onDevice?.(finding)
   }
-  const { silenceMs } = timing
-  for await (const message of scan({ registration, scanRequest, scanId, silenceMs, signal })) {
-    for (const { mapped, connection } of message.devices) add(mapped, connection && locationOf(connection).address)
-    for (const reported of message.errors) {
-      const one = protectedDeviceOf(reported)
-      if (one === undefined) result.errors.push({ link, error: reported.error })
-      else locked.set(one.place.key, one)
-    }
-    if (message.progress !== undefined) onProgress?.(link, message.progress)
-  }
-  if (locked.size === 0 || signal.aborted) return
-  const service = readServiceOf(registration)
-  using client = new LinkClient(registration, { purpose: 'scan', scanId })
   const credentials = {
     ask: async (addresses: readonly string[]) =>
       new Map(addresses.map((address) => [address, options.credentialsFor(link, address).slice(0, maxPerAddress)])),
     [Symbol.dispose]: () => undefined,
   }
-  const unlocking = unlock([...locked.values()], {
-    read:
-      service === undefined
-        ? undefined
-        : (device: DeviceDestination, readSignal: AbortSignal) =>
-            readDevice(client, { device, service, signal: readSignal }),
-    isFound: () => false,
+  const scanning = scanWithCredentials({
+    ...{ registration, scanRequest: requestFor(link, options), scanId, silenceMs: timing.silenceMs, signal },
     newCredentials: () => credentials,
-    discover: (targets, scanSignal) =>
-      scan({ registration, scanRequest, scanId, targets, silenceMs, signal: scanSignal }),
-    signal,
+    isFound: () => false,
   })
-  for await (const { devices = [], errors = [] } of unlocking) {
-    for (const { mapped, address } of devices) add(mapped, address)
+  for await (const { devices = [], errors = [], progress } of scanning) {
+    for (const { mapped, connection, address } of devices)
+      add(mapped, address ?? (connection && locationOf(connection).address))
     result.errors.push(...errors.map((error) => ({ link, error })))
+    if (progress !== undefined) onProgress?.(link, progress)
   }
 }
 

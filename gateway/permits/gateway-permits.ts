@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { getServers } from 'node:dns'
 import { unwatchFile, watchFile } from 'node:fs'
 import { pause } from '@millwright/api/back-off.ts'
 import { PermitIssuer, PermitRefusal } from '@millwright/api/permit-issuer.ts'
@@ -54,6 +55,11 @@ export class ScanPermits {
   }
 }
 
+/** `PermitCall` is one call of a link. `scanId` is the id of its scan, if the call belongs to one. */
+type PermitCall = { linkId: string; scanId?: string | undefined; signal: AbortSignal }
+
+const endedScan = AbortSignal.abort()
+
 /** The interval in which the file is checked, and the time in which another program completes a file that it writes. */
 const timing = { checkEveryMs: 500, completeMs: 250 } as const
 
@@ -73,7 +79,7 @@ export class GatewayPermits implements Disposable {
 
   private constructor(file: string, budget: ScanBudget) {
     this.#file = file
-    this.#issuer = new PermitIssuer(budget)
+    this.#issuer = new PermitIssuer(budget, { nameServers: getServers() })
     watchFile(file, { interval: timing.checkEveryMs, persistent: false }, this.#onFileChange)
   }
 
@@ -97,6 +103,11 @@ export class GatewayPermits implements Disposable {
     return this.#issuer.budget
   }
 
+  /** Returns the shortest interval between two packets of a kind that keeps the limits of the gateway. */
+  intervalMs(kind: PermitRequest['kind']): number {
+    return this.#issuer.intervalMs(kind)
+  }
+
   /** Starts the permits of a scan. Throws a `SetupError` if the budget file is not valid. */
   async startScan(assetLinkId?: string): Promise<ScanPermits> {
     const budget = await this.#serially(() => readBudget(this.#file))
@@ -113,26 +124,25 @@ export class GatewayPermits implements Disposable {
   }
 
   /**
-   * Waits for a permit. A link that names no scan also gets permits, for example when it reads one device on demand. A
-   * link that names an unknown scan gets none, because the scan has ended.
+   * Returns the function with which one call of a link waits for its permits. A link that names no scan also gets permits,
+   * for example when it reads one device on demand. A link that names an unknown scan or the scan of another link gets
+   * none.
    */
-  async take(
-    request: PermitRequest,
-    { scanId, signal }: { scanId?: string; signal: AbortSignal },
-  ): Promise<Disposable> {
-    if (this.#fault !== undefined) throw new PermitRefusal('canceled', this.#fault)
-    if (scanId === undefined) return this.#issuer.take(request, { signal })
-    const scan = this.#scans.get(scanId)
-    if (scan === undefined) throw new PermitRefusal('canceled', 'The scan has ended.')
-    const { traffic, signal: ended } = scan.permits
-    try {
-      return await this.#issuer.take(request, {
-        signal: AbortSignal.any([signal, ended]),
-        onGranted: (granted, at) => traffic.add(granted, at),
-      })
-    } catch (error) {
-      if (error instanceof PermitRefusal) traffic.addRefusal(error.reason)
-      throw error
+  forCall({ linkId, scanId, signal }: PermitCall): (request: PermitRequest) => Promise<Disposable> {
+    const scan = scanId === undefined ? undefined : this.#scans.get(scanId)
+    const isOther = scan?.assetLinkId !== undefined && scan.assetLinkId !== linkId
+    const ended = scanId === undefined ? undefined : scan === undefined || isOther ? endedScan : scan.permits.signal
+    const either = ended === undefined ? signal : AbortSignal.any([signal, ended])
+    const traffic = isOther ? undefined : scan?.permits.traffic
+    return async (request) => {
+      if (this.#fault !== undefined) throw new PermitRefusal('canceled', this.#fault)
+      if (ended?.aborted) throw new PermitRefusal('canceled', 'The scan has ended.')
+      try {
+        return await this.#issuer.take(request, { signal: either, onGranted: (one, at) => traffic?.add(one, at) })
+      } catch (error) {
+        if (error instanceof PermitRefusal) traffic?.addRefusal(error.reason)
+        throw error
+      }
     }
   }
 

@@ -16,8 +16,11 @@ import { rangeFilters, scanRangeOf } from '@millwright/link-sdk/network/range.ts
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { calculateJwkThumbprint } from 'jose'
 import { type RunningGateway, startGateway } from '../gateway.ts'
+import { createLog } from '../log.ts'
+import { Registry } from '../registry/registry.ts'
 import { settingsFor, TestCloud, temporaryFolder, until } from '../testing.ts'
 import { GatewayPermits } from './gateway-permits.ts'
+import { permitService } from './permit-service.ts'
 
 type Packet = { text: string; atMs: number }
 
@@ -80,6 +83,30 @@ const manifest = { id: 'test.switched', name: 'Switched', vendor: 'Test', versio
 await runLink({ manifest, discover })
 `
 
+type Attempt = { token?: string; operation?: string; scan?: string }
+
+/** Serves permits at a free port, without a gateway. */
+async function permitServer(options: Parameters<typeof permitService>[0]) {
+  const server = new Server()
+  server.addService(...permitService(options))
+  const port = await new Promise<number>((resolve) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound)),
+  )
+  const address = `127.0.0.1:${port}`
+  const open = (instance: string, token?: string) => {
+    const manifest = { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends }
+    const source = openPermitSource({ manifest, registry: address, instance, token })
+    return source.forCall({ signal: new AbortController().signal })
+  }
+  return { address, open, [Symbol.asyncDispose]: async () => server.forceShutdown() }
+}
+
+const log = createLog({ level: 'silent' })
+
+function connectionTo(host: number) {
+  return { address: `10.1.5.${host}`, protocol: 'knock', operation: 'Knock', kind: 'connection' } as const
+}
+
 describe('permits', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
@@ -91,7 +118,8 @@ describe('permits', () => {
     cloud = await TestCloud.start()
     cloud.configure(home)
     writeFileSync(switchedLink, switchedLinkText)
-    const builtInLinks = [{ name: 'switched', appInstanceId: 'test.switched', file: switchedLink }]
+    const functions = async () => sends
+    const builtInLinks = [{ name: 'switched', appInstanceId: 'test.switched', file: switchedLink, functions }]
     gateway = await startGateway(settingsFor(home), { renewEveryMs: 50, builtInLinks })
     await gateway.startLinks()
   })
@@ -326,14 +354,15 @@ describe('permits', () => {
     assert.match(permits.fault ?? '', /budget\.json is not a valid budget: it is not JSON/)
     const request = { address: '10.1.8.1', protocol: 'knock', operation: 'Knock', kind: 'datagram' as const }
     const { signal } = new AbortController()
-    await assert.rejects(permits.take(request, { signal }), /is not a valid budget/)
+    const take = permits.forCall({ linkId: 'a', signal })
+    await assert.rejects(take(request), /is not a valid budget/)
     // A change is noticed only after the first check of the file, so the file is written until it is noticed.
     const isCorrected = () => {
       writeFileSync(file, '{}')
       return permits.fault === undefined
     }
     await until(isCorrected, 100)
-    using _permit = await permits.take(request, { signal })
+    using _permit = await take(request)
   })
 
   test('a link can take permits only for the functions of its manifest', async () => {
@@ -347,6 +376,76 @@ describe('permits', () => {
     await permits.take({ ...request, operation: 'Knock' })
     await assert.rejects(permits.take({ ...request, operation: 'Write' }), /may not send knock Write/)
     source.close()
+  })
+
+  test('only the process of a built-in link gets permits with its id, and only for the functions of its manifest', async () => {
+    const registry = await Registry.open({ file: join(temporaryFolder(), 'registry.json'), log })
+    using issued = await GatewayPermits.open(join(temporaryFolder(), 'budget.json'))
+    const functions = async () => sends
+    const links = [{ appInstanceId: 'built-in', functions }]
+    await using server = await permitServer({ permits: issued, registry, links })
+    registry.reserve('built-in', 'secret')
+    const more = [...sends, { ...sends[0], operation: 'Write' }] as typeof sends
+    const take = async (instance: string, { token, operation = 'Knock', scan }: Attempt = {}) => {
+      const manifest = { id: 'a', name: 'a', vendor: 'a', version: '1.0.0', sends: more }
+      const source = openPermitSource({ manifest, registry: server.address, instance, token })
+      using call = source.forCall({ signal: new AbortController().signal, ...(scan === undefined ? {} : { scan }) })
+      await call.take({ address: '10.1.4.1', protocol: 'knock', operation, kind: 'datagram' })
+      source.close()
+    }
+    await take('built-in', { token: 'secret' })
+    await assert.rejects(take('built-in'), /Only its process gets permits/)
+    await assert.rejects(take('built-in', { token: 'guess' }), /Only its process gets permits/)
+    await assert.rejects(take('built-in', { token: 'secret', operation: 'Write' }), /does not contain knock Write/)
+    await take('zähler')
+    const scan = await issued.startScan('built-in')
+    await take('built-in', { token: 'secret', scan: scan.id })
+    await assert.rejects(take('other', { scan: scan.id }), /The scan has ended/)
+    assert.deepEqual(scan.traffic.totals, { 'knock Knock': 1 })
+    await registry.close()
+  })
+
+  test('other links hold at most half of the connections', async () => {
+    const registry = await Registry.open({ file: join(temporaryFolder(), 'registry.json'), log })
+    const file = join(temporaryFolder(), 'budget.json')
+    writeFileSync(file, JSON.stringify({ perGateway: { connections: 4 } }))
+    using issued = await GatewayPermits.open(file)
+    await using server = await permitServer({ permits: issued, registry, links: [] })
+    registry.reserve('built-in', 'secret')
+    const flood = ['one', 'two', 'three'].map((instance) => server.open(instance))
+    let granted = 0
+    const floods = flood.flatMap((call, index) =>
+      [1, 2].map(async (host) => {
+        await call.take(connectionTo(10 * index + host))
+        granted += 1
+      }),
+    )
+    const ended = Promise.allSettled(floods)
+    const own = server.open('built-in', 'secret')
+    await own.take(connectionTo(91))
+    await own.take(connectionTo(92))
+    assert.ok(granted <= 2, `${granted} connections`)
+    for (const call of [...flood, own]) call[Symbol.dispose]()
+    await ended
+    // The connections for which the ended calls waited are not given.
+    using later = server.open('later')
+    await later.take(connectionTo(93))
+    await later.take(connectionTo(94))
+    await registry.close()
+  })
+
+  test('the call of a link that holds a connection longer than the limit ends', async () => {
+    const registry = await Registry.open({ file: join(temporaryFolder(), 'registry.json'), log })
+    using issued = await GatewayPermits.open(join(temporaryFolder(), 'budget.json'))
+    await using server = await permitServer({ permits: issued, registry, links: [], connectionMs: 20 })
+    using call = server.open('one')
+    await assert.rejects(
+      async () => {
+        for (;;) await call.take(connectionTo(1))
+      },
+      { message: /hold the permit of a connection for at most 0\.02 seconds/ },
+    )
+    await registry.close()
   })
 
   test('a link sends nothing if its gateway gives no permits', async () => {

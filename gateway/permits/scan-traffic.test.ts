@@ -6,6 +6,18 @@ import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { trafficFields } from './scan-receipt.ts'
 import { ScanTraffic } from './scan-traffic.ts'
 
+test('a receipt counts the classes above its limit as one class', () => {
+  const traffic = new ScanTraffic()
+  for (let index = 0; index < 2 * receiptLimits.classes; index += 1)
+    for (const address of ['10.0.0.1', '10.0.0.2'])
+      traffic.add({ address, protocol: 'knock', operation: `Function${index}`, kind: 'request' }, new Date())
+  const budgets = [{ from: new Date(), budget: defaultBudget }]
+  const { totals, devices } = trafficFields({ state: 'finished', budgets, traffic, endedAt: new Date() })
+  assert.equal(Object.keys(totals).length, receiptLimits.classes)
+  assert.deepEqual([totals['knock Function62'], totals['knock Function63'], totals.other], [2, undefined, 130])
+  for (const { packets } of devices) assert.equal(Object.keys(packets).length, receiptLimits.classes)
+})
+
 test('the receipt of a scan with many addresses is within its limits, and counts every permit', () => {
   const traffic = new ScanTraffic()
   const at = new Date()

@@ -10,14 +10,16 @@ export type AddressTraffic = { packets: Counts; first: Date; last: Date }
 /**
  * The number of addresses that are counted individually, and the number of networks by which the other addresses are
  * counted. A receipt has an entry for each of both. Together they are below the limit of entries, so that a receipt with
- * many classes of traffic is also below the limit of bytes.
+ * many classes of traffic is also below the limit of bytes. At most `hosts` addresses of one network are counted.
  */
-const most = { addresses: receiptLimits.entries * 0.4, networks: receiptLimits.entries * 0.4 } as const
+const most = { addresses: receiptLimits.entries * 0.4, networks: receiptLimits.entries * 0.4, hosts: 65_536 } as const
 const otherNetworks = '0.0.0.0/0'
+const otherClasses = 'other'
 
 /**
  * `ScanTraffic` counts the permits of one scan. Each permit counts as sent, so a count is never lower than the traffic on
- * the network. Memory is limited, because a scan with many addresses counts the later addresses by network.
+ * the network. Memory is limited: a scan with many addresses counts the later addresses by network, and a link that sends
+ * too many classes of traffic has the later classes counted as one class.
  */
 export class ScanTraffic {
   readonly startedAt = new Date()
@@ -27,11 +29,16 @@ export class ScanTraffic {
   readonly #networks = new Map<string, AddressTraffic & { hosts: Set<number> }>()
 
   add({ address, protocol, operation }: PermitRequest, at: Date): void {
-    const name = packetClassOf({ protocol, operation })
+    const name = this.#classOf(packetClassOf({ protocol, operation }))
     this.totals[name] = (this.totals[name] ?? 0) + 1
     const traffic = this.#trafficOf(address, at)
     traffic.packets[name] = (traffic.packets[name] ?? 0) + 1
     traffic.last = at
+  }
+
+  #classOf(name: string): string {
+    const isCounted = Object.hasOwn(this.totals, name) || Object.keys(this.totals).length < receiptLimits.classes - 1
+    return isCounted ? name : otherClasses
   }
 
   addRefusal(reason: RefusalReason): void {
@@ -63,13 +70,13 @@ export class ScanTraffic {
     const own = networkOf(address)
     const network = this.#networks.has(own) || this.#networks.size < most.networks ? own : otherNetworks
     const traffic = this.#networks.get(network) ?? { packets: {}, first: at, last: at, hosts: new Set<number>() }
-    traffic.hosts.add(numberOfAddress(address) ?? -1)
+    if (traffic.hosts.size < most.hosts) traffic.hosts.add(numberOfAddress(address) ?? -1)
     this.#networks.set(network, traffic)
     return traffic
   }
 }
 
-/** Returns the /24 network of an IPv4 address. All IPv6 addresses are in one network. */
+/** Returns the /24 network of an address. Permits are given only for IPv4 addresses. */
 function networkOf(address: string): string {
-  return address.includes(':') ? '::/0' : `${address.slice(0, address.lastIndexOf('.'))}.0/24`
+  return `${address.slice(0, address.lastIndexOf('.'))}.0/24`
 }

@@ -193,7 +193,9 @@ test('Registry restores its links after a restart, except expired ones', async (
   await second.close()
 })
 
-test('RegistryServer.start fails with one sentence when the port is in use', async () => {
+test('RegistryServer.start fails with one sentence when the port is in use, and prints nothing', async (t) => {
+  const print = t.mock.method(console, 'error', () => undefined)
   const options = { registry, host: '127.0.0.1', port: server.port, vendors: ['millwright'] }
   await assert.rejects(RegistryServer.start(options), SetupError)
+  assert.equal(print.mock.callCount(), 0)
 })

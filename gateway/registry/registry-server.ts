@@ -1,9 +1,11 @@
 import {
+  logVerbosity,
   type Metadata,
   Server,
   ServerCredentials,
   type ServiceDefinition,
   type ServiceError,
+  setLogVerbosity,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
@@ -43,6 +45,8 @@ export class RegistryServer {
   }
 
   static async start({ registry, host, port, vendors, services = [] }: Options): Promise<RegistryServer> {
+    // The library would print an error if the port is in use. The error is returned too.
+    setLogVerbosity(logVerbosity.NONE)
     // Without this option, a second gateway could listen on the same port and receive half of the registrations.
     const server = new Server({ 'grpc.so_reuseport': 0 })
     for (const vendor of vendors) {

@@ -65,6 +65,11 @@ export class Registry {
     this.#tokens.delete(appInstanceId)
   }
 
+  /** Returns whether the gateway runs the link with this id. */
+  isReserved(appInstanceId: string): boolean {
+    return this.#tokens.has(appInstanceId)
+  }
+
   /** Returns whether a call with this token can register or unregister the id. */
   isAllowed(appInstanceId: string, token: string | undefined): boolean {
     const reserved = this.#tokens.get(appInstanceId)

@@ -107,11 +107,11 @@ async function ask(subject: Subject, connection: ConnectionParameterSet, credent
   return runDiscovery(subject, { filters, options, target: [target] })
 }
 
-/** Returns invented values for all text fields of a schema. */
+/** Returns invented values for all text fields of a schema. Fields with fixed values get one of them. */
 function inventedFor(schema: string): Record<string, string> {
-  const { properties } = JSON.parse(schema) as { properties?: Record<string, { type?: unknown }> }
+  const { properties } = JSON.parse(schema) as { properties?: Record<string, { type?: unknown; enum?: string[] }> }
   const texts = Object.entries(properties ?? {}).filter(([, { type }]) => type === 'string')
-  return Object.fromEntries(texts.map(([name]) => [name, inventedValue]))
+  return Object.fromEntries(texts.map(([name, { enum: allowed }]) => [name, allowed?.at(-1) ?? inventedValue]))
 }
 
 function isObject(json: string): boolean {

@@ -57,11 +57,14 @@ export function isBroadcast(address: string, segment: Segment): boolean {
 export function localAddressOf(options: Options): string | undefined {
   const name = options[interfaceOption.key]
   if (typeof name !== 'string' || name.trim() === '') return undefined
-  const all = Object.entries(networkInterfaces())
-  const own = all.find(([key]) => key === name.trim())?.[1]?.find(({ family }) => family === 'IPv4')
-  if (own !== undefined) return own.address
+  const all = Object.entries(networkInterfaces()).flatMap(([key, addresses = []]) => {
+    const own = addresses.find(({ family }) => family === 'IPv4')
+    return own === undefined ? [] : [{ key, address: own.address }]
+  })
+  const chosen = all.find(({ key }) => key === name.trim())
+  if (chosen !== undefined) return chosen.address
   throw new LinkError(
     'INVALID_ARGUMENT',
-    `The gateway has no network interface "${name}" with an IPv4 address. It has ${all.map(([key]) => key).join(', ')}.`,
+    `The gateway has no network interface "${name}" with an IPv4 address. It has ${all.map(({ key }) => key).join(', ')}.`,
   )
 }

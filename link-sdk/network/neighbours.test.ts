@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { openArpTable } from './neighbours.ts'
 
 const heading = 'IP address       HW type     Flags       HW address            Mask     Device'
@@ -31,4 +32,19 @@ test('the ARP table is read again for an entry that is newer than the last readi
   assert.equal(readings, 1)
   lines.push(entry('10.0.0.2', '02:00:5e:00:00:02'))
   assert.equal(await macAddressOf('10.0.0.2'), '02:00:5E:00:00:02')
+})
+
+test('any content of the ARP table gives MAC addresses or nothing', async () => {
+  const part = fc.oneof(
+    fc.constantFrom('10.0.0.1', '0x1', '0x2', '02:00:5e:00:00:10', '00:00:00:00:00:00', '\n', ' ', '\t', '*'),
+    fc.string(),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 60 }), fc.string(), async (parts, mac) => {
+      const table = openArpTable(async () => `${heading}\n${parts.join(' ')}`)
+      const found = await table.macAddressOf('10.0.0.1')
+      assert.ok(found === undefined || /^([0-9A-F]{2}:){5}[0-9A-F]{2}$/.test(found))
+      await table.ipAddressOf(mac)
+    }),
+  )
 })

@@ -62,7 +62,7 @@ export const arpTable = withOwnAddresses(openArpTable(() => readFile('/proc/net/
 export const { macAddressOf } = arpTable
 
 /** Parses the content of /proc/net/arp. Incomplete entries and entries without a MAC address are left out. */
-export function parseArpTable(text: string): Map<string, string> {
+function parseArpTable(text: string): Map<string, string> {
   const table = new Map<string, string>()
   for (const line of text.split('\n').slice(1)) {
     const [address, , flags, mac] = line.split(/\s+/)

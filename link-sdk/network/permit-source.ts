@@ -1,10 +1,19 @@
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
-import { linkServices, permitKindNumbers, scanMetadataKey, wireMethod } from '@millwright/api/link-protocol.ts'
+import {
+  linkIdKey,
+  linkServices,
+  linkTokenKey,
+  permitKindNumbers,
+  scanMetadataKey,
+  wireMethod,
+} from '@millwright/api/link-protocol.ts'
 import { PermitIssuer, PermitRefusal } from '@millwright/api/permit-issuer.ts'
 import type { PermitAnswer, PermitMessage } from '@millwright/api/proto/generated/permits_pb.js'
+import { packetClassOf } from '@millwright/api/receipt.ts'
 import { defaultBudget, type PermitRequest, type RefusalReason, refusalReasons } from '@millwright/api/scan-budget.ts'
 import { LinkError } from '../link-error.ts'
 import type { Manifest } from '../manifest.ts'
+import { PermitPace } from './permit-pace.ts'
 import { type Permit, PermitRefusedError, type Permits } from './permits.ts'
 
 /** `CallPermits` are the permits of one call. Disposing them ends the connections of the call. */
@@ -16,25 +25,32 @@ export type PermitSource = {
   close: () => void
 }
 
-type Options = { manifest: Manifest; registry?: string }
+type Options = {
+  manifest: Manifest
+  registry?: string | undefined
+  /** The id with which the link registers. The default is the id of the manifest. */
+  instance?: string | undefined
+  /** The token from the gateway that started the link. */
+  token?: string | undefined
+}
 
 /**
  * Returns the source of permits: the gateway at whose registry the link registers. A link without a gateway has the
  * default budget for itself.
  */
-export function openPermitSource({ manifest, registry }: Options): PermitSource {
-  const source = registry === undefined ? ownPermits() : gatewayPermits(registry)
-  const known = new Set((manifest.sends ?? []).map(({ protocol, operation }) => `${protocol} ${operation}`))
+export function openPermitSource({ manifest, registry, instance = manifest.id, token }: Options): PermitSource {
+  const source = registry === undefined ? ownPermits() : gatewayPermits(registry, { id: instance, token })
+  const known = new Set((manifest.sends ?? []).map(packetClassOf))
   return {
     close: source.close,
     forCall: (call) => {
       const permits = source.forCall(call)
       return {
         take: async (request) => {
-          if (known.has(`${request.protocol} ${request.operation}`)) return permits.take(request)
+          if (known.has(packetClassOf(request))) return permits.take(request)
           throw new LinkError(
             'INTERNAL',
-            `The link may not send ${request.protocol} ${request.operation}, because the table "sends" of its manifest does not contain it.`,
+            `The link may not send ${packetClassOf(request)}, because the table "sends" of its manifest does not contain it.`,
           )
         },
         [Symbol.dispose]: () => permits[Symbol.dispose](),
@@ -44,7 +60,7 @@ export function openPermitSource({ manifest, registry }: Options): PermitSource 
 }
 
 function ownPermits(): PermitSource {
-  const issuer = new PermitIssuer(defaultBudget)
+  const issuer = new PermitIssuer({ ...defaultBudget, localAddresses: true })
   return {
     close: () => undefined,
     forCall: ({ signal }) => {
@@ -77,27 +93,32 @@ function refused(error: unknown): never {
   throw error instanceof PermitRefusal ? new PermitRefusedError(error.reason, error.message) : error
 }
 
-function gatewayPermits(registry: string): PermitSource {
+type LinkIdentity = { id: string; token: string | undefined }
+
+function gatewayPermits(registry: string, link: LinkIdentity): PermitSource {
   const client = new Client(registry, credentials.createInsecure(), { 'grpc.enable_http_proxy': 0 })
-  return { close: () => client.close(), forCall: (call) => new RemotePermits(client, call) }
+  return { close: () => client.close(), forCall: (call) => new RemotePermits(client, { ...call, link }) }
 }
 
-type Waiter = { resolve: (permit: Permit) => void; reject: (error: Error) => void; isConnection: boolean }
+type Waiter = { resolve: (permit: Permit) => void; reject: (error: Error) => void; kind: PermitRequest['kind'] }
 
 /** `RemotePermits` asks the gateway for the permits of one call, over one stream that opens with the first permit. */
 class RemotePermits implements CallPermits {
   readonly #client: Client
   readonly #signal: AbortSignal
   readonly #scan: string | undefined
+  readonly #link: LinkIdentity
   readonly #waiting = new Map<bigint, Waiter>()
+  readonly #paces = new Map<PermitRequest['kind'], PermitPace>()
   #stream: ClientDuplexStream<PermitMessage, PermitAnswer> | undefined
   #lastId = 0n
   #failure: Error | undefined
 
-  constructor(client: Client, { signal, scan }: { signal: AbortSignal; scan?: string }) {
+  constructor(client: Client, { signal, scan, link }: { signal: AbortSignal; scan?: string; link: LinkIdentity }) {
     this.#client = client
     this.#signal = signal
     this.#scan = scan
+    this.#link = link
     signal.addEventListener('abort', () => this.#end(canceled()), { once: true })
   }
 
@@ -108,7 +129,7 @@ class RemotePermits implements CallPermits {
     const stream = this.#stream
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject, isConnection: kind === 'connection' })
+      this.#waiting.set(id, { resolve, reject, kind })
       const take = { id, ...request, kind: permitKindNumbers[kind] }
       stream.write({ message: { case: 'take', value: take } } as PermitMessage)
     })
@@ -121,6 +142,8 @@ class RemotePermits implements CallPermits {
   #open(): ClientDuplexStream<PermitMessage, PermitAnswer> {
     const method = wireMethod(linkServices.permits.method.takePermits)
     const metadata = new Metadata()
+    metadata.set(linkIdKey, encodeURIComponent(this.#link.id))
+    if (this.#link.token !== undefined) metadata.set(linkTokenKey, this.#link.token)
     if (this.#scan !== undefined) metadata.set(scanMetadataKey, this.#scan)
     const { path, requestSerialize, responseDeserialize } = method
     const stream = this.#client.makeBidiStreamRequest<PermitMessage, PermitAnswer>(
@@ -135,15 +158,26 @@ class RemotePermits implements CallPermits {
     return stream
   }
 
-  #onAnswer({ id, refusal, reason }: PermitAnswer): void {
+  #onAnswer({ id, refusal, reason, intervalMs }: PermitAnswer): void {
     const waiter = this.#waiting.get(id)
     if (waiter === undefined) return
-    this.#waiting.delete(id)
-    if (refusal !== '') {
-      waiter.reject(new PermitRefusedError(reasonOf(reason), refusal))
+    if (refusal === '') {
+      this.#paceOf(waiter.kind).add(intervalMs, () => this.#use(id, waiter))
       return
     }
-    let isHeld = waiter.isConnection
+    this.#waiting.delete(id)
+    waiter.reject(new PermitRefusedError(reasonOf(reason), refusal))
+  }
+
+  #paceOf(kind: PermitRequest['kind']): PermitPace {
+    const pace = this.#paces.get(kind) ?? new PermitPace()
+    this.#paces.set(kind, pace)
+    return pace
+  }
+
+  #use(id: bigint, waiter: Waiter): void {
+    this.#waiting.delete(id)
+    let isHeld = waiter.kind === 'connection'
     waiter.resolve({
       [Symbol.dispose]: () => {
         if (isHeld && this.#failure === undefined)
@@ -158,6 +192,7 @@ class RemotePermits implements CallPermits {
     this.#failure = error
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
+    for (const pace of this.#paces.values()) pace.end()
     this.#stream?.cancel()
   }
 }
@@ -167,7 +202,7 @@ function reasonOf(text: string): RefusalReason {
 }
 
 function canceled(): PermitRefusedError {
-  return new PermitRefusedError('canceled', 'The scan was canceled.')
+  return new PermitRefusedError('canceled', 'The call has ended or was canceled.')
 }
 
 function withoutGateway(error: ServiceError): LinkError {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { addressOfNumber } from '@millwright/api/ip-range.ts'
 import fc from 'fast-check'
 import type { Filter } from '../parameters.ts'
-import { portsOf, scanRangeOf, wholeNumber } from './range.ts'
+import { portsOf, requiredPortsOf, scanRangeOf, wholeNumber } from './range.ts'
 
 const filter = (key: string, value: string): Filter => ({ key, operator: 'EQUAL', value })
 const addressesOf = (...filters: Filter[]) => [...scanRangeOf(filters).addresses()]
@@ -64,6 +64,8 @@ test('scanRangeOf rejects invalid, empty, too large and multicast ranges, and ot
 test('portsOf reads lists and spans of ports, each port once', () => {
   assert.deepEqual(portsOf({ ports: ' 502, 5020-5022,502,' }, 'ports'), [502, 5020, 5021, 5022])
   assert.deepEqual(portsOf({}, 'ports'), [])
+  assert.deepEqual(requiredPortsOf({ ports: '502' }, 'ports'), [502])
+  assert.throws(() => requiredPortsOf({ ports: ' ,' }, 'ports'), { code: 'INVALID_ARGUMENT' })
   for (const ports of ['0', '65536', '5-1', '1-', '-', 'http', '1.5', '1-2000', '1-1000,2000-2999'])
     assert.throws(() => portsOf({ ports }, 'ports'), { code: 'INVALID_ARGUMENT' }, ports)
   fc.assert(

@@ -5,6 +5,7 @@ import {
   mergeRanges,
   numberOfAddress,
   parseIpRange,
+  unicastAddresses,
 } from '@millwright/api/ip-range.ts'
 import type { Target } from '../define-link.ts'
 import { LinkError } from '../link-error.ts'
@@ -18,12 +19,12 @@ export const rangeFilters: readonly Parameter[] = [
     type: 'text',
     mandatory: true,
     description:
-      'Addresses to scan: 10.0.0.1-10.0.3.255, 10.0.0.0/24 or one address. Several ranges: repeat the filter, or separate them with commas',
+      'Addresses to scan: 10.0.0.1-10.0.3.255, 10.0.0.0/24 or one address. Several ranges: separate them with commas',
   },
   {
     key: 'exclude',
     type: 'text',
-    description: 'Addresses that are not scanned, in the same form as ip_range',
+    description: 'Addresses that are not scanned, in the same form as the IP range',
   },
 ]
 
@@ -31,7 +32,7 @@ export const rangeFilters: readonly Parameter[] = [
 export const mostAddresses = 2 ** 20
 
 /** `ScanRange` contains the addresses that a scan visits. */
-export type ScanRange = { size: number; addresses: () => Generator<string> }
+type ScanRange = { size: number; addresses: () => Generator<string> }
 
 /**
  * Returns the addresses that the filters select: all of `ip_range` without those of `exclude`. If some targets have an
@@ -70,11 +71,9 @@ function isRangeFilter(key: string): boolean {
   return rangeFilters.some((filter) => filter.key === key)
 }
 
-const unicast: IpRange = { from: 0x0100_0000, to: 0xdfff_ffff }
-
 /** A packet to a multicast or broadcast address reaches many devices, which no limit per device would protect. */
 function requireUnicast({ from, to }: IpRange): void {
-  if (from >= unicast.from && to <= unicast.to) return
+  if (from >= unicastAddresses.from && to <= unicastAddresses.to) return
   const range = from === to ? addressOfNumber(from) : `${addressOfNumber(from)}-${addressOfNumber(to)}`
   throw new LinkError(
     'INVALID_ARGUMENT',
@@ -139,7 +138,14 @@ export function wholeNumber(
   throw new LinkError('INVALID_ARGUMENT', `"${key}" must be a whole number from ${least} to ${most}, but is ${value}.`)
 }
 
-/** Returns the ports of an option such as `161` or `502, 5020-5022`. */
+/** Returns the ports of an option that must contain at least one port. */
+export function requiredPortsOf(options: Options, key: string): number[] {
+  const ports = portsOf(options, key)
+  if (ports.length > 0) return ports
+  throw new LinkError('INVALID_ARGUMENT', `"${key}" must contain at least one port.`)
+}
+
+/** Returns the ports of an option such as `161` or `502, 5020-5022`. The list can be empty. */
 export function portsOf(options: Options, key: string): number[] {
   const ports = String(options[key] ?? '')
     .split(',')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { startTimer, timeLimit } from './timer.ts'
@@ -121,6 +121,35 @@ describe('timeLimit', () => {
     limit.start()
     canceling.abort(new Error('canceled'))
     assert.equal(limit.signal.reason.message, 'canceled')
+  })
+
+  test('does not count the time in which requests wait for permits', async () => {
+    const given = [Promise.withResolvers<Disposable>(), Promise.withResolvers<Disposable>()]
+    using limit = timeLimit({ ms: 40, canceled: new AbortController().signal, reason })
+    limit.start()
+    const request = { address: '10.0.0.1', protocol: 'x', operation: 'Read', kind: 'request' } as const
+    const taking = given.map(({ promise }) => limit.permits({ take: () => promise }).take(request))
+    await expired(120)
+    given[0]?.resolve({ [Symbol.dispose]: () => undefined })
+    await taking[0]
+    await expired(120)
+    assert.equal(limit.signal.aborted, false, 'one request still waits')
+    given[1]?.reject(new Error('refused'))
+    await assert.rejects(taking[1] ?? Promise.resolve(), /refused/)
+    await once(limit.signal, 'abort')
+    assert.equal(limit.signal.reason.message, 'too slow')
+  })
+
+  test('is aborted from the start if the call was canceled before', () => {
+    using limit = timeLimit({ ms: 10_000, canceled: AbortSignal.abort(new Error('canceled')), reason })
+    assert.equal(limit.signal.reason.message, 'canceled')
+  })
+
+  test('leaves no listener at the signal of the call', () => {
+    const canceling = new AbortController()
+    for (let device = 0; device < 10; device++)
+      timeLimit({ ms: 10, canceled: canceling.signal, reason })[Symbol.dispose]()
+    assert.equal(getEventListeners(canceling.signal, 'abort').length, 0)
   })
 
   test('does not abort its signal after it is disposed', async () => {

@@ -1,3 +1,5 @@
+import type { Permits } from './permits.ts'
+
 /*
  * This file contains time limits that do not count pauses of this process. A gateway can be busy: the operating system
  * stops its processes for seconds, and one task can block the event loop. Answers that arrive in this time wait in
@@ -14,16 +16,22 @@ type TimerOptions = {
   slices?: number
 }
 
+/** `Timer` ends when it is disposed. `leftMs` returns the time that is left. */
+type Timer = Disposable & { leftMs: () => number }
+
 /**
  * Calls `expire` after a time, unless the timer is disposed before. A pause of this process counts as at most one slice of
  * the time. Answers that have arrived before the end are handled before `expire` is called.
  */
-export function startTimer(ms: number, expire: () => void, { slices = usualSlices }: TimerOptions = {}): Disposable {
+export function startTimer(ms: number, expire: () => void, { slices = usualSlices }: TimerOptions = {}): Timer {
+  const sliceMs = Math.ceil(ms / slices)
   let timer: NodeJS.Timeout | undefined
   let immediate: NodeJS.Immediate | undefined
+  let slice = { left: slices, startedMs: performance.now() }
   const wait = (left: number) => {
+    slice = { left, startedMs: performance.now() }
     if (left === 0) turn(finalTurns)
-    else timer = setTimeout(wait, Math.ceil(ms / slices), left - 1)
+    else timer = setTimeout(wait, sliceMs, left - 1)
   }
   const turn = (left: number) => {
     if (left === 0) expire()
@@ -31,6 +39,7 @@ export function startTimer(ms: number, expire: () => void, { slices = usualSlice
   }
   wait(slices)
   return {
+    leftMs: () => Math.max(0, slice.left * sliceMs - Math.min(performance.now() - slice.startedMs, sliceMs)),
     [Symbol.dispose]: () => {
       clearTimeout(timer)
       clearImmediate(immediate)
@@ -43,6 +52,8 @@ export type TimeLimit = Disposable & {
   signal: AbortSignal
   /** Starts the time. Later calls have no effect. */
   start: () => void
+  /** Returns permits that stop the time while a request waits for its permit. A small budget is not a slow device. */
+  permits: (permits: Permits) => Permits
 }
 
 type TimeLimitOptions = {
@@ -55,13 +66,46 @@ type TimeLimitOptions = {
 
 /** Returns a limit for several requests to one device. The time starts with `start`. */
 export function timeLimit({ ms, canceled, reason }: TimeLimitOptions): TimeLimit {
+  // AbortSignal.any would keep memory for each device until the end of the scan.
   const controller = new AbortController()
-  let timer: Disposable | undefined
+  let timer: Timer | undefined
+  let leftMs = ms
+  let waiting = 0
+  let isStarted = false
+  let isDisposed = false
+  const stop = () => {
+    leftMs = timer?.leftMs() ?? leftMs
+    timer?.[Symbol.dispose]()
+    timer = undefined
+  }
+  const run = () => {
+    if (isStarted && !isDisposed && waiting === 0) timer ??= startTimer(leftMs, () => controller.abort(reason()))
+  }
+  const cancel = () => controller.abort(canceled.reason)
+  if (canceled.aborted) cancel()
+  canceled.addEventListener('abort', cancel, { once: true })
   return {
-    signal: AbortSignal.any([canceled, controller.signal]),
+    signal: controller.signal,
     start: () => {
-      timer ??= startTimer(ms, () => controller.abort(reason()))
+      isStarted = true
+      run()
     },
-    [Symbol.dispose]: () => timer?.[Symbol.dispose](),
+    permits: (permits) => ({
+      take: async (request) => {
+        stop()
+        waiting += 1
+        try {
+          return await permits.take(request)
+        } finally {
+          waiting -= 1
+          run()
+        }
+      },
+    }),
+    [Symbol.dispose]: () => {
+      isDisposed = true
+      canceled.removeEventListener('abort', cancel)
+      stop()
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { Asset } from '@millwright/link-sdk/device-identifiers.ts'
 import { deviceAsset } from '@millwright/link-sdk/network/device-asset.ts'
 
 /** `HostFacts` is what a scan learned about a device. A device can have several addresses. */
-export type HostFacts = {
+type HostFacts = {
   macAddress: string
   addresses: readonly string[]
   openPorts: readonly number[]
@@ -11,7 +11,7 @@ export type HostFacts = {
 }
 
 /** The key of the annotation with the open ports. */
-export const openPortsKey = 'open_tcp_ports'
+const openPortsKey = 'open_tcp_ports'
 
 /** Converts a device to an asset of the inventory. Its MAC address identifies it. */
 export function assetOf({ macAddress, addresses, openPorts, name, manufacturer }: HostFacts): Asset {

@@ -18,7 +18,8 @@ export const manifest: Manifest = {
       protocol: 'tcp',
       operation: 'connect',
       transport: 'tcp',
-      ports: defaultPorts,
+      ports: [...defaultPorts],
+      portsOption: 'ports',
       description: 'Opens a connection and closes it immediately. Sends no data',
     },
     {
@@ -26,6 +27,7 @@ export const manifest: Manifest = {
       operation: 'echo',
       code: 'type 8',
       transport: 'icmp',
+      onlyIf: 'icmp',
       description:
         'Echo request (ping) without data, to addresses behind a router and to devices that do not answer TCP',
     },
@@ -42,6 +44,7 @@ export const manifest: Manifest = {
       code: 'type 12',
       transport: 'udp',
       ports: [53],
+      onlyIf: 'reverse_dns',
       description: 'Query for the name of a device. It is sent to the DNS server, not to the device',
     },
   ],

@@ -12,7 +12,7 @@ import { hostNames } from './host-name.ts'
 import { defaultOptions, probesOf, scanOptionsOf, thisMachine } from './options.ts'
 
 /** Finds the IP address of a device by its MAC address. Tests replace it. */
-export type FindAddress = (macAddress: string) => Promise<string | undefined>
+type FindAddress = (macAddress: string) => Promise<string | undefined>
 
 type ReadSettings = { surroundings?: Surroundings; findAddress?: FindAddress; options?: Options }
 

@@ -3,10 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
+import fc from 'fast-check'
+import { type IpPacket, ipPackets, isConnection } from '../testing/packet-capture.ts'
+import { namesIn } from './dns-query.ts'
 import { hostNames, validName } from './host-name.ts'
 import { openPing } from './ping.ts'
 
@@ -22,7 +26,7 @@ type ScannedSegment = {
 }
 
 /** Runs a scan in a new network namespace, and returns its result with the packets that left the scanner. */
-function scanSegment(live: number): { result: ScannedSegment; packets: Packet[] } {
+function scanSegment(live: number): { result: ScannedSegment; packets: IpPacket[] } {
   const capture = join(folder, 'capture.pcap')
   const script = join(import.meta.dirname, 'segment.sh')
   const { status, stdout, stderr } = spawnSync(
@@ -34,25 +38,7 @@ function scanSegment(live: number): { result: ScannedSegment; packets: Packet[] 
     },
   )
   assert.equal(status, 0, stderr)
-  return { result: JSON.parse(stdout), packets: packetsIn(readFileSync(capture)) }
-}
-
-type Packet = { protocol: number; flags: number; payloadBytes: number }
-
-/** Reads the IPv4 packets of a capture (pcap, Ethernet). */
-function packetsIn(bytes: Buffer): Packet[] {
-  const packets: Packet[] = []
-  for (let at = 24; at + 16 <= bytes.length; ) {
-    const length = bytes.readUInt32LE(at + 8)
-    const ip = bytes.subarray(at + 16 + 14, at + 16 + length)
-    at += 16 + length
-    const headerBytes = ((ip[0] ?? 0) & 0xf) * 4
-    const transport = ip.subarray(headerBytes, ip.readUInt16BE(2))
-    const isTcp = ip[9] === 6
-    const payloadBytes = isTcp ? transport.length - ((transport[12] ?? 0) >> 4) * 4 : transport.length - 8
-    packets.push({ protocol: ip[9] ?? 0, flags: isTcp ? (transport[13] ?? 0) : 0, payloadBytes })
-  }
-  return packets
+  return { result: JSON.parse(stdout), packets: ipPackets(readFileSync(capture)) }
 }
 
 function missingTool(): string | undefined {
@@ -72,8 +58,8 @@ test('a scan of a /24 with 30 devices finds all of them, and sends one packet pe
   assert.equal(new Set(macs).size, 31, 'thirty devices and the scanner')
   assert.ok(macs.includes('02:00:5E:00:00:10'))
 
-  const requests = packets.filter(({ flags }) => (flags & 0x12) === 0x02)
-  assert.ok(packets.every(({ protocol, payloadBytes }) => protocol === 6 && payloadBytes === 0))
+  const requests = packets.filter(isConnection)
+  assert.ok(packets.every(({ transport, payloadBytes }) => transport === 'tcp' && payloadBytes === 0))
   // The scanner itself is reached without the network. Addresses without a device receive nothing.
   assert.equal(requests.length, 30 * 16)
   assert.equal(result.permits['tcp connect'], 31 * 16 + (254 - 31))
@@ -112,13 +98,19 @@ test('ping of this machine answers, if it is installed', async (t) => {
 })
 
 /** A DNS server that answers each query with a name, with nothing, or not at all. */
-async function dnsServer(nameOf: (query: string) => string | undefined | 'silent') {
+async function dnsServer(nameOf: (query: string) => string | undefined | 'silent' | 'truncated') {
   const queries: string[] = []
   const socket = createSocket('udp4', (query, { port, address }) => {
     const labels = labelsIn(query.subarray(12))
     queries.push(labels.join('.'))
     const name = nameOf(labels.join('.'))
     if (name === 'silent') return
+    if (name === 'truncated') {
+      const answer = Buffer.from(query)
+      answer.writeUInt16BE(0x8380, 2)
+      socket.send(answer, port, address)
+      return
+    }
     const question = query.subarray(12, 12 + labels.reduce((sum, label) => sum + label.length + 1, 0) + 5)
     const header = Buffer.from(query.subarray(0, 12))
     header.writeUInt16BE(name === undefined ? 0x8183 : 0x8180, 2)
@@ -165,6 +157,37 @@ test('hostNames uses an answer that arrives after a pause of the process', async
   assert.equal(await hostNames(options)('10.0.0.1'), 'plc-1.plant.example')
 })
 
+test('hostNames does not repeat a truncated answer over TCP', async () => {
+  using dns = await dnsServer(() => 'truncated')
+  const [host = '', port = ''] = dns.server.split(':')
+  let connections = 0
+  const server = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  server.listen(Number(port), host)
+  await once(server, 'listening')
+  const permits = unlimitedPermits()
+  const names = hostNames({ server: dns.server, permits, signal: new AbortController().signal, log })
+  assert.equal(await names('10.0.0.1'), undefined)
+  assert.equal(await names('10.0.0.2'), undefined, 'the server is still used')
+  server.close()
+  assert.deepEqual([dns.queries.length, permits.taken.length, connections], [2, 2, 0])
+})
+
+test('namesIn accepts every message, and pointers cause no endless loop', () => {
+  const header = [0x12, 0x34, 0x81, 0x80, 0, 1, 0xff, 0xff, 0, 0, 0, 0]
+  assert.deepEqual(namesIn(Buffer.from([...header, 0xc0, 12])), [])
+  assert.deepEqual(namesIn(Buffer.from([...header, 1, 97, 0xc0, 12])), [])
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+      const names = namesIn(Buffer.from([...header, ...bytes]))
+      assert.ok(names.every((name) => name.length <= 64 * 127))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('hostNames sends no further queries to a server that does not answer', async () => {
   using dns = await dnsServer(() => 'silent')
   const permits = unlimitedPermits()
@@ -187,4 +210,14 @@ test('validName accepts only host names', () => {
     'ä.example',
   ])
     assert.equal(validName(name), undefined, name)
+})
+
+test('validName returns a short name with the characters of host names, or undefined, for any text', () => {
+  const part = fc.oneof(fc.constantFrom('plc-1', '.', '-', '_', 'example', '10.0.0.1', 'a'.repeat(64)), fc.string())
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 200 }), (parts) => {
+      const name = validName(parts.join(''))
+      return name === undefined || (name.length <= 253 && /^[\w.-]+$/.test(name))
+    }),
+  )
 })

@@ -46,7 +46,7 @@ export function textOf(bytes: Buffer | undefined): string | undefined {
 }
 
 /** `ModbusDevice` is a device with its own IP address. */
-export type ModbusDevice = { ipAddress: string; macAddress: string | undefined; nameplate: Nameplate }
+type ModbusDevice = { ipAddress: string; macAddress: string | undefined; nameplate: Nameplate }
 
 export function factsOf({ ipAddress, macAddress, nameplate }: ModbusDevice): DeviceFacts {
   const port = macAddress === undefined ? [] : [{ name: 'ethernet', macAddress, ipAddress }]

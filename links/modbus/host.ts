@@ -16,7 +16,7 @@ export type Host = {
   problem?: LinkError
 }
 
-export type IdentifiedUnit = { unit: number; nameplate: Nameplate }
+type IdentifiedUnit = { unit: number; nameplate: Nameplate }
 
 type Answer = { unit: number; nameplate: Nameplate } | { unit: number; error: ModbusError }
 type Scan = Pick<ScanOptions, 'unitIds' | 'gatewayUnits' | 'category' | 'reportsServerId' | 'deviceSeconds'>
@@ -34,7 +34,7 @@ export async function readHost(at: ConnectionOptions, scan: Scan): Promise<Host 
     `${at.address} port ${at.port} could not be read within ${scan.deviceSeconds} seconds. Set the option device_seconds, limit gateway_units, or exclude the address.`,
   )
   using limit = timeLimit({ ms: scan.deviceSeconds * 1_000, canceled: at.signal, reason: () => tooSlow })
-  const limited = { ...at, signal: limit.signal }
+  const limited = { ...at, signal: limit.signal, permits: limit.permits(at.permits) }
   const connection = await connectTo(limited)
   if (connection === undefined) return undefined
   limit.start()
@@ -117,13 +117,18 @@ class UnitReader implements Disposable {
     }
   }
 
-  /** Returns the unit that answered with an exception. Throws the error of the first unit if none answered. */
+  /** Returns the unit that answered with an exception. Throws an error if none answered. */
   async readWithoutIdentification(answers: readonly Answer[]): Promise<IdentifiedUnit> {
     const errors = answers.flatMap((answer) => ('error' in answer ? [answer] : []))
     const answering = errors.find(({ error }) => error.fault === 'exception' && !error.isFromGateway)
     if (answering === undefined) {
       if (errors.some(({ error }) => error.isFromGateway)) return { unit: 255, nameplate: {} }
-      throw errors[0]?.error
+      throw (
+        this.#silence(
+          errors.map(({ unit }) => unit),
+          errors.map(({ error }) => error),
+        ) ?? errors[0]?.error
+      )
     }
     const { unit } = answering
     if (!this.#scan.reportsServerId) return { unit, nameplate: {} }
@@ -132,6 +137,14 @@ class UnitReader implements Disposable {
       return serverId === undefined ? {} : { serverId }
     })
     return { unit, nameplate: 'nameplate' in reported ? reported.nameplate : {} }
+  }
+
+  /** Returns the error of a device that answers to none of several units. */
+  #silence(units: readonly number[], errors: readonly ModbusError[]): ModbusError | undefined {
+    if (units.length < 2 || errors.some(({ fault }) => fault !== 'no answer')) return undefined
+    const { address, port } = this.#at
+    const text = `${address} port ${port} does not answer to Modbus requests for the units ${units.join(', ')}.`
+    return new ModbusError('no answer', text)
   }
 
   async #try(unit: number, work: (connection: ModbusConnection) => Promise<Nameplate>): Promise<Answer> {

@@ -14,6 +14,7 @@ export const manifest: Manifest = {
       operation: 'Connect',
       transport: 'tcp',
       ports: [502],
+      portsOption: 'ports',
       description: 'Opens a TCP connection',
     },
     {
@@ -22,6 +23,7 @@ export const manifest: Manifest = {
       code: '0x2B/0x0E',
       transport: 'tcp',
       ports: [502],
+      portsOption: 'ports',
       description: 'Reads the nameplate: manufacturer, product code, revision and names',
     },
     {
@@ -30,6 +32,8 @@ export const manifest: Manifest = {
       code: '0x11',
       transport: 'tcp',
       ports: [502],
+      portsOption: 'ports',
+      onlyIf: 'report_server_id',
       description: 'Reads the description of a device without a nameplate, only with the option report_server_id',
     },
   ],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -15,10 +15,12 @@ import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { startSilentPort } from '@millwright/link-sdk/testing/silent-port.ts'
 import fc from 'fast-check'
+import modbusSerial, { type IServiceVector } from 'modbus-serial'
 import { parseIdentification } from './device.ts'
 import { discover } from './discover.ts'
 import { modbusLink } from './link.ts'
 import { manifest } from './manifest.ts'
+import { scanOptionsOf } from './options.ts'
 import { properties } from './properties.ts'
 import { type RunningSimulator, type SimulatedDevice, startSimulator } from './simulator.ts'
 
@@ -179,6 +181,8 @@ describe('a Modbus device', () => {
     const options = { timeout_ms: 1_000, unit_ids: '255' }
     const messageOf = async (device: SimulatedDevice) => (await scanDevice(device, { options })).errors[0]?.message
     assert.match((await messageOf({ units: {} })) ?? '', /does not answer to Modbus requests for unit 255/)
+    const silent = await scanDevice({ units: {} }, { options: { timeout_ms: 1_000, unit_ids: '255,1' } })
+    assert.match(silent.errors[0]?.message ?? '', /does not answer to Modbus requests for the units 255, 1\.$/)
     assert.match((await messageOf({ units: {}, others: { answer: 'close' } })) ?? '', /closes the connection/)
     await using server = await startBytes(Buffer.from('SSH-2.0-OpenSSH_9.2\r\n'))
     const [error] = errorsIn(await resultsOf({ options: { ports: String(server.port) } }))
@@ -368,6 +372,23 @@ describe('a Modbus scan', () => {
     await assert.rejects(resultsOf({ permits: refusing }), { message: 'Modbus is not allowed.' })
   })
 
+  test('reads any text with unit ids and ports as numbers within their limits, or rejects it', () => {
+    const part = fc.oneof(fc.constantFrom('1', '255', '247', '-', ',', ' ', '300', '65535', '99999'), fc.string())
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+        const text = parts.join('')
+        try {
+          const options = scanOptionsOf({ ...defaults, unit_ids: text, gateway_units: text, ports: text })
+          assert.ok(options.unitIds.every((unit) => Number.isInteger(unit) && unit >= 0 && unit <= 255))
+          assert.ok(options.gatewayUnits.every((unit) => unit >= 1 && unit <= 247))
+          assert.ok(options.ports.length <= 1_024 && options.ports.every((port) => port >= 1 && port <= 65_535))
+        } catch (error) {
+          assert.equal((error as { code: string }).code, 'INVALID_ARGUMENT')
+        }
+      }),
+    )
+  })
+
   test('rejects invalid options', async () => {
     const invalid = [
       { unit_ids: '' },
@@ -379,6 +400,7 @@ describe('a Modbus scan', () => {
       { device_seconds: 0 },
       { parallel: 257 },
       { ports: '0' },
+      { ports: '' },
       { interface: 'no-such-interface' },
     ]
     for (const options of invalid) await assert.rejects(resultsOf({ options }), { code: 'INVALID_ARGUMENT' })
@@ -531,6 +553,43 @@ describe('a hostile device', () => {
 describe('an independent Modbus server', () => {
   const folder = mkdtemp(join(tmpdir(), 'millwright-modbus-'))
   after(async () => rm(await folder, { recursive: true, force: true }))
+
+  test('modbus-serial is identified, with regular and private objects, and nothing is read or written besides', async () => {
+    const others: string[] = []
+    const record = (name: string) => () => void others.push(name)
+    const vector = {
+      readDeviceIdentification: () => ({
+        ...{ 0: 'Modbus Serial', 1: 'MS-1', 2: '8.0', 4: 'Server', 5: 'M', 6: 'Hall 4' },
+        ...{ 151: 'SN-0816', 171: 'y'.repeat(200) },
+      }),
+      ...{ getCoil: record('getCoil'), getHoldingRegister: record('getHoldingRegister') },
+      ...{ setCoil: record('setCoil'), setRegister: record('setRegister') },
+    }
+    // The server takes the number 0 for a missing port, but not the text.
+    const options = { host: '127.0.30.1', port: '0' as unknown as number, unitID: 1 }
+    const server = new modbusSerial.ServerTCP(vector as unknown as IServiceVector, options)
+    await once(server, 'initialized')
+    const { port } = (server as unknown as { _server: Server })._server.address() as AddressInfo
+    try {
+      const results = await resultsOf({ range: '127.0.30.1', options: { ports: String(port), unit_ids: '1' } })
+      assert.deepEqual(errorsIn(results), [])
+      const [asset] = assetsIn(results)
+      assert.equal(asset?.name, 'Hall 4')
+      assert.match(JSON.stringify(asset?.product_instance_information), /"Modbus Serial".*"MS-1".*"Server"/)
+      const address = { ip_address: '127.0.30.1', port, unit_id: 1 }
+      const device = { address, identifiers: [], credentials: [] }
+      const signal = new AbortController().signal
+      const call = { device, keys: [], signal, permits: unlimitedPermits(), log: silentLog }
+      const { modbus } = await properties(call, neighbours)
+      assert.deepEqual((modbus as Record<string, unknown>).private_objects, {
+        '151': 'SN-0816',
+        '171': 'y'.repeat(200),
+      })
+      assert.deepEqual(others, [])
+    } finally {
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    }
+  })
 
   test('pymodbus is identified, with regular and private objects', async (t) => {
     const python = process.env.MILLWRIGHT_TEST_PYTHON ?? 'python3'

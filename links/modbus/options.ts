@@ -1,6 +1,6 @@
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { type Category, categories } from './device.ts'
 
@@ -25,7 +25,7 @@ export function scanOptionsOf(options: Options): ScanOptions {
   const unitIds = unitsOf(options, { key: 'unit_ids', least: 0, most: highestUnit })
   if (unitIds.length === 0) throw invalid('"unit_ids" must contain at least one unit id, such as 255.')
   return {
-    ports: portsOf(options, 'ports'),
+    ports: requiredPortsOf(options, 'ports'),
     unitIds,
     gatewayUnits: unitsOf(options, { key: 'gateway_units', least: 1, most: highestSerialUnit }),
     category: categoryOf(options.category),

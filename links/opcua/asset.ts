@@ -7,10 +7,10 @@ import { type Endpoint, identifyingCertificate } from './endpoints.ts'
 import type { DeviceNode } from './nameplate.ts'
 
 /** The place of a server in the network. */
-export type ServerPlace = { address: string; port: number; macAddress: string | undefined }
+type ServerPlace = { address: string; port: number; macAddress: string | undefined }
 
 /** `ServerAssets` contains the asset of a server, and the assets of the devices in its DeviceSet. */
-export type ServerAssets = {
+type ServerAssets = {
   /** The asset of the server. It is undefined if nothing identifies the server. */
   server: Asset | undefined
   modules: { device: string; asset: Asset }[]

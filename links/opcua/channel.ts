@@ -30,7 +30,7 @@ export type Contact = {
 }
 
 /** The security of a channel. Without it, the channel has no security. */
-export type ChannelSecurity = {
+type ChannelSecurity = {
   mode: 'Sign' | 'SignAndEncrypt'
   policyUri: string
   serverCertificate: Buffer

@@ -23,7 +23,7 @@ export type Server = {
 }
 
 /** `ServerContent` is what the link read in a session. */
-export type ServerContent = {
+type ServerContent = {
   build: BuildInfo
   state: string | undefined
   startTime: Date | undefined

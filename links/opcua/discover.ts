@@ -86,17 +86,18 @@ const mostListedPorts = 16
 type ServerAddress = { address: string; port: number }
 
 async function readAt({ identities, ...place }: ServerAddress & { identities: readonly Identity[] }, scan: Scan) {
-  const { library, permits, settings, home } = scan
+  const { library, settings, home } = scan
   const { connectMs, answerMs, deviceSeconds, allowPlainPassword, localAddress } = settings
   using limit = serverLimit(place, { seconds: deviceSeconds, canceled: scan.signal })
   const { signal, start: onConnect } = limit
+  const permits = limit.permits(scan.permits)
   const requests = { left: mostRequests }
   const contact = { library, ...place, localAddress, permits, signal, onConnect, connectMs, answerMs, home, requests }
   return await readServer(contact, { identities, allowPlainPassword })
 }
 
 /** Returns the ports of the servers that a discovery server lists on its own host. */
-export function listedPorts({ application, endpoints, listed }: Server, address: string): number[] {
+function listedPorts({ application, endpoints, listed }: Server, address: string): number[] {
   const own = [...application.discoveryUrls, ...endpoints.map(({ url }) => url)]
   const hosts = new Set([address, ...own.flatMap((url) => hostAndPort(url)?.host ?? [])])
   const ports = listed

@@ -3,7 +3,7 @@ import { type CertificateFacts, parseCertificate } from './certificate.ts'
 import { cleanText } from './text.ts'
 
 export type TokenType = 'Anonymous' | 'UserName' | 'Certificate' | 'IssuedToken'
-export type SecurityMode = 'None' | 'Sign' | 'SignAndEncrypt'
+type SecurityMode = 'None' | 'Sign' | 'SignAndEncrypt'
 
 /** `Endpoint` is one way to reach a server: a security mode, a security policy, and the accepted users. */
 export type Endpoint = {

@@ -116,7 +116,7 @@ function accessAt(endpoint: Endpoint, identity: Identity): Access[] {
 }
 
 /** Returns whether the server accepts users that need credentials. */
-export function acceptsCredentials(endpoints: readonly Endpoint[]): boolean {
+function acceptsCredentials(endpoints: readonly Endpoint[]): boolean {
   return endpoints.some(({ tokens }) => tokens.some(({ type }) => type === 'UserName' || type === 'Certificate'))
 }
 

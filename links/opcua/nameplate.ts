@@ -21,7 +21,7 @@ export type DeviceNode = {
   parent: DeviceNode | undefined
 }
 
-export const deviceIntegrationUri = 'http://opcfoundation.org/UA/DI/'
+const deviceIntegrationUri = 'http://opcfoundation.org/UA/DI/'
 
 const propertyNames = [
   'Manufacturer',

@@ -281,7 +281,7 @@ describe('a protected server', () => {
     const endpoints = [{ mode: 'SignAndEncrypt', policy: 'Basic256Sha256', users: ['Anonymous'] }] as const
     await using server = await startSimulator({ ...controller, certificate, endpoints })
     const perDevice = { ...defaultBudget.perDevice, connections: 1 }
-    const issuer = new PermitIssuer({ ...defaultBudget, perDevice })
+    const issuer = new PermitIssuer({ ...defaultBudget, perDevice, localAddresses: true })
     const { signal } = new AbortController()
     const permits: Permits = { take: (request) => issuer.take(request, { signal }) }
     const results = await scan({ port: server.port, permits, options: { device_seconds: 60 } })
@@ -462,7 +462,7 @@ describe('a scan', () => {
       { parallel: 0 },
       { interface: 'no-such-interface' },
     ]
-    for (const options of [{ ports: '0' }, { timeout_ms: 1 }, ...limits]) {
+    for (const options of [{ ports: '0' }, { ports: '' }, { timeout_ms: 1 }, ...limits]) {
       await assert.rejects(scan({ port: 4840, options }), { code: 'INVALID_ARGUMENT' })
     }
   })

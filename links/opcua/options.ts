@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { Address } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import { manifest } from './manifest.ts'
 import { defaultPort } from './services.ts'
@@ -21,7 +21,7 @@ export type ScanOptions = {
 
 export function scanOptionsOf(options: Options): ScanOptions {
   return {
-    ports: portsOf(options, 'ports'),
+    ports: requiredPortsOf(options, 'ports'),
     connectMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 60_000 }),
     answerMs: wholeNumber(options, 'answer_timeout_ms', { least: 50, most: 60_000 }),
     deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 3_600 }),

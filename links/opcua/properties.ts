@@ -21,13 +21,14 @@ const readSeconds = 15
 export async function properties(
   call: Pick<PropertiesCall, 'device' | 'permits' | 'signal' | 'home'>,
 ): Promise<PropertyValues> {
-  const { device: target, permits, home } = call
+  const { device: target, home } = call
   const { address, port, device } = placeOf(await addressOf(target))
   const { connectMs, answerMs } = scanOptionsOf(defaultOptions)
   const library = await loadLibrary()
   const requests = { left: mostRequests }
   using limit = serverLimit({ address, port }, { seconds: readSeconds, canceled: call.signal })
   const { signal, start: onConnect } = limit
+  const permits = limit.permits(call.permits)
   const contact = { library, address, port, permits, signal, onConnect, connectMs, answerMs, home, requests }
   const server = await readServer(contact, {
     identities: target.credentials.map(identityOf),

@@ -1,4 +1,4 @@
-import type { SentFunction } from '@millwright/link-sdk/manifest.ts'
+import type { SentFunction } from '@millwright/api/sent-function.ts'
 
 export const protocol = 'opcua'
 export const defaultPort = 4840
@@ -30,6 +30,7 @@ export const sentFunctions: readonly SentFunction[] = Object.entries(messages).m
     code,
     transport: 'tcp',
     ports: [defaultPort],
+    portsOption: 'ports',
     description,
   }),
 )

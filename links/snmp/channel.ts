@@ -15,7 +15,7 @@ export type ChannelOptions = {
 }
 
 /** The limits of one channel. A device that exceeds them is reported as faulty. */
-export const channelLimits = {
+const channelLimits = {
   receivedBytes: 8 * 1024 * 1024,
   /** Datagrams that a device may send in addition to two answers per request. */
   unexpectedDatagrams: 64,

@@ -33,7 +33,14 @@ export async function readAt(
   const reason = () => new SnmpError('limit', `could not be read within ${deviceSeconds} seconds`)
   using limit = timeLimit({ ms: deviceSeconds * 1_000, canceled: signal, reason })
   limit.start()
-  const options: SessionOptions = { ...place, localAddress, timeoutMs, permits, signal: limit.signal }
+  const { signal: limited } = limit
+  const options: SessionOptions = {
+    ...place,
+    localAddress,
+    timeoutMs,
+    permits: limit.permits(permits),
+    signal: limited,
+  }
   const engine = memoised(() => discoverEngine(options))
   let rejection: SnmpError | undefined
   try {
@@ -104,6 +111,14 @@ function deviceError({ address }: Place, { kind, message, status }: SnmpError): 
   }
   if (kind === 'status') return new LinkError('FAILED_PRECONDITION', `${text} Check the views of its SNMP agent.`)
   return new LinkError('UNAVAILABLE', `${text} It answered at first, so the network or its SNMP agent is overloaded.`)
+}
+
+/** Returns the error that is reported with a device whose tables of neighbours could not be read completely. */
+export function neighboursError({ address }: Pick<Place, 'address'>, { kind, message }: SnmpError): LinkError {
+  const text = `The cables of the device at ${address} are not complete: while the link read the tables of neighbours, the device ${message}.`
+  return kind === 'limit'
+    ? new LinkError('OUT_OF_RANGE', `${text} Set the option device_seconds, or switch off the option neighbours.`)
+    : new LinkError('UNAVAILABLE', `${text} Scan the device again, or switch off the option neighbours.`)
 }
 
 function memoised<Value>(create: () => Promise<Value>): () => Promise<Value> {

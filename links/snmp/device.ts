@@ -14,6 +14,8 @@ export type Reading = {
   addresses: InterfaceAddress[]
   entities: Entity[]
   neighbours: Neighbours | undefined
+  /** The reason why the tables of neighbours are not complete. */
+  neighboursProblem?: SnmpError | undefined
 }
 
 /** The system group of SNMPv2-MIB (RFC 3418). */
@@ -37,7 +39,7 @@ export type Interface = {
   operStatus?: number | undefined
 }
 
-export type InterfaceAddress = { ipAddress: string; interfaceIndex: number; networkMask?: string | undefined }
+type InterfaceAddress = { ipAddress: string; interfaceIndex: number; networkMask?: string | undefined }
 
 /** A row of the entity table of ENTITY-MIB (RFC 6933) that has a serial number, or is the chassis. */
 export type Entity = {
@@ -68,7 +70,7 @@ export type Neighbours = {
   learned: { macAddress: string; port: number }[]
 }
 export type LldpNeighbour = { localPort: number; chassisMac?: string | undefined; portMac?: string | undefined }
-export type LldpPort = { name?: string | undefined; macAddress?: string | undefined }
+type LldpPort = { name?: string | undefined; macAddress?: string | undefined }
 
 const system = {
   description: '1.3.6.1.2.1.1.1',
@@ -121,8 +123,8 @@ export async function readDevice(
   const interfaces = await readInterfaces(session)
   const addresses = await readAddresses(session)
   const entities = await readEntities(session)
-  const neighbours = withNeighbours ? await readNeighbours(session, log) : undefined
-  return { system: group, interfaces, addresses, entities, neighbours }
+  const tables = withNeighbours ? await readNeighbours(session, log) : undefined
+  return { system: group, interfaces, addresses, entities, neighbours: undefined, ...tables }
 }
 
 async function readInterfaces(session: Session): Promise<Interface[]> {
@@ -237,8 +239,15 @@ function withoutDetails(error: unknown): Varbind[] {
   throw error
 }
 
-/** Reads the neighbours. They are optional: if a table cannot be read, the device is reported without it. */
-async function readNeighbours(session: Session, log: Log): Promise<Neighbours> {
+/**
+ * Reads the neighbours. They are optional: if a table cannot be read, the device is reported without it. A table that the
+ * agent refuses is not a problem, because its views may exclude the table.
+ */
+async function readNeighbours(
+  session: Session,
+  log: Log,
+): Promise<{ neighbours: Neighbours; neighboursProblem: SnmpError | undefined }> {
+  let neighboursProblem: SnmpError | undefined
   const optional = async <Value>(read: (session_: Session) => Promise<Value>, fallback: Value): Promise<Value> => {
     try {
       return await read(session)
@@ -246,16 +255,18 @@ async function readNeighbours(session: Session, log: Log): Promise<Neighbours> {
       const isOptional = error instanceof SnmpError && ['silent', 'status', 'limit'].includes(error.kind)
       if (!isOptional) throw error
       log.warn('A table of neighbours is left out.', { reason: error.message })
+      if (error.kind !== 'status') neighboursProblem ??= error
       return fallback
     }
   }
-  return {
+  const neighbours = {
     ...(await optional(readOwnMacs, {})),
     lldp: await optional(readLldp, []),
     lldpPorts: await optional(readLldpPorts, new Map()),
     bridgePorts: await optional(readBridgePorts, new Map()),
     learned: await optional(readLearned, []),
   }
+  return { neighbours, neighboursProblem }
 }
 
 /** Chassis id and port id subtypes of LLDP that contain a MAC address. */

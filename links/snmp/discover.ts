@@ -9,9 +9,8 @@ import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { isExcluded, scanRangeOf } from '@millwright/link-sdk/network/range.ts'
 import { sweep } from '@millwright/link-sdk/network/sweep.ts'
 import { assetOf, factsOf, modulesOf } from './asset.ts'
-import { type Place, type ReadContext, readAt } from './contact.ts'
+import { neighboursError, type Place, type ReadContext, readAt } from './contact.ts'
 import type { Reading } from './device.ts'
-import { LateNeighbours } from './late-neighbours.ts'
 import { type Login, loginsOf, publicLogin } from './login.ts'
 import { credentialSchema } from './manifest.ts'
 import { forgetKeys } from './session.ts'
@@ -27,7 +26,6 @@ type Visit = Place & { target: Pick<Target, 'credentials'>; isNamed: boolean }
 export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryResult> {
   const settings = settingsOf(call.options)
   const { total, visits } = await visitsOf(call, settings)
-  const late = new LateNeighbours()
   const scanned = call.targets.some(namesDevice) ? undefined : visits
   const results = sweep(visits, {
     parallel: settings.parallel,
@@ -38,13 +36,9 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<DiscoveryRes
   call.progress(0)
   try {
     for await (const result of results) {
-      if ('asset' in result) {
-        late.add(result)
-        await remember(result, scanned)
-      }
+      if ('asset' in result) await remember(result, scanned)
       yield result
     }
-    yield* late.results()
   } finally {
     forgetKeys()
   }
@@ -150,6 +144,8 @@ async function* resultsOf(
   const { asset, modules } = await assetsOf(reading, address.ip_address)
   yield { asset, address }
   for (const module of modules) yield { asset: module.asset, address: { ...address, entity: module.index } }
+  const { neighboursProblem: problem } = reading
+  if (problem !== undefined) yield { error: neighboursError({ address: address.ip_address }, problem), address }
 }
 
 /** Returns the assets of a device. Throws FAILED_PRECONDITION for a device that nothing identifies. */

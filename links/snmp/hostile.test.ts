@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Permits } from '@millwright/link-sdk/network/permits.ts'
 import { parseMessageHeader } from './message-header.ts'
 import { type AgentOptions, type AgentRequest, pduTypes } from './simulator.ts'
@@ -96,22 +97,35 @@ describe('limits', () => {
     }))
     const large = switchValues({ name: 'switch', mac: '00:1B:1B:30:00:00', ports: 2, learned })
     const { assets, errors } = await read(36, { community: 'public', values: large })
-    assert.deepEqual(errors, [])
+    assert.equal(errors[0]?.code, 'OUT_OF_RANGE')
+    assert.match(errors[0].message, /cables of the device at 127\.0\.36\.1 are not complete: .* more than 4096 rows/)
     assert.deepEqual(assets[0]?.asset_relations, [])
   })
 
   test('a device that cannot be read in time is reported', async () => {
-    let taken = 0
-    const permits: Permits = {
-      take: () => (++taken > 3 ? new Promise(() => undefined) : Promise.resolve({ [Symbol.dispose]: () => undefined })),
-    }
-    const options = { device_seconds: 1 }
-    const { errors } = await read(37, { community: 'public', values }, { permits, options })
+    const { errors } = await read(
+      37,
+      agent((answer, { pduType }) => (pduType === pduTypes.getBulk ? [] : [answer])),
+      { options: { timeout_ms: 30_000, device_seconds: 1 } },
+    )
     assert.equal(errors[0]?.code, 'OUT_OF_RANGE')
     assert.match(errors[0].message, /could not be read within 1 seconds/)
   })
 
-  test('a device that stops to answer is reported as UNAVAILABLE', async () => {
+  test('the time in which requests wait for permits does not count', async () => {
+    const permits: Permits = {
+      take: async () => {
+        await setTimeout(200)
+        return { [Symbol.dispose]: () => undefined }
+      },
+    }
+    const options = { timeout_ms: 30_000, device_seconds: 1 }
+    const { assets, errors } = await read(48, { community: 'public', values }, { permits, options })
+    assert.deepEqual(errors, [])
+    assert.equal(assets[0]?.name, 'switch')
+  })
+
+  test('a device that stops answering is reported as UNAVAILABLE', async () => {
     const { errors } = await read(
       38,
       agent((answer, { pduType }) => (pduType === pduTypes.getBulk ? [] : [answer])),
@@ -127,7 +141,11 @@ describe('limits', () => {
       agent((answer, { bytes }) => (bytes.includes(lldp) ? [] : [answer])),
       { options: impatient },
     )
-    assert.deepEqual(errors, [])
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['UNAVAILABLE'],
+    )
+    assert.match(errors[0]?.message ?? '', /are not complete: .* the device does not answer\./)
     assert.equal(assets[0]?.name, 'switch')
     assert.deepEqual(assets[0].asset_relations, [])
   })

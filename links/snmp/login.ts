@@ -37,7 +37,7 @@ export type Login = { version: '1' | '2c'; community: string } | UserLogin
 /** The only access that is tried without credentials. */
 export const publicLogin: Login = { version: '2c', community: 'public' }
 
-/** Returns the logins of a target. Throws UNAUTHENTICATED for credentials that are not complete. */
+/** Returns the logins of a target. Throws INVALID_ARGUMENT for credentials that are not complete. */
 export function loginsOf(target: Pick<Target, 'credentials'>, schemaUri: string): Login[] {
   return credentialsOf(target, schemaUri).map(({ fields }) => loginOf(fields))
 }
@@ -86,5 +86,5 @@ function choiceOf<Name extends string>(
 }
 
 function unusable(reason: string): LinkError {
-  return new LinkError('UNAUTHENTICATED', `The SNMP credentials cannot be used: ${reason}. Correct the credentials.`)
+  return new LinkError('INVALID_ARGUMENT', `The SNMP credentials are not complete: ${reason}. Correct the credentials.`)
 }

@@ -13,7 +13,7 @@ export const credentialSchema = {
     type: 'object',
     properties: {
       version: { type: 'string', title: 'Version', enum: ['1', '2c', '3'] },
-      community: { ...password, title: 'Community (versions 1 and 2c)' },
+      community: { ...password, title: 'Community (versions 1 and 2c)', minLength: 1 },
       user: { type: 'string', title: 'User (version 3)', minLength: 1, maxLength: 32 },
       authProtocol: { type: 'string', title: 'Authentication protocol', enum: Object.keys(authProtocols) },
       authPassword: { ...password, title: 'Authentication password', minLength: 8 },
@@ -22,11 +22,18 @@ export const credentialSchema = {
       contextName: { type: 'string', title: 'Context name', maxLength: 255 },
     },
     required: ['version'],
+    allOf: [
+      {
+        if: { properties: { version: { enum: ['1', '2c'] } } },
+        else: { required: ['user', 'authPassword', 'privPassword'] },
+      },
+      { if: { properties: { version: { const: '3' } } }, else: { required: ['community'] } },
+    ],
     additionalProperties: false,
   },
 } as const
 
-const sent = { protocol: 'snmp', transport: 'udp', ports: [161] } as const
+const sent = { protocol: 'snmp', transport: 'udp' as const, ports: [161], portsOption: 'port' }
 
 export const manifest: Manifest = {
   id: 'millwright.links.snmp',

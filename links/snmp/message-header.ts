@@ -4,7 +4,7 @@
  * the request must be discarded, which the SNMP library does not check.
  */
 
-export type MessageHeader = {
+type MessageHeader = {
   messageId: number
   isAuthenticated: boolean
   isEncrypted: boolean

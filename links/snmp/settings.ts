@@ -1,5 +1,5 @@
 import { localAddressOf } from '@millwright/link-sdk/network/local-network.ts'
-import { portsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
+import { requiredPortsOf, wholeNumber } from '@millwright/link-sdk/network/range.ts'
 import type { Options } from '@millwright/link-sdk/parameters.ts'
 import type { ReadSettings } from './contact.ts'
 
@@ -11,7 +11,7 @@ export const readSettings: ReadSettings = { timeoutMs: 1_000, deviceSeconds: 15,
 /** Returns the settings that the options of a discovery select. */
 export function settingsOf(options: Options): ScanSettings {
   return {
-    ports: portsOf(options, 'port'),
+    ports: requiredPortsOf(options, 'port'),
     timeoutMs: wholeNumber(options, 'timeout_ms', { least: 50, most: 30_000 }),
     deviceSeconds: wholeNumber(options, 'device_seconds', { least: 1, most: 600 }),
     parallel: wholeNumber(options, 'parallel', { least: 1, most: 1_024 }),

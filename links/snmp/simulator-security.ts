@@ -34,7 +34,7 @@ export function localKey(password: string, engineId: Buffer, hash: string): Buff
   return createHash(hash).update(digest).update(engineId).update(digest).digest()
 }
 
-export type SecureMessage = { messageId: number; isReportable: boolean; scoped: Element[] } & {
+type SecureMessage = { messageId: number; isReportable: boolean; scoped: Element[] } & {
   report?: Report
 }
 

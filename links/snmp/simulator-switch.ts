@@ -74,7 +74,7 @@ export type SimulatedEntity = {
 }
 
 /** Returns ENTITY-MIB. The index of an entity is its position, from 1. */
-export function entityValues(entities: readonly SimulatedEntity[]): SimulatorValues {
+function entityValues(entities: readonly SimulatedEntity[]): SimulatorValues {
   const entry = '1.3.6.1.2.1.47.1.1.1.1'
   const entries = entities.flatMap((one, position): [string, SimulatorValue][] => {
     const index = position + 1

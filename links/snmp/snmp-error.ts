@@ -7,7 +7,7 @@
  * - `status`: the agent answered with an error status
  * - `limit`: the device exceeded a limit of rows, bytes or time
  */
-export type SnmpErrorKind = 'silent' | 'refused' | 'faulty' | 'rejected' | 'status' | 'limit'
+type SnmpErrorKind = 'silent' | 'refused' | 'faulty' | 'rejected' | 'status' | 'limit'
 
 type Details = { status?: number; isTimeout?: boolean }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { variantOf } from '@millwright/api/variant.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
-import { PermitRefusedError, type Permits } from '@millwright/link-sdk/network/permits.ts'
+import { PermitRefusedError } from '@millwright/link-sdk/network/permits.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { unlimitedPermits } from '@millwright/link-sdk/testing/permits.ts'
 import { link } from './link.ts'
@@ -166,27 +166,6 @@ describe('a scan', () => {
     assert.ok(permits.taken.some(({ operation }) => operation === 'EngineDiscovery'))
   })
 
-  test('reports a switch again when a neighbour was found after it', async () => {
-    const other = switchValues({ name: 'core-2', mac: '00:1B:1B:20:00:00', ports: 2 })
-    await using plant = await startAgents(15, [
-      { community: 'public', values: coreSwitch },
-      { community: 'public', values: other },
-    ])
-    const found = Promise.withResolvers<void>()
-    const permits: Permits = {
-      take: async ({ address }) => {
-        if (address === '127.0.15.2') await found.promise
-        return { [Symbol.dispose]: () => undefined }
-      },
-    }
-    const names: unknown[] = []
-    for await (const result of scan(plant.range, plant.port, { permits, options: { device_seconds: 600 } })) {
-      names.push('asset' in result ? result.asset.name : result.error)
-      if (names.length === 2) found.resolve()
-    }
-    assert.deepEqual(names, ['core-1', 'SFP 1', 'core-2', 'core-1'])
-  })
-
   test('yields nothing for addresses without an agent, and reports progress', async () => {
     await using plant = await startAgents(16, [{ values: {} }])
     const reported: number[] = []
@@ -254,19 +233,25 @@ describe('credentials', () => {
     ['a wrong authentication password', { authPassword: 'other-secret' }, /rejects the authentication password/],
     ['a wrong privacy password', { privPassword: 'other-secret' }, /rejects the privacy password/],
     ['another authentication protocol', { authProtocol: 'sha' }, /rejects the authentication password or the auth/],
-    ['a missing password', { authPassword: '' }, /"authPassword" is missing/],
+  ] as const
+  const incomplete = [
+    ['a missing password', { authPassword: '' }, /not complete: "authPassword" is missing/],
     ['a short password', { privPassword: 'short' }, /"privPassword" must have at least 8 characters/],
     ['an unknown protocol', { privProtocol: 'rot13' }, /"privProtocol" must be one of des, aes128/],
     ['an unknown version', { version: '4' }, /"version" must be 1, 2c or 3/],
   ] as const
-  for (const [what, change, text] of rejections) {
-    test(`${what} is reported as UNAUTHENTICATED, without the secrets`, async () => {
+  const cases = [
+    ...rejections.map((one) => [...one, 'UNAUTHENTICATED'] as const),
+    ...incomplete.map((one) => [...one, 'INVALID_ARGUMENT'] as const),
+  ]
+  for (const [what, change, text, code] of cases) {
+    test(`${what} is reported as ${code}, without the secrets`, async () => {
       await using plant = await startAgents(22, [{ user, values: coreSwitch }])
       const fields = { ...userFields, ...change }
       const address = { ip_address: '127.0.22.1', port: plant.port }
       const targets = [target({ address, credentials: [credential(fields)] })]
       const [error, ...others] = errorsIn(await Array.fromAsync(scan('10.0.0.1', plant.port, { targets })))
-      assert.equal(error?.code, 'UNAUTHENTICATED')
+      assert.equal(error?.code, code)
       assert.match(error.message, text)
       assert.doesNotMatch(error.message, /secret/)
       assert.deepEqual(others, [])

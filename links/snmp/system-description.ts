@@ -36,7 +36,7 @@ const forms: readonly { enterprises: readonly number[]; form: RegExp }[] = [
 ]
 
 /** `ProductData` contains what a text states about the product. */
-export type ProductData = {
+type ProductData = {
   family?: string | undefined
   product?: string | undefined
   orderNumber?: string | undefined

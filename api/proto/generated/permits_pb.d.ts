@@ -102,6 +102,14 @@ export declare type PermitAnswer = Message<"millwright.safety.permits.v1.PermitA
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * The shortest interval in milliseconds between two packets of this kind that keeps the budget of the gateway. The link
+   * keeps it, because permits can arrive together.
+   *
+   * @generated from field: double interval_ms = 4;
+   */
+  intervalMs: number;
 };
 
 /**
