@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { v7 } from 'uuid'
 import { testHub } from './platform/testing/hub.ts'
 
@@ -10,7 +10,13 @@ const atOnce = 16
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
 // Most filters are refused, and creating a stack trace takes longer than refusing a filter.
-Error.stackTraceLimit = 0
+const { stackTraceLimit } = Error
+before(() => {
+  Error.stackTraceLimit = 0
+})
+after(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
 
 /** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */
 function randomFrom(start: number): (below: number) => number {

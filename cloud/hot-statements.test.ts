@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { credentials } from '@millwright/api/credentials.ts'
+import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
+import { noRights } from './platform/access/rights.ts'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
 import { lowestId } from './platform/database/id.ts'
@@ -162,9 +164,10 @@ describe('indexes of frequent statements', () => {
           },
         },
       }),
-    'finding the assets of a gateway by address': () =>
-      hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
-        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
+    'finding the assets that a link found at addresses': () =>
+      hub.context.peers(discovery, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).findDevices({
+        params: { gatewayId: ids.asset },
+        body: { data: { assetLinkId: 'link-7', addresses: ['10.0.0.7', '10.0.0.8'] } },
       }),
     'accepting and applying an asset write': () =>
       write('setResponsible', { params: { id: ids.asset }, body: { data: { responsible: 'jane' } } }),
@@ -294,6 +297,23 @@ describe('indexes of frequent statements', () => {
       await admin.hierarchy.moveNode({ params: { id: ids.cell }, body: { data: { position: 7 } } })
       await admin.hierarchy.assignAssets({ params: { id: ids.line }, body: { data: { assetIds: [ids.asset] } } })
       await hub.settle()
+    },
+    'exporting pages of assets with their relations, and pages of relations': async () => {
+      const limited = await createCaller(hub, [
+        { permissions: ['inventory_read_asset_data'], accessGroupId: ids.group },
+      ])
+      for (const { principalId } of [admin, limited]) {
+        const access = await hub.context.access.of(hub.tenant.tenantId, principalId)
+        const caller = {
+          ...systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }),
+          rights: access?.rights ?? noRights,
+        }
+        const api = hub.context.peers(inventory, caller)
+        const position = { limit: 100, count: false }
+        const relations = { predicates: ['is_part_of'], incoming: true }
+        await api.exportAssets({ body: { data: { ...position, relations } } })
+        await api.exportRelations({ body: { data: position } })
+      }
     },
     'sealing audit entries, publishing events and finding due tasks': () => hub.settle(),
   }
@@ -495,6 +515,13 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into asset_addresses (tenant_id, asset_id, kind, address)
      select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into device_addresses (tenant_id, asset_id, gateway_id, app_instance_id, address, first_found_at, last_found_at)
+     select a.tenant_id, a.id, g.id, 'link-7', '10.0.0.' || replace(a.serial_number, 'S', ''), now(), now()
+     from assets a join assets g on g.tenant_id = $1 and g.serial_number = 'S' || (1 + substring(a.serial_number from 2)::int % 3)
+     where a.tenant_id = $1`,
     [tenantId],
   )
   await owner.query(

@@ -7,8 +7,8 @@ import { openApi } from './platform/http/openapi.ts'
 import type { Page } from './platform/http/pages.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { sameBytes } from './platform/secrets/secrets.ts'
+import { productVersion } from './platform/version.ts'
 import type { Readiness } from './readiness.ts'
-import { productVersion } from './version.ts'
 
 type Options = {
   contracts: readonly Contract[]

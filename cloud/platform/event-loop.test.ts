@@ -42,17 +42,19 @@ test('runs one time slice per event-loop turn, regardless of the number of concu
 
 /**
  * Runs ten slices of 6 ms, each with a new request of the other tenant. Returns the time in milliseconds that the tenant
- * waits after each slice.
+ * waits after each slice. A slice in which the machine paused the process is repeated, because the request of the other
+ * tenant counts as in progress for 100 ms only.
  */
 async function waitsOf(tenantId: string, beginRequest: () => () => void): Promise<number[]> {
   const yieldTurn = createYield(tenantId)
   const waits: number[] = []
-  for (let slice = 0; slice < 10; slice++) {
+  while (waits.length < 10) {
+    const begunAt = performance.now()
     const endRequest = beginRequest()
     occupy(6)
     const startedAt = performance.now()
     await yieldTurn()
-    waits.push(performance.now() - startedAt)
+    if (startedAt - begunAt < 50) waits.push(performance.now() - startedAt)
     endRequest()
   }
   return waits

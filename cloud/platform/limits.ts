@@ -15,6 +15,12 @@ export const limits = {
    */
   bodiesInFlight: 12 * 1024 * 1024,
   bodiesInFlightPerTenant: 2 * 1024 * 1024,
+  /**
+   * Maximum number of uploads of files that a process receives at once, for all tenants together and for one tenant.
+   * Further uploads wait and are not read. The content of a file is not kept in memory.
+   */
+  uploads: 12,
+  uploadsPerTenant: 2,
   /** Maximum number of requests of one tenant with large bodies that wait to be read. */
   bodiesWaitingPerTenant: 256,
   /** Maximum bytes of a request's path and query. */
@@ -38,8 +44,8 @@ export const limits = {
   idempotencyClaimSeconds: 120,
   /** The longest lifetime that an access token can have. */
   tokenLifetimeSeconds: 86_400,
-  /** How long a client may take to send its request. */
-  requestMs: 60_000,
+  /** How long a client may take to send its request. The largest file takes this time at `bodyBytesPerSecond`. */
+  requestMs: 150_000,
   /** Maximum number of open event streams in a process, for one principal and for all principals together. */
   streamsPerPrincipal: 20,
   streams: 1_000,

@@ -1,5 +1,5 @@
 import type { Contract, ItemErrors, Operation } from '@millwright/api/contract.ts'
-import { isEmpty, isMedia } from '@millwright/api/contract.ts'
+import { isEmpty, isMedia, takesFile } from '@millwright/api/contract.ts'
 import { patternError } from '@millwright/api/envelope.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -83,7 +83,7 @@ export function inputValidator(
   if (params !== undefined) checks.push({ part: 'params', code: 'invalid_path', errorsIn: allErrors(coercing, params) })
   if (query !== undefined) checks.push({ part: 'query', code: 'invalid_query', errorsIn: allErrors(coercing, query) })
   // Each invalid item of a batch has its own result, so all errors are needed.
-  if (body !== undefined) {
+  if (body !== undefined && !takesFile(operation)) {
     const validatorErrors = batchItems === undefined ? firstErrors(body) : allErrors(strict, body)
     const errorsIn = (value: unknown) => {
       const tooLong = lengthError(body, value, batchItems)
@@ -112,8 +112,14 @@ export function inputValidator(
       if (part === 'body' && batchItems !== undefined)
         input.itemErrors = new Map(ofItems.entries().map(([index, errors]) => [index, invalid(code, errors)]))
     }
+    if (takesFile(operation) && input.body === undefined) throw missingFile()
     return undefined
   }
+}
+
+function missingFile(): Problem {
+  const detail = 'The file is missing. Send it as the field "file" of a form, or as the body with its media type'
+  return new Problem('invalid_body', detail, { errors: [{ pointer: '', code: 'missing', detail: 'is missing' }] })
 }
 
 /** Separates the errors inside the items of a batch from the errors of the whole request. */
@@ -267,6 +273,8 @@ function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
  * must be verbose.
  */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
+  // Most values are valid, and the steps below create several objects even without errors.
+  if (errors.length === 0) return []
   const examined = errors.slice(0, examinedErrors).filter(({ keyword }) => keyword !== 'if')
   return limitedErrors(unionErrors(examined).slice(0, reportedErrors).values().map(fieldError))
 }

@@ -4,9 +4,11 @@ import { authorizationService } from './authorization/service.ts'
 import { credentialsService } from './credentials/service.ts'
 import { discoveryService } from './discovery/service.ts'
 import { eventsService } from './events/service.ts'
+import { exportsService } from './exports/service.ts'
 import { gatekeeperService } from './gatekeeper/service.ts'
 import { hierarchyService } from './hierarchy/service.ts'
 import { identityService } from './identity/service.ts'
+import { importsService } from './imports/service.ts'
 import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
 import { jobsService } from './jobs/service.ts'
@@ -28,4 +30,6 @@ export const services: readonly Service[] = [
   workflowsService,
   jobsService,
   hierarchyService,
+  exportsService,
+  importsService,
 ] as unknown as readonly Service[]

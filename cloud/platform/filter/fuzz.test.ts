@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { Problem } from '@millwright/api/problem.ts'
 import { branchesOf, compileFilter, filterLimits, isNarrow, parseFilter, parseSort, printFilter } from './filter.ts'
 import { extraKey, items, withoutColumns } from './testing.ts'
@@ -8,7 +8,13 @@ const count = Number(process.env.MILLWRIGHT_FUZZ ?? 60_000)
 const seed = Number(process.hrtime.bigint() % 2n ** 32n)
 
 // Most texts are refused, and creating a stack trace takes longer than refusing a text.
-Error.stackTraceLimit = 0
+const { stackTraceLimit } = Error
+before(() => {
+  Error.stackTraceLimit = 0
+})
+after(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
 
 /** A small, fast pseudo-random generator (mulberry32). The same seed gives the same numbers. */
 function randomFrom(start: number): (below: number) => number {

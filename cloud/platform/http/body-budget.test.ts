@@ -43,6 +43,24 @@ test('aborts a request whose large body is not sent in time, and releases its me
   assert.equal(next.reply.destroyed, false)
 })
 
+test('uploads of files wait for other uploads of their tenant, and do not delay other requests', async () => {
+  const budget = new BodyBudget()
+  const upload: Operation = { ...operation, bodyBytes: 32 * megabyte, bodyType: 'multipart/form-data' }
+  const uploads = Array.from({ length: limits.uploadsPerTenant }, () => exchange(32 * megabyte, 'one'))
+  for (const { given } of uploads) await budget.reserve(...given, upload)
+  const further = exchange(32 * megabyte, 'one')
+  let isAdmitted = false
+  const admitted = budget.reserve(...further.given, upload).then(() => {
+    isAdmitted = true
+  })
+  const other = exchange(megabyte, 'one')
+  await budget.reserve(...other.given, operation)
+  assert.equal(isAdmitted, false)
+  uploads[0]?.reply.emit('close')
+  await admitted
+  for (const { reply } of [...uploads, further, other]) reply.emit('close')
+})
+
 test('limits the body of a public operation to a size that needs no memory budget', () => {
   assert.equal(bodyBytesOf({ ...operation, access: 'public' }), limits.largeBodyBytes)
   assert.equal(bodyBytesOf(operation), limits.bodyBytes)

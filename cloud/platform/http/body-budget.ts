@@ -1,4 +1,4 @@
-import type { Operation } from '@millwright/api/contract.ts'
+import { type Operation, takesFile } from '@millwright/api/contract.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
@@ -20,6 +20,14 @@ export class BodyBudget {
     refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies are already waiting (limit bodiesWaitingPerTenant). Send fewer requests at the same time`,
   })
 
+  /** Files are counted separately, so that a slow upload does not delay other requests of its tenant. */
+  readonly #uploads = new Semaphore({
+    capacity: limits.uploads,
+    perKey: limits.uploadsPerTenant,
+    waitingPerKey: limits.bodiesWaitingPerTenant,
+    refusal: `${limits.bodiesWaitingPerTenant} uploads of this tenant are already waiting (limit bodiesWaitingPerTenant). Send fewer files at the same time`,
+  })
+
   /**
    * Waits until there is memory for the body. The memory is released when the request has been answered or its
    * connection ends.
@@ -28,9 +36,10 @@ export class BodyBudget {
     const bytes = bytesOf(request, operation)
     if (bytes <= limits.largeBodyBytes) return
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
-    const leave = await this.#semaphore.enter(tenantId, bytes)
+    const isFile = takesFile(operation)
+    const leave = await (isFile ? this.#uploads.enter(tenantId) : this.#semaphore.enter(tenantId, bytes))
     // Reading and parsing the body cannot be split into slices, so the request first waits for its turn.
-    noteUse(tenantId, bytes / parsedPerMs)
+    if (!isFile) noteUse(tenantId, bytes / parsedPerMs)
     await nextTurn(tenantId)
     if (reply.raw.destroyed) return leave()
     // Without a deadline, a client could reserve memory for bytes that it never sends.

@@ -6,6 +6,7 @@ import {
   isMedia,
   type Operation,
   pathOf,
+  takesFile,
   writes,
 } from '@millwright/api/contract.ts'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
@@ -138,13 +139,21 @@ function describe(contract: Contract, name: string, operation: Operation) {
           requestBody: {
             required: !IsOptional(operation.body),
             description: `At most ${bodyBytesOf(operation)} bytes`,
-            content: Object.fromEntries(bodyTypesOf(operation).map((type) => [type, { schema: operation.body }])),
+            content: Object.fromEntries(
+              bodyTypesOf(operation).map((type) => [type, { schema: bodySchema(operation, type) }]),
+            ),
           },
         }),
     responses: { ...answers(operation), ...errors(contract, operation) },
     security: operation.access === 'public' ? [] : [{ bearer: [] }, { token: [] }],
     'x-writes': writes(operation),
   }
+}
+
+/** Returns the schema of a body with a media type. A form contains the file in the field `file`. */
+function bodySchema(operation: Operation, type: string) {
+  if (!takesFile(operation) || type !== operation.bodyType) return operation.body
+  return { type: 'object', properties: { file: operation.body }, required: ['file'] }
 }
 
 function parameters(place: 'path' | 'query', schema: Operation['params']) {
@@ -189,7 +198,7 @@ function answers(operation: Operation) {
   return { ...Object.fromEntries(described), ...unchanged }
 }
 
-/** Returns the schema of a media type. Every media type except JSON is text. */
+/** Returns the schema of a media type. Every media type except JSON is text or bytes. */
 function shapeOf(mediaType: string) {
   return mediaType.startsWith('application/json') ? {} : { type: 'string' }
 }

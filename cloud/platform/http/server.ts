@@ -9,6 +9,7 @@ import {
   isMedia,
   type Operation,
   pathsOf,
+  takesFile,
 } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -23,6 +24,7 @@ import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import type { CompletedRequest } from './completed-request.ts'
 import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
+import { receivedFile } from './file-body.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
 import { type Authorize, type IncomingRequest, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { isNestedDeeper } from './json-depth.ts'
@@ -87,6 +89,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('trace', undefined)
   if (options.corsOrigins.length > 0) await app.register(cors, corsOptions(options.corsOrigins))
   parseBodies(app)
+  passFiles(app, options.operations)
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedAt = performance.now()
     request.trace = options.tracing?.begin(incomingRequestOf(request))
@@ -204,6 +207,14 @@ function parseBodies(app: FastifyInstance): void {
   })
 }
 
+/** Passes files to their handlers as streams. Operations without a file refuse their media types. */
+function passFiles(app: FastifyInstance, operations: readonly LocalOperation[]): void {
+  const types = new Set(
+    operations.filter(({ operation }) => takesFile(operation)).flatMap(({ operation }) => bodyTypesOf(operation)),
+  )
+  if (types.size > 0) app.addContentTypeParser([...types], (_request, payload, done) => done(null, payload))
+}
+
 function nestedTooDeeply(): Problem {
   const detail = `The body is nested deeper than ${limits.bodyLevels} levels. Send a body with fewer levels`
   return new Problem('invalid_body', detail)
@@ -276,7 +287,7 @@ function operationRoute(
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
       const isForm = operation.bodyType === 'application/x-www-form-urlencoded'
-      const body = request.body ?? (isForm ? {} : undefined)
+      const body = takesFile(operation) ? receivedFile(request, operation) : (request.body ?? (isForm ? {} : undefined))
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], streams })

@@ -1,14 +1,20 @@
 import { createHash, KeyObject, randomUUID } from 'node:crypto'
 import { client, requestFor, type Transport } from '@millwright/api/client.ts'
 import { discovery } from '@millwright/api/discovery.ts'
-import { type DeviceError, gatekeeper, type LinkReport, type ManagedLink } from '@millwright/api/gatekeeper.ts'
+import {
+  type DeviceAddress,
+  type DeviceError,
+  gatekeeper,
+  type LinkReport,
+  type ManagedLink,
+} from '@millwright/api/gatekeeper.ts'
 import type { GatewayKey } from '@millwright/api/onboarding.ts'
 import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import { keyThumbprint, signReceipt } from '@millwright/api/receipt-signature.ts'
 import { defaultBudget } from '@millwright/api/scan-budget.ts'
 import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
 import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import type { RawAnswer, RawRequest, TestCaller, TestHub } from './hub.ts'
+import { type RawAnswer, type RawRequest, sentBody, type TestCaller, type TestHub } from './hub.ts'
 
 /** The platform of a gateway: a test hub, or a platform that listens on a port. */
 type GatewayPlatform = {
@@ -21,10 +27,13 @@ export function platformOver(baseUrl: string): GatewayPlatform {
   return {
     context: { settings: { baseUrl } },
     async request({ method, path, headers = {}, body }) {
-      const response = await fetch(baseUrl + path, { method, headers, body: body?.toString() ?? null })
-      const text = await response.text()
+      const sent = body === undefined ? null : await sentBody(body)
+      const response = await fetch(baseUrl + path, { method, headers, body: sent })
+      const bytes = Buffer.from(await response.arrayBuffer())
+      const text = bytes.toString()
       const isJson = response.headers.get('content-type')?.includes('json') === true
-      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+      const { status, headers: received } = response
+      return { status, headers: received, text, bytes, body: isJson ? JSON.parse(text) : undefined }
     },
   }
 }
@@ -163,10 +172,16 @@ export async function uploadDevices(
   {
     assets = [],
     errors = [],
+    deviceAddresses = [],
     sequence = 0,
-  }: { assets?: Record<string, unknown>[]; errors?: DeviceError[]; sequence?: number },
+  }: {
+    assets?: Record<string, unknown>[]
+    errors?: DeviceError[]
+    deviceAddresses?: DeviceAddress[]
+    sequence?: number
+  },
 ): Promise<void> {
-  const data = { lease: lease.id, sequence, assets, errors }
+  const data = { lease: lease.id, sequence, assets, errors, deviceAddresses }
   await gatekeeper.uploadFound({ params: { id: job.id }, body: { data } })
 }
 

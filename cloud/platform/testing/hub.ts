@@ -68,10 +68,10 @@ export type RawRequest = {
   method: string
   path: string
   headers?: Record<string, string>
-  body?: string | Buffer
+  body?: string | Blob | Uint8Array
   from?: string
 }
-export type RawAnswer = { status: number; headers: Headers; text: string; body: unknown }
+export type RawAnswer = { status: number; headers: Headers; text: string; bytes: Buffer; body: unknown }
 
 export type TestCaller = {
   [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]>
@@ -287,7 +287,7 @@ export class TestHub {
       method: method as 'GET',
       url: path,
       headers,
-      ...(body === undefined ? {} : { payload: body }),
+      ...(body === undefined ? {} : { payload: await sentBody(body) }),
       ...(from === undefined ? {} : { remoteAddress: from }),
     })
     const text = response.payload
@@ -300,6 +300,7 @@ export class TestHub {
       status: response.statusCode,
       headers: received,
       text,
+      bytes: response.rawPayload,
       body: /[/+]json/.test(type) && text !== '' ? JSON.parse(text) : text,
     }
   }
@@ -366,6 +367,11 @@ export class TestHub {
     })
     this.#refuseSecret('an event or audit entry', text)
   }
+}
+
+export async function sentBody(body: string | Blob | Uint8Array): Promise<string | Buffer<ArrayBuffer>> {
+  if (typeof body === 'string') return body
+  return body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : Buffer.from(body)
 }
 
 /** The statements without a fault. They are stored, because a test sends the same statement many times. */

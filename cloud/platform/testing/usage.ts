@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { authorization } from '@millwright/api/authorization.ts'
 import { credentials } from '@millwright/api/credentials.ts'
 import { discovery } from '@millwright/api/discovery.ts'
+import { exports } from '@millwright/api/exports.ts'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { identity } from '@millwright/api/identity.ts'
+import { imports } from '@millwright/api/imports.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
@@ -60,6 +63,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const shopFloor = await useShopFloor(hub, admin, group.id)
   const credential = await useCredentials(hub, admin, { gatewayId: shopFloor.gatewayId, assetId: asset })
   const tree = await useHierarchy(admin, asset)
+  const exportId = await useExports(admin)
+  const imported = await useImports(admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -75,6 +80,12 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
+    ...reaches(imports.prefix, `/files/${imported.importId}`, ['GET', 'DELETE']),
+    ...reaches(imports.prefix, `/files/${imported.importId}/rows`, ['GET']),
+    ...reaches(imports.prefix, `/files/${imported.importId}/report`, ['GET']),
+    ...reaches(imports.prefix, `/files/${imported.importId}/cancel`, ['POST']),
+    ...reaches(imports.prefix, `/files/${imported.importId}/run`, ['POST']),
+    ...reaches(imports.prefix, `/mappings/${imported.mappingId}`, ['DELETE']),
     ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}`, ['GET', 'DELETE']),
     ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}/nodes`, ['GET']),
     ...reaches(hierarchy.prefix, `/hierarchies/${tree.id}/export`, ['GET']),
@@ -88,6 +99,9 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}`, ['GET']),
     ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}/results`, ['GET']),
     ...reaches(hierarchy.prefix, `/assignments/${tree.assignmentId}/undo`, ['POST']),
+    ...reaches(exports.prefix, `/files/${exportId}`, ['GET', 'DELETE']),
+    ...reaches(exports.prefix, `/files/${exportId}/content`, ['GET']),
+    ...reaches(exports.prefix, `/files/${exportId}/cancel`, ['POST']),
     ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
     ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
@@ -116,6 +130,17 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   ]
 }
 
+/** Exports the assets. Returns the id of the export. */
+async function useExports(admin: TestCaller): Promise<string> {
+  const body = { data: { what: 'assets', format: 'ndjson' } } as const
+  const { exportId } = (await admin.exports.createExport({ body })).data
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
+    const { data } = await admin.exports.readExport({ params: { exportId } })
+    if (data.state === 'finished') return exportId
+  }
+  throw new Error('The export has not finished')
+}
+
 /**
  * Creates a gateway with a link and a discovery. The discovery found one device, found one device of another access
  * group, and failed at a third device.
@@ -137,7 +162,19 @@ async function useShopFloor(
   const leased = await leaseDiscovery(gateway)
   const { job, lease } = leased
   const errors = [{ code: 14, description: 'no answer' }]
-  await uploadDevices(gateway, leased, { assets: [foundDevice(1), foundDevice(2)], errors })
+  const unknownDevice = {
+    asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:00:99' }],
+  }
+  const cable = {
+    predicate: 'is_connected_to',
+    relational_role_of_related_asset: 'object',
+    related_asset: unknownDevice,
+  }
+  await uploadDevices(gateway, leased, {
+    assets: [foundDevice(1, { asset_relations: [cable] }), foundDevice(2)],
+    errors,
+    deviceAddresses: [{ asset: 0, address: '10.0.0.1' }],
+  })
   await gateway.gatekeeper.uploadReceipt({
     params: { id: job.id },
     body: { data: { lease: lease.id, receipt: signedReceipt(gateway, job) } },
@@ -258,6 +295,21 @@ async function useHierarchy(admin: TestCaller, assetId: string) {
     body: { data: { assetIds: [assetId] } },
   })
   return { id, nodeId, deletedId, assignmentId: 'assignmentId' in data ? data.assignmentId : data.id }
+}
+
+/** Imports a file with parents, so that all tables of imports have rows. */
+async function useImports(admin: TestCaller) {
+  const columns = [
+    { from: 'MAC', to: 'mac_address' },
+    { from: 'Parent', to: 'parent' },
+  ]
+  const { id: mappingId } = (await admin.imports.createMapping({ body: { data: { name: 'Switches', columns } } })).data
+  const content = 'MAC,Parent\n00:1b:1b:77:00:01,\n00:1b:1b:77:00:02,00:1b:1b:77:00:01\n'
+  const query = { dryRun: true, mapping: mappingId }
+  const { importId } = (await admin.imports.uploadFile({ query, body: { mediaType: 'text/csv', content } })).data
+  for (let state = 'queued'; state === 'queued' || state === 'running'; )
+    state = (await admin.imports.readImport({ params: { importId } })).data.state
+  return { importId, mappingId }
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { inventory, type Relation } from '@millwright/api/inventory/inventory.ts'
+import type { Permission } from '@millwright/api/permission.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../access/system.ts'
 import { createCaller } from './caller.ts'
@@ -70,7 +71,8 @@ const global = [
   'glb_hierarchy_read',
 ] as const
 
-export async function createWorld(hub: TestHub): Promise<World> {
+/** Creates the test data. The readers also get the additional permissions. */
+export async function createWorld(hub: TestHub, additional: readonly Permission[] = []): Promise<World> {
   const admin = await hub.as('administrator')
   const group = async (name: string) =>
     (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
@@ -95,7 +97,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
       const read = world.groups.filter((_, index) => mask & (1 << index)).map(({ id }) => id)
       const extra = readsGateways ? (['glb_inventory_read_gateway_data'] as const) : []
       const caller = await createCaller(hub, [
-        { permissions: [...global, ...extra] },
+        { permissions: [...global, ...additional, ...extra] },
         ...[empty, ...read].map((accessGroupId) => ({
           permissions: ['inventory_read_asset_data'] as const,
           accessGroupId,

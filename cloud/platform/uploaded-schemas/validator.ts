@@ -1,10 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { createYield } from '../event-loop.ts'
+import { forkUntrusted } from '../untrusted-process.ts'
 import { type BaseSchema, checkSchema, invalidSchema, type Place, placesIn, schemaLimits } from './check.ts'
 import { type Check, compileSchema, type SchemaTime, tooLongError } from './compile.ts'
 import { expandedSize } from './expansion.ts'
@@ -90,17 +91,9 @@ function askOnce(request: WorkerRequest): Promise<WorkerResponse | 'lost' | 'out
   })
 }
 
-/**
- * Starts the worker. The worker gets no environment variables, because they may contain secrets. It exits with the
- * platform.
- */
+/** Starts the worker. It exits with the platform. */
 function startWorker(): ChildProcess {
-  const started = fork(new URL('./worker.ts', import.meta.url), {
-    execArgv: [`--max-old-space-size=${limits.workerMegabytes}`],
-    env: {},
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
+  const started = forkUntrusted(new URL('./worker.ts', import.meta.url), limits.workerMegabytes)
   const forget = () => {
     if (worker === started) worker = undefined
   }

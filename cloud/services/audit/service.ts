@@ -1,9 +1,11 @@
 import { type AuditEntry, audit } from '@millwright/api/audit.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { findHead } from '../../platform/audit/store.ts'
 import { verifyChain } from '../../platform/audit/verification.ts'
 import type { Database } from '../../platform/database/database.ts'
+import { exportedPage } from '../../platform/export-page.ts'
 import { service } from '../../platform/service.ts'
 import { cursorsFor, type Filters, type Selection, selectionOf } from './selection.ts'
 import { countEntries, findEntry, listEntries, listLinks } from './store.ts'
@@ -40,6 +42,24 @@ export const auditService = service({
 
     async exportEntries({ query }, caller) {
       return exportLines(database, caller, selectionOf(query satisfies Filters))
+    },
+
+    async exportSection({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_audit_read')
+      const { cursor, count, ...filters } = data
+      const selection = selectionOf(filters)
+      const after = Number(cursor ?? 0)
+      return database.read(caller, async (handle) => {
+        const end = (await findHead(handle))?.sequence ?? 0
+        const upTo = Math.min(after + stretch, end)
+        const links = await listLinks(handle, selection, { after, upTo })
+        const total = count ? { totalElements: await countEntries(handle, selection) } : {}
+        const next = upTo < end ? { nextCursor: String(upTo) } : {}
+        return exportedPage(
+          { elements: links.length, ...total, ...next },
+          links.map((link) => [JSON.stringify(link)]),
+        )
+      })
     },
 
     async verify(_, caller) {

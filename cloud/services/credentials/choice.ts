@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type BlockInstance, recentOfProduct, recentOfSchema } from './address-block-store.ts'
 import { holdInstances, type SealedRow } from './instance-store.ts'
 import { type Address, blockKeysContaining, parseAddress, showAddress, storedRanges } from './ip-range.ts'
-import { findSchemaIdOfProduct } from './schema-store.ts'
+import { findSchemaIdsOfProduct } from './schema-store.ts'
 import { applies, type Candidate, select } from './selection.ts'
 import { findAssociated } from './use-store.ts'
 
@@ -61,8 +61,10 @@ export async function choose(
  * are used only for devices that have too few instances for the requested version.
  */
 async function recentFor(tx: Transaction, product: Product, devices: readonly Device[]): Promise<string[][]> {
-  const schemaId = await findSchemaIdOfProduct(tx, product)
-  const ofVersion = schemaId === undefined ? [] : await recentOfSchema(tx, schemaId, blocksOf(devices))
+  const ofVersion: BlockInstance[] = []
+  for (const schemaId of await findSchemaIdsOfProduct(tx, product)) {
+    ofVersion.push(...(await recentOfSchema(tx, schemaId, blocksOf(devices))))
+  }
   const recent = mostRecentAt(devices, ofVersion)
   const few = devices.filter((_, index) => (recent[index]?.length ?? 0) < credentialLimits.selected)
   if (few.length === 0) return recent

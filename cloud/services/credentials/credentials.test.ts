@@ -527,6 +527,51 @@ describe('credentials', () => {
     assert.equal((await createTestInstance(manager, taken.id)).resourceVersion, '9.0.0')
   })
 
+  test('stores several credential schemas of a link, one for each URI', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const credentialSchemas = ['user', 'certificate'].map((kind) => ({
+      uri: `urn:link:credentials:${kind}`,
+      schema: JSON.stringify({ ...schema, title: kind }),
+    }))
+    const link = linkReport({
+      credentialSchemas,
+      product: { vendor: 'Example', name: 'Reference link', version: '9.1.0' },
+    })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+    const { data: running } = await manager.inventory.listAssets({
+      query: { relationsFilter: `object.id eq '${gateway.id}' and predicate eq 'is_running_on'` },
+    })
+    const assetId = (running as { id: string }[])[0]?.id
+    const take = async (uri?: string) => {
+      const answer = await call('createSchemaFromLink', { body: { data: { assetId, ...(uri && { uri }) } } })
+      const { data } = answer.body as { data: { id: string; title: string } }
+      return { status: answer.status, ...data }
+    }
+    const user = await take()
+    const certificate = await take('urn:link:credentials:certificate')
+    assert.deepEqual([user.status, user.title], [201, 'user'])
+    assert.deepEqual([certificate.status, certificate.title], [201, 'certificate'])
+    const again = await take('urn:link:credentials:certificate')
+    assert.deepEqual([again.status, again.id], [200, certificate.id])
+
+    const metadata = { ipRanges: ['10.81.0.0/24'] }
+    const made = [
+      await createTestInstance(manager, user.id, { metadata }),
+      await createTestInstance(manager, certificate.id, { metadata }),
+    ]
+    assert.deepEqual(
+      made.map(({ schemaUri }) => schemaUri),
+      ['urn:link:credentials:user', 'urn:link:credentials:certificate'],
+    )
+    const unused = await take('urn:link:credentials:certificate')
+    await manager.credentials.deleteInstance({ params: { instanceId: made[1]?.id ?? '' } })
+    const renamed = await call('updateSchema', {
+      params: { schemaId: unused.id },
+      body: { data: { uri: 'urn:link:credentials:user' } },
+    })
+    assert.deepEqual(codeOf(renamed), [409, 'conflict'])
+  })
+
   test('records denied requests for credentials in the audit trail', async (context) => {
     const viewer = await hub.as('viewer')
     const { id } = await createTestInstance(manager, await uploadTestSchema(admin))

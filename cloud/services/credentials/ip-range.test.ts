@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { parseIpRange } from '@millwright/api/ip-range.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import {
@@ -154,4 +155,22 @@ describe('IP address ranges', () => {
     const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
     assert.throws(() => parseRanges(ragged, ''), /more than 2048 CIDR blocks/)
   })
+})
+
+test('a range of IPv4 addresses that is valid for credentials is valid for scans, and selects the same addresses', () => {
+  const octet = fc.nat({ max: 255 })
+  const ipv4 = fc.tuple(octet, octet, octet, octet).map((parts) => parts.join('.'))
+  const space = fc.constantFrom('', ' ')
+  const text = fc.oneof(
+    fc.tuple(space, ipv4, space).map((parts) => parts.join('')),
+    fc.tuple(ipv4, space, fc.constantFrom('-', '–'), space, ipv4).map((parts) => parts.join('')),
+    fc.tuple(ipv4, space, fc.constant('/'), fc.nat({ max: 40 })).map((parts) => parts.join('')),
+  )
+  fc.assert(
+    fc.property(text, (range) => {
+      const parsed = parseRange(range)
+      const expected = parsed && { from: Number(parsed.low), to: Number(parsed.high) }
+      assert.deepEqual(parseIpRange(range), expected, range)
+    }),
+  )
 })

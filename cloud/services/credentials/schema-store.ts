@@ -30,7 +30,7 @@ type NewRow = Pick<
   'id' | 'resourceIdentifier' | 'resourceVersion' | 'uri' | 'title' | 'schema' | 'createdBy'
 >
 
-/** Inserts a schema. Returns `undefined` when this version of the product already has a schema. */
+/** Inserts a schema. Returns `undefined` when this version of the product already has a schema with this URI. */
 export function insertSchema(tx: Transaction, row: NewRow): Promise<SchemaRow | undefined> {
   const { id, resourceIdentifier, resourceVersion, uri, title, schema, createdBy } = row
   return tx.row(insertStatement, id, resourceIdentifier, resourceVersion, uri, title, jsonText(schema), createdBy)
@@ -38,9 +38,10 @@ export function insertSchema(tx: Transaction, row: NewRow): Promise<SchemaRow | 
 
 const byProductStatement = statement<SchemaRow>(
   `select ${columns} from credential_schemas
-   where tenant_id = $1 and resource_identifier = $2 and resource_version = $3`,
+   where tenant_id = $1 and resource_identifier = $2 and resource_version = $3 and uri = coalesce($4, uri)
+   order by id limit 1`,
 )
-const idOfProductStatement = statement<{ id: string }>(
+const idsOfProductStatement = statement<{ id: string }>(
   `select id from credential_schemas where tenant_id = $1 and resource_identifier = $2 and resource_version = $3`,
 )
 const findStatement = statement<SchemaRow>(`select ${columns} from credential_schemas where tenant_id = $1 and id = $2`)
@@ -53,13 +54,18 @@ const holdStatement = statement<SchemaRow>(
 
 type Product = { identifier: string; version: string }
 
-export function findSchemaOfProduct(handle: Handle, { identifier, version }: Product): Promise<SchemaRow | undefined> {
-  return handle.row(byProductStatement, identifier, version)
+/** Returns the schema of a product with this URI, or the first schema of the product if no URI is given. */
+export function findSchemaOfProduct(
+  handle: Handle,
+  { identifier, version }: Product,
+  uri?: string,
+): Promise<SchemaRow | undefined> {
+  return handle.row(byProductStatement, identifier, version, uri ?? null)
 }
 
-/** Returns the id of a product's schema. It does not return the schema itself, which may be large. */
-export async function findSchemaIdOfProduct(handle: Handle, { identifier, version }: Product) {
-  return (await handle.row(idOfProductStatement, identifier, version))?.id
+/** Returns the ids of a product's schemas. It does not return the schemas themselves, which may be large. */
+export async function findSchemaIdsOfProduct(handle: Handle, { identifier, version }: Product): Promise<string[]> {
+  return (await handle.rows(idsOfProductStatement, identifier, version)).map(({ id }) => id)
 }
 
 export function findSchema(handle: Handle, id: string): Promise<SchemaRow | undefined> {

@@ -29,7 +29,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
   const { database } = context
   return {
     async createSchema({ query, body: { data } }, caller) {
-      return put(context, caller, { ...query, ...data, action: 'createSchema' })
+      return put(context, caller, { ...query, ...data, action: 'createSchema', isOnlySchema: true })
     },
 
     async createSchemaFromLink({ body: { data } }, caller) {
@@ -46,6 +46,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
         uri: linkSchema.uri,
         schema: parsed(linkSchema.schema),
         action: 'createSchemaFromLink',
+        isOnlySchema: false,
       })
     },
 
@@ -67,6 +68,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
       return database.transaction(caller, async (tx) => {
         const before = await lockUnused(tx, schemaId, headers['if-match'])
         const { uri, schema } = { ...before, ...data }
+        await requireUnusedUri(tx, before, uri)
         const row = await store.updateSchema(tx, { id: schemaId, uri, schema, title: titleOf(schema) })
         if (row === undefined) throw missing(schemaId)
         await reportChange(tx, caller, { action: 'updateSchema', event: 'updated', row })
@@ -91,16 +93,25 @@ type SchemaUpload = {
   uri: string
   schema: JsonSchema
   action: string
+  /** Whether the product has no other schemas: an existing schema stays and is returned, also if its URI differs. */
+  isOnlySchema: boolean
 }
 
-/** Inserts a schema. If this version of the product already has a schema, the existing schema stays and is returned. */
-async function put({ database }: Context, caller: Caller, { action, ...upload }: SchemaUpload) {
+/**
+ * Inserts a schema. An existing schema with the same URI stays and is returned. A link can have several kinds of
+ * credentials, so schemas that are imported from a link are stored next to each other.
+ */
+async function put({ database }: Context, caller: Caller, { action, isOnlySchema, ...upload }: SchemaUpload) {
   await requireUsableSchema(caller.tenantId, upload.schema)
   const product = { identifier: upload.resourceIdentifier, version: upload.resourceVersion }
   return database.transaction(caller, async (tx) => {
     const title = titleOf(upload.schema)
-    const row = await store.insertSchema(tx, { ...upload, id: newId(), title, createdBy: caller.principal.name })
-    const stored = row ?? (await store.findSchemaOfProduct(tx, product))
+    const existing = isOnlySchema ? await store.findSchemaOfProduct(tx, product) : undefined
+    const row =
+      existing === undefined
+        ? await store.insertSchema(tx, { ...upload, id: newId(), title, createdBy: caller.principal.name })
+        : undefined
+    const stored = existing ?? row ?? (await store.findSchemaOfProduct(tx, product, upload.uri))
     if (stored === undefined)
       throw new Problem(
         'conflict',
@@ -126,6 +137,13 @@ async function lockUnused(tx: Transaction, id: string, ifMatch: string | undefin
       'Credential instances use this schema. Delete these instances first, or upload the changed schema for another version of the product.',
     )
   return row
+}
+
+async function requireUnusedUri(tx: Transaction, row: store.SchemaRow, uri: string): Promise<void> {
+  const product = { identifier: row.resourceIdentifier, version: row.resourceVersion }
+  const other = uri === row.uri ? undefined : await store.findSchemaOfProduct(tx, product, uri)
+  if (other !== undefined)
+    throw new Problem('conflict', `The product already has a credential schema with the URI ${uri}: ${other.id}`)
 }
 
 function missingSchemaDetail(

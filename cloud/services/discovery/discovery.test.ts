@@ -131,6 +131,26 @@ describe('discovery', () => {
     assert.equal((await ended(jobId)).found, 2)
   })
 
+  test('shows the device errors of the latest attempt and the findings of all attempts after an interruption', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    const silent = (device: number) => ({ code: 14, description: 'no answer', device: { ip: `10.0.0.${device}` } })
+    await upload(held, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
+    await hub.settle()
+    assert.equal((await read(jobId)).errors, 2)
+    await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
+    const again = await lease()
+    assert.equal((await read(jobId)).errors, 0, 'the second attempt begins without errors')
+    await upload(held, 1, { assets: [foundDevice(26)], errors: [silent(3)] })
+    await upload(again, 0, { assets: [foundDevice(25)], errors: [silent(1), silent(2)] })
+    await end(again, 'FINISHED')
+    const { errors, found } = await ended(jobId)
+    assert.deepEqual([errors, found], [2, 2])
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    assert.deepEqual(report.errors, [silent(1), silent(2)])
+    assert.equal(report.totalErrors, 2)
+  })
+
   test('refuses an upload of found devices with a lease that was never issued for its job', async () => {
     const { jobId } = await create()
     await hub.settle()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
 import { enrolledGateway, foundDevice, linkReport, runScan, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -439,5 +440,39 @@ describe('sources of fields', () => {
       assert.equal((await read(await other.id())).name, expected)
       assert.equal((await read(id)).name, 'a')
     }
+  })
+
+  test('hides the names and the unused values of links that the caller cannot read', async () => {
+    const { at, id } = newDevice()
+    await scan('opcua', at({ name: 'by opcua' }))
+    await scan('snmp', at({ name: 'by snmp', description: 'by snmp' }))
+    const assetId = await id()
+    const { data: hidden } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden links' } } })
+    const { data: found } = await admin.inventory.listRelations({
+      query: { filter: `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link'` },
+    })
+    const snmp = found.find(({ source }) => source.value === links.snmp)?.object.id ?? ''
+    await admin.inventory.setAccessGroup({ params: { id: snmp }, body: { data: { access_group: hidden.id } } })
+    await hub.settle()
+    const { data: groups } = await admin.authorization.listAccessGroups({})
+    const accessGroupId = groups.find(({ name }) => name === 'default')?.id ?? ''
+    const reader = await createCaller(hub, [{ permissions: ['inventory_read_asset_data'], accessGroupId }])
+    const shown = async (caller: TestCaller) =>
+      (await caller.inventory.readFieldSources({ params: { id: assetId } })).data
+        .filter(({ field }) => field === '/name' || field === '/description')
+        .map(({ field, source, others }) => [field, source, others.map((other) => other.value)])
+    assert.deepEqual(await shown(admin), [
+      ['/name', links.snmp, ['by opcua']],
+      ['/description', links.snmp, []],
+    ])
+    assert.deepEqual(await shown(reader), [
+      ['/name', 'hidden link', ['by opcua']],
+      ['/description', 'hidden link', []],
+    ])
+    await scan('opcua', at({ name: 'again by opcua' }))
+    await scan('snmp', at({ name: 'again by snmp' }))
+    await scan('opcua', at({ name: 'last by opcua' }))
+    assert.deepEqual((await shown(admin))[0], ['/name', links.opcua, ['again by snmp']])
+    assert.deepEqual((await shown(reader))[0], ['/name', links.opcua, []])
   })
 })

@@ -1,4 +1,4 @@
-import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { DeviceAddress, DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
@@ -13,6 +13,7 @@ export type Upload = {
   assets: Record<string, unknown>[]
   errors: DeviceError[]
   tried?: CredentialUses
+  deviceAddresses?: DeviceAddress[]
 }
 export type UploadKey = { runId: string; lease: string; sequence: number }
 

@@ -8,6 +8,7 @@ import { jsonText } from '../../platform/database/json.ts'
 import type { Context } from '../../platform/service.ts'
 import type { Task, TaskKinds } from '../../platform/tasks/tasks.ts'
 import { reportUses } from './credential-uses.ts'
+import { foundAddresses, putDeviceAddresses } from './device-address-store.ts'
 import {
   type Finding,
   findUpload,
@@ -30,6 +31,7 @@ import {
   findDiscovery,
   findRun,
   finishRun,
+  lockLatestLease,
   lockRun,
   type RunEnding,
   setEnding,
@@ -185,11 +187,20 @@ async function recordResults(context: Context, caller: Caller, result: WrittenUp
   await context.database.transaction(caller, async (tx) => {
     if (!(await markIngested(tx, uploadKey))) return
     const counts = await putFindings(tx, uploadKey.runId, findingsOf(written, upload))
-    const errors = [...upload.errors, ...failed]
+    await putDeviceAddresses(tx, discovery, foundAddresses(written, upload))
+    const errors = await errorsOfAttempt(tx, uploadKey, [...upload.errors, ...failed])
     await insertErrors(tx, uploadKey.runId, errors)
     const run = await addToRun(tx, uploadKey.runId, { ...counts, errors: errors.length })
     if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
   })
+}
+
+/**
+ * Returns the device errors that the report shows. An interrupted attempt has none: the attempt under the latest lease
+ * visits the devices again and replaces the errors.
+ */
+async function errorsOfAttempt(tx: Transaction, { runId, lease }: UploadKey, errors: readonly DeviceError[]) {
+  return errors.length === 0 || (await lockLatestLease(tx, runId, lease)).isLatest ? errors : []
 }
 
 async function recordFoundAssets(

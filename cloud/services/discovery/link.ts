@@ -139,6 +139,7 @@ export function showLink(
     options: report.options,
     endpoint: report.endpoint,
     budgeted: isBudgeted(report.interfaces),
+    ...(report.sends === undefined ? {} : { sends: report.sends }),
     reachable: report.state === 'running' && !isSilent && !isRevoked,
     ...(problem === undefined ? {} : { problem }),
     state: report.state,

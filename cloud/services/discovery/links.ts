@@ -10,6 +10,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { assetsAt } from './device-address-store.ts'
 import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
@@ -19,7 +20,7 @@ import { storeManagedLinks } from './managed-links.ts'
 import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
-type Operations = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
+type Operations = 'listAssetLinks' | 'resolveLink' | 'findDevices' | 'readLinkSchemas' | 'recordLinks'
 
 type Gateway = { id: string; name: string; access_group: string }
 type ReportedLink = PutLink & { before: LinkRow | undefined }
@@ -55,6 +56,12 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       if (assetId !== undefined && link !== undefined && !(await hasFound(context, caller, { link, assetId })))
         throw new Problem('forbidden', 'The asset link of this job has not discovered the asset')
       return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
+    },
+
+    async findDevices({ params: { gatewayId }, body: { data } }, caller) {
+      const { assetLinkId, addresses } = data
+      const found = await database.read(caller, (handle) => assetsAt(handle, { gatewayId, assetLinkId, addresses }))
+      return { data: addresses.map((address, index) => ({ address, assets: found[index] ?? [] })) }
     },
 
     async readLinkSchemas({ params: { assetId } }, caller) {

@@ -146,6 +146,32 @@ describe('the built-in links of a gateway', () => {
       code: 'not_found',
       message: /Its built-in links: plant\.$/,
     })
+    const { meta } = await admin.events.listEvents({ query: { limit: 1 } })
+    const after = meta.newestPosition
+    const listener = await holder(['glb_audit_read', ...permissions], ['inventory_read_asset_data'])
+    const enabled = managedLinks.map((link) => ({ ...link, enabled: true, state: 'running' as const }))
+    await other.gatekeeper.reportLinks({ body: { data: { ...data, managedLinks: enabled } } })
+    await hub.settle()
+    const changes = async (caller: TestCaller) => {
+      const { data: events } = await caller.events.listEvents({ query: { after, limit: 100 } })
+      const own = events.filter(
+        ({ type, subject }) => type.endsWith('managed-link.changed') && subject?.includes(other.id),
+      )
+      return own.map((event) => (event.data as { name: string; state: string }).name)
+    }
+    assert.deepEqual((await changes(admin)).toSorted(), ['plant', 'snmp'])
+    assert.deepEqual(await changes(listener), ['plant'])
+    const { data: hall2 } = await admin.authorization.readAccessGroup({ params: { id: groups['hall-2'] ?? '' } })
+    const visitor = await createCaller(hub, [
+      { permissions },
+      { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: hall1 },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: hall2.id },
+    ])
+    await assert.rejects(
+      visitor.discovery.switchManagedLink({ params: { ...params, name: 'snmp' }, body }),
+      { code: 'forbidden' },
+      'no write permission in the group of the link',
+    )
   })
 
   test('a switch requires both permissions in the access group of the gateway', async () => {

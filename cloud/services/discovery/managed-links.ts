@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { discovery } from '@millwright/api/discovery.ts'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
+import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn } from '../../platform/access/rights.ts'
+import { findAccessGroupByName } from '../../platform/access/store.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { hiddenAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { listLinks } from './link-store.ts'
+import { findLink, listLinks } from './link-store.ts'
 import { findManagedLinks, lockManagedLinks, putManagedLinks } from './managed-link-store.ts'
 import { requireReadableGateway } from './visibility.ts'
 import { stopJob } from './workflow-job.ts'
@@ -39,9 +41,9 @@ export function managedLinkHandlers(
     },
 
     async switchManagedLink({ params: { gatewayId, name }, body: { data } }, caller) {
-      await requireSwitchable(context, caller, { gatewayId, name })
+      const linkAssetId = await requireSwitchable(context, caller, { gatewayId, name })
       await recordSwitch(context, caller, { gatewayId, name, enabled: data.enabled })
-      await sendToGateway(context, caller, { gatewayId, name, enabled: data.enabled })
+      await sendToGateway(context, caller, { gatewayId, name, enabled: data.enabled, linkAssetId })
       return { data: await storeSwitch(context, caller, { gatewayId, name, enabled: data.enabled }) }
     },
   }
@@ -71,30 +73,61 @@ function withoutLog({ log: _, ...link }: ManagedLink): ManagedLink {
 
 type LinkSwitch = { gatewayId: string; name: string; enabled: boolean }
 
-/** Requires that the caller may write in the gateway's access group, and that the gateway is online and has the link. */
+/**
+ * Requires that the caller may write in the access groups of the gateway and of the link's asset, and that the gateway is
+ * online and has the link. Returns the asset of the link. A link that never ran has none.
+ */
 async function requireSwitchable(
   context: Context,
   caller: Caller,
   { gatewayId, name }: Omit<LinkSwitch, 'enabled'>,
-): Promise<void> {
+): Promise<string | undefined> {
   const gateway = await readableGateway(context, caller, gatewayId)
-  const accessGroupId = gateway.access_group
-  if (!mayIn(caller, writeAssets, accessGroupId))
-    throw await context.database.read(caller, (handle) =>
-      permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId }),
-    )
+  await requireWriteIn(context, caller, gateway.access_group)
   const links = await readableManagedLinks(context, caller, gatewayId)
-  if (!links.some((link) => link.name === name)) {
+  const link = links.find((one) => one.name === name)
+  if (link === undefined) {
     const names = links.map((link) => link.name).join(', ')
     throw new Problem(
       'not_found',
       `Gateway ${gateway.name} has no built-in link "${name}". ${names === '' ? 'It reported no built-in links.' : `Its built-in links: ${names}.`}`,
     )
   }
-  if (gateway.state === 'online') return
+  const linkAssetId = await assetOf(context, caller, { gatewayId, appInstanceId: link.appInstanceId })
+  const linkGroup = linkAssetId === undefined ? undefined : await groupOf(context, caller, linkAssetId)
+  if (linkGroup !== undefined) await requireWriteIn(context, caller, linkGroup)
+  if (gateway.state === 'online') return linkAssetId
   if (gateway.state === 'offline')
     throw new Problem('conflict', `Gateway ${gateway.name} is offline. Start the gateway, and retry the request.`)
   throw new Problem('gateway_not_ready', `Gateway ${gateway.name} is revoked or has not enrolled.`)
+}
+
+async function requireWriteIn(context: Context, caller: Caller, accessGroupId: string): Promise<void> {
+  if (mayIn(caller, writeAssets, accessGroupId)) return
+  throw await context.database.read(caller, (handle) =>
+    permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId }),
+  )
+}
+
+async function assetOf(
+  { database }: Context,
+  caller: Caller,
+  { gatewayId, appInstanceId }: { gatewayId: string; appInstanceId: string },
+): Promise<string | undefined> {
+  return (await database.read(caller, (handle) => findLink(handle, gatewayId, appInstanceId)))?.assetId
+}
+
+/** Returns the id of the access group of an asset, or undefined if the asset was deleted. */
+async function groupOf(context: Context, caller: Caller, assetId: string): Promise<string | undefined> {
+  const { data } = await context
+    .peers(inventory, systemCaller(caller))
+    .listAssets({ query: { filter: `id eq '${assetId}'`, fields: 'access_group', limit: 1 } })
+  const [asset] = data
+  if (asset === undefined) return undefined
+  const group = await context.database.read(caller, (handle) =>
+    findAccessGroupByName(handle, String(asset.access_group)),
+  )
+  return group?.id
 }
 
 /** Records the request before it is sent: the gateway can apply the change even if its answer does not arrive. */
@@ -116,7 +149,7 @@ async function recordSwitch(
 async function sendToGateway(
   context: Context,
   caller: Caller,
-  { gatewayId, name, enabled }: LinkSwitch,
+  { gatewayId, name, enabled, linkAssetId }: LinkSwitch & { linkAssetId: string | undefined },
 ): Promise<void> {
   const system = systemCaller(caller)
   const engine = context.peers(workflows, system)
@@ -124,7 +157,8 @@ async function sendToGateway(
     body: {
       clientId: gatewayId,
       workflow: switchWorkflow,
-      tags: [switchWorkflow],
+      // The tag hides the job from callers who cannot read the link.
+      tags: [switchWorkflow, ...(linkAssetId === undefined ? [] : [`asset/${linkAssetId}`])],
       definition: { link: name, enabled, askedBy: caller.principal.name },
     },
   })
@@ -182,6 +216,10 @@ export async function storeManagedLinks(
 
 type Change = { before: readonly ManagedLink[]; links: readonly ManagedLink[] }
 
+/**
+ * Emits the changes of links. An event names the gateway and the asset of the link, so that only callers who can read both
+ * get the event.
+ */
 async function emitChanges(
   tx: Parameters<typeof emitAll>[0],
   gatewayId: string,
@@ -191,12 +229,17 @@ async function emitChanges(
     const old = before.find((link) => link.name === name)
     return old?.enabled !== enabled || old.state !== state
   })
+  if (changed.length === 0) return
+  const assets = new Map((await listLinks(tx, gatewayId)).map((link) => [link.appInstanceId, link.assetId]))
   await emitAll(
     tx,
-    changed.map(({ name, enabled, state }) => ({
-      type: 'discovery.managed-link.changed',
-      subject: `gateway/${gatewayId}`,
-      data: { gatewayId, name, enabled, state },
-    })),
+    changed.map(({ name, appInstanceId, enabled, state }) => {
+      const linkAssetId = assets.get(appInstanceId)
+      return {
+        type: 'discovery.managed-link.changed',
+        subject: `gateway/${gatewayId}`,
+        data: { gatewayId, ...(linkAssetId === undefined ? {} : { linkAssetId }), name, enabled, state },
+      }
+    }),
   )
 }

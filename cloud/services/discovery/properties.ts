@@ -5,13 +5,14 @@ import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { addressesOfAsset } from './device-address-store.ts'
 import { canReadProperties } from './link.ts'
 import { findLinksByAsset, type LinkRow } from './link-store.ts'
 
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
-/** Credentials are requested for at most this many addresses of a device. */
+/** The job names at most this many addresses of a device. */
 const mostAddresses = 8
 
 type PropertyResult =
@@ -49,19 +50,29 @@ export function propertyHandlers(
   }
 }
 
-type Device = { assetId: string; addresses: string[]; link: LinkRow }
+type Device = { assetId: string; addresses: string[]; foundAddresses: string[]; link: LinkRow }
 
 /** Returns a device with its link and addresses. Hidden and missing assets return the same error. */
 async function deviceAt(context: Context, caller: Caller, assetId: string): Promise<Device> {
   const { data: asset } = await context
     .peers(inventory, caller)
     .readAsset({ params: { id: assetId }, query: { fields: 'id,connection_points' } })
-  return { assetId, addresses: addressesOf(asset), link: await linkTo(context, caller, assetId) }
+  const link = await linkTo(context, caller, assetId)
+  const { gatewayId, appInstanceId: assetLinkId } = link
+  const found = await context.database.read(caller, (handle) =>
+    addressesOfAsset(handle, { gatewayId, assetLinkId, assetId }, mostAddresses),
+  )
+  const addresses = [...new Set([...found, ...reportedAddresses(asset)])].slice(0, mostAddresses)
+  return { assetId, addresses, foundAddresses: found, link }
 }
 
-function addressesOf({ connection_points: points }: Record<string, unknown>): string[] {
+/**
+ * Returns the addresses that the device reports about itself. They follow the addresses at which the link found the
+ * device, for links that do not report connections. No credentials are delivered for them.
+ */
+function reportedAddresses({ connection_points: points }: Record<string, unknown>): string[] {
   const all = (Array.isArray(points) ? points : []).flatMap((point) => [point?.ipv4_address, point?.ipv6_address])
-  return all.filter((address) => typeof address === 'string').slice(0, mostAddresses)
+  return all.filter((address) => typeof address === 'string')
 }
 
 /** Returns a running link that found the asset and can read properties. */
@@ -93,7 +104,7 @@ type PropertyQuery = Device & { question: Record<string, unknown> }
 async function queryDevice(
   context: Context,
   caller: Caller,
-  { assetId, addresses, link, question }: PropertyQuery,
+  { assetId, addresses, foundAddresses, link, question }: PropertyQuery,
 ): Promise<Outcome> {
   const system = systemCaller(caller)
   const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
@@ -109,6 +120,7 @@ async function queryDevice(
         linkAssetId: link.assetId,
         assetIdentifiers: identifiers.data,
         addresses,
+        foundAddresses,
         askedBy: caller.principal.name,
         ...question,
       },

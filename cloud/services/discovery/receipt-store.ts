@@ -2,7 +2,8 @@ import type { SignedReceipt } from '@millwright/api/receipt.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
-type StoredReceipt = { lease: string; receipt: SignedReceipt; keyThumbprint: string; receivedTimestamp: string }
+/** A stored receipt. `receipt` is its JSON text. */
+type StoredReceipt = { lease: string; receipt: string; keyThumbprint: string; receivedTimestamp: string }
 
 type ReceiptSummary = {
   lease: string
@@ -31,16 +32,15 @@ export async function insertReceipt(
   return (await tx.row(insertStatement, runId, lease, keyThumbprint, text, state, from, to)) !== undefined
 }
 
-export const findReceiptStatement = statement<Omit<StoredReceipt, 'receipt'> & { receipt: string }>(
+const findReceiptStatement = statement<StoredReceipt>(
   `select lease, receipt, key_thumbprint as "keyThumbprint", received_at as "receivedTimestamp" from discovery_receipts
    where tenant_id = $1 and run_id = $2 and ($3::uuid is null or lease = $3::uuid)
    order by received_at desc, lease desc limit 1`,
 )
 
 /** Returns the receipt of a run for one lease, or the newest receipt. */
-export async function findReceipt(handle: Handle, runId: string, lease?: string): Promise<StoredReceipt | undefined> {
-  const row = await handle.row(findReceiptStatement, runId, lease ?? null)
-  return row === undefined ? undefined : { ...row, receipt: JSON.parse(row.receipt) as SignedReceipt }
+export function findReceipt(handle: Handle, runId: string, lease?: string): Promise<StoredReceipt | undefined> {
+  return handle.row(findReceiptStatement, runId, lease ?? null)
 }
 
 const listStatement = statement<ReceiptSummary & { receipt: string | null }>(

@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto'
 import type { discovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { receiptLimits, receiptText, type SignedReceipt } from '@millwright/api/receipt.ts'
 import { verifyReceipt } from '@millwright/api/receipt-signature.ts'
+import { LruMap } from 'toad-cache'
 import type { Caller } from '../../platform/access/caller.ts'
-import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { answer, type Context, type Handlers, JsonText } from '../../platform/service.ts'
 import { isActive } from './discovery.ts'
 import { isBudgeted } from './link.ts'
 import { findLink } from './link-store.ts'
@@ -23,7 +25,7 @@ export function receiptHandlers(context: Context): Pick<Handlers<typeof discover
    */
   const requireSame = async (caller: Caller, { lease, receipt }: { lease: string; receipt: SignedReceipt }) => {
     const stored = await database.read(caller, (handle) => findReceipt(handle, receipt.runId, lease))
-    if (stored !== undefined && receiptText(stored.receipt) === receiptText(receipt)) return
+    if (stored !== undefined && receiptText(JSON.parse(stored.receipt)) === receiptText(receipt)) return
     throw new Problem('conflict', `The lease ${lease} already has another receipt. A stored receipt never changes.`)
   }
 
@@ -33,27 +35,25 @@ export function receiptHandlers(context: Context): Pick<Handlers<typeof discover
      * It contains addresses, but no assets.
      */
     async getReceipt({ params: { jobId }, query: { run: runId, lease } }, caller) {
-      const { row, run, stored, receipts } = await database.read(caller, async (handle) => {
+      const { row, run } = await database.read(caller, async (handle) => {
         const discovered = await findDiscovery(handle, jobId)
         const id = runId ?? discovered?.latestRunId ?? undefined
-        return {
-          row: discovered,
-          run: id === undefined ? undefined : await findRun(handle, id),
-          stored: id === undefined ? undefined : await findReceipt(handle, id, lease),
-          receipts: id === undefined ? [] : await listReceipts(handle, id),
-        }
+        return { row: discovered, run: id === undefined ? undefined : await findRun(handle, id) }
       })
       if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))
         throw new Problem('not_found', `Discovery ${jobId} has no run${runId === undefined ? '' : ` ${runId}`}`)
+      const { stored, receipts } = await database.read(caller, async (handle) => ({
+        stored: await findReceipt(handle, run.id, lease),
+        receipts: await listReceipts(handle, run.id),
+      }))
       if (stored === undefined) {
         if (receipts.length > 0) throw new Problem('not_found', `Run ${run.id} has no receipt for the lease ${lease}`)
         const link = await database.read(caller, (handle) => findLink(handle, row.gatewayId, row.assetLinkId))
         throw reasonWithout(row, run, link === undefined || isBudgeted(link.report.interfaces))
       }
       const { receipt, keyThumbprint, ...rest } = stored
-      const check = verifyReceipt(receipt)
-      const verified = check.isValid && check.thumbprint === keyThumbprint
-      return { data: receipt, meta: { verified, keyThumbprint, ...rest, receipts } }
+      const meta = { verified: isVerified(receipt, keyThumbprint), keyThumbprint, ...rest, receipts }
+      return new JsonText('{"data":', receipt, `,"meta":${JSON.stringify(meta)}}`)
     },
 
     async recordReceipt({ params: { id }, body: { data } }, caller) {
@@ -75,6 +75,23 @@ export function receiptHandlers(context: Context): Pick<Handlers<typeof discover
       return answer(204)
     },
   }
+}
+
+/** The results of verifications, by the digest of the receipt and its key. */
+const verifications = new LruMap<boolean>(1_000)
+
+/**
+ * Returns whether a stored receipt has a valid signature of the key. The result is cached, because the verification of a
+ * large receipt takes long.
+ */
+function isVerified(receipt: string, keyThumbprint: string): boolean {
+  const digest = `${hash('sha256', receipt)} ${keyThumbprint}`
+  const known = verifications.get(digest)
+  if (known !== undefined) return known
+  const check = verifyReceipt(JSON.parse(receipt))
+  const verified = check.isValid && check.thumbprint === keyThumbprint
+  verifications.set(digest, verified)
+  return verified
 }
 
 /** Returns the problem that explains why a run has no receipt. */

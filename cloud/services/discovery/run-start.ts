@@ -1,3 +1,4 @@
+import { uploadFeatures } from '@millwright/api/gatekeeper.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -83,6 +84,7 @@ export function runStartTasks(context: Context): TaskKinds {
               deviceClass,
               filters,
               options,
+              accepts: uploadFeatures,
             },
           },
           headers: { 'idempotency-key': `${startKind}.${runId}` },

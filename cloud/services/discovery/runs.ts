@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { endRun, storeUpload } from './ingestion.ts'
 import { emitRunEvent } from './run-start.ts'
-import { findDiscovery, findRun, listActiveRuns, noteRun, wasLeased } from './store.ts'
+import { clearErrors, findDiscovery, findRun, listActiveRuns, lockForAttempt, noteRun, wasLeased } from './store.ts'
 import { stopJob } from './workflow-job.ts'
 
 type Operations = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
@@ -14,7 +14,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
   const { database } = context
   return {
     async recordUpload({ params: { id }, body: { data } }, caller) {
-      const { gatewayId, jobId, lease, sequence, assets, errors, uses = [] } = data
+      const { gatewayId, jobId, lease, sequence, assets, errors, uses = [], deviceAddresses } = data
       const tried = uses.length === 0 ? {} : { tried: { jobId, uses } }
       if (!(await isOwn(context, caller, { runId: id, gatewayId })))
         throw new Problem('not_found', `The gateway has no discovery run ${id}`)
@@ -22,7 +22,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
         throw new Problem('lease_lost', `The lease ${lease} was never issued for job ${jobId}. Lease the job first.`)
       await storeUpload(context, caller, {
         uploadKey: { runId: id, lease, sequence },
-        upload: { assets, errors, ...tried },
+        upload: { assets, errors, ...tried, ...(deviceAddresses === undefined ? {} : { deviceAddresses }) },
       })
       return answer(202, { data: { accepted: assets.length } })
     },
@@ -31,6 +31,8 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       const { gatewayId, ...progress } = data
       if (!(await isOwn(context, caller, { runId: id, gatewayId }))) return answer(204)
       return database.transaction(caller, async (tx) => {
+        const { lease } = progress
+        if (lease !== undefined && (await lockForAttempt(tx, id, lease)).isRepeat) await clearErrors(tx, id)
         const run = await noteRun(tx, id, progress)
         if (run !== undefined) await emitRunEvent(tx, 'progressed', run)
         return answer(204)
@@ -55,8 +57,8 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
 }
 
 /**
- * Returns whether the run belongs to the gateway. Users can change the definition of a job, so the run id in the
- * definition is not trusted.
+ * Returns whether the run belongs to the gateway. The gateway names the job, so the run of the job is compared with the
+ * gateway of its discovery.
  */
 export async function isOwn(
   { database }: Context,

@@ -1,6 +1,7 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { service } from '../../platform/service.ts'
 import { cancellationTasks } from './cancellation.ts'
+import { deviceAddressTasks } from './device-address-store.ts'
 import { discoveryHandlers } from './discoveries.ts'
 import { ingestionTasks } from './ingestion.ts'
 import { linkExpiryTasks } from './link-expiry.ts'
@@ -31,5 +32,6 @@ export const discoveryService = service({
     ...ingestionTasks(context),
     ...cancellationTasks(context),
     ...linkExpiryTasks(context),
+    ...deviceAddressTasks(context),
   }),
 })

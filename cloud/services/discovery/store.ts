@@ -274,6 +274,29 @@ export async function wasLeased(
   return (await handle.row(leasedStatement, id, lease, jobId))?.isLeased === true
 }
 
+const repeatStatement = statement<{ isRepeat: boolean }>(
+  `select cardinality(leases) > 0 and $3::uuid <> all(leases) as "isRepeat" from discovery_runs
+   where tenant_id = $1 and id = $2 and state in ('created', 'running') for update`,
+)
+
+/**
+ * Locks the run and returns whether this lease begins another attempt: the run has leases, and this lease is not among
+ * them.
+ */
+export async function lockForAttempt(tx: Transaction, id: string, lease: string): Promise<{ isRepeat: boolean }> {
+  return { isRepeat: (await tx.row(repeatStatement, id, lease))?.isRepeat === true }
+}
+
+const latestLeaseStatement = statement<{ isLatest: boolean }>(
+  `select coalesce(leases[cardinality(leases)] = $3::uuid, true) as "isLatest" from discovery_runs
+   where tenant_id = $1 and id = $2 for update`,
+)
+
+/** Locks the run and returns whether this lease is its latest lease. Runs without recorded leases have only one attempt. */
+export async function lockLatestLease(tx: Transaction, id: string, lease: string): Promise<{ isLatest: boolean }> {
+  return { isLatest: (await tx.row(latestLeaseStatement, id, lease))?.isLatest === true }
+}
+
 const noteStatement = statement<RunRow>(
   `update discovery_runs r set state = 'running', started_at = ${firstTime('r.started_at')},
      workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
@@ -312,6 +335,16 @@ const addStatement = statement<RunRow>(
      updated = r.updated + $5, unchanged = r.unchanged + $6, errors = r.errors + $7
    where r.tenant_id = $1 and r.id = $2 returning ${runColumns}`,
 )
+
+const clearErrorsStatement = statement(
+  `with cleared as (delete from discovery_errors where tenant_id = $1 and run_id = $2)
+   update discovery_runs set errors = 0 where tenant_id = $1 and id = $2`,
+)
+
+/** Deletes the device errors of a run. The next attempt visits the devices again and reports their errors again. */
+export async function clearErrors(tx: Transaction, id: string): Promise<void> {
+  await tx.run(clearErrorsStatement, id)
+}
 
 export type Counts = { created: number; updated: number; unchanged: number; errors: number }
 

@@ -26,6 +26,8 @@ const rules: Readonly<Record<string, Rule>> = {
   credentials: anyOf('glb_credential_read', 'glb_audit_read'),
   hierarchy: anyOf('glb_hierarchy_read', 'glb_audit_read'),
   workflows: anyOf('glb_jobs_read'),
+  exports: anyOf('glb_file_export', 'glb_audit_read'),
+  imports: anyOf('glb_file_import', 'glb_audit_read'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
 }
@@ -38,8 +40,12 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 }
 
 /**
- * Returns the events that the reader may see. An event that names an asset, a gateway or a link is removed when the
- * reader cannot read that object. An event about a job is removed when the reader cannot read the gateway of the job.
+ * Returns the events that the reader may see. A reader that can read all assets sees all of them.
+ *
+ * An event that names an asset, a gateway or a link is removed when the reader cannot read that object. An event about a
+ * job is removed when the reader cannot read the gateway of the job.
+ * An event about an import or export, and about its job, is removed when another principal started it. Column mappings are
+ * visible to every reader of imports.
  * For events about assets and relations, the rule of the event type is enough: events about assets contain the access
  * group of the asset, and relations are readable in the whole tenant by specification.
  *
@@ -63,7 +69,9 @@ export async function readableEvents<E extends Event>(
   const readable = events.filter((event) => {
     if (isDecided(event)) return true
     if (event.type.startsWith('inventory.asset.')) return false
-    if (gateways !== null && isOfJob(event) && !gateways.includes(event.data.job.gatewayId)) return false
+    const isOwn = event.data.principalId === reader.principal.id
+    if (gateways !== null && isOfJob(event) && !isOwn && !gateways.includes(event.data.job.gatewayId)) return false
+    if (isOfFile(event) && !isOwn) return false
     return !idsIn(event.subject, event.data).some((id) => hidden.has(id))
   })
   return readable.map((event) =>
@@ -100,6 +108,10 @@ function withoutCounts<E extends Event>(event: E): E {
 
 function isOfJob<E extends TypedEvent>(event: E): event is E & { data: { job: { gatewayId: string } } } {
   return event.type.startsWith('workflows.job.')
+}
+
+function isOfFile({ type }: TypedEvent): boolean {
+  return type.startsWith('exports.') || type.startsWith('imports.import.')
 }
 
 function ruleFor(type: string): Rule {

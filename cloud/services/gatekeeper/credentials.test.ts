@@ -227,12 +227,16 @@ describe('delivery of credentials through the gatekeeper', () => {
   })
 
   test('delivers credentials for a device-info job only for the device of the job', async () => {
-    const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.1.0.31' }
+    const ports = ['10.1.0.31', '10.1.0.1'].map((ipv4_address) => ({
+      connection_point_type: 'Ipv4Connectivity',
+      ipv4_address,
+    }))
     const upload = {
       lease: held.lease.id,
       sequence: 0,
-      assets: [foundDevice(31, { connection_points: [port] })],
+      assets: [foundDevice(31, { connection_points: ports })],
       errors: [],
+      deviceAddresses: [{ asset: 0, address: '10.1.0.31' }],
     }
     await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
     await end()
@@ -241,14 +245,56 @@ describe('delivery of credentials through the gatekeeper', () => {
     const id = String(assets.data[0]?.id)
     const reading = admin.discovery.readProperties({ params: { id }, body: { data: { keys: ['name'] } } })
     held = await lease('device-info')
+    const { addresses, foundAddresses } = held.job.definition
+    assert.deepEqual([addresses, foundAddresses], [['10.1.0.31', '10.1.0.1'], ['10.1.0.31']])
     assert.equal((await ask({ address: '10.1.0.32' })).status, 403)
     assert.equal((await chosen('10.1.0.31')).credentials.length, 2)
+    assert.deepEqual((await chosen('10.1.0.1')).credentials, [], 'an address that only the device itself reports')
     const results = [{ key: 'name', value: 'Device 31' }]
     await gateway.gatekeeper.endJob({
       params: { id: held.lease.id },
       body: { data: { jobId: held.job.id, state: 'FINISHED', result: { results } } },
     })
     assert.deepEqual((await reading).data, results)
+  })
+
+  test('delivers the credentials of an asset only for the address at which it was found first', async () => {
+    const report = async (address: string, points: string[]) => {
+      const connection_points = points.map((ipv4_address) => ({
+        connection_point_type: 'Ipv4Connectivity',
+        ipv4_address,
+      }))
+      const assets = [foundDevice(51, { connection_points })]
+      const data = {
+        lease: held.lease.id,
+        sequence: 0,
+        assets,
+        errors: [],
+        deviceAddresses: [{ asset: 0, address }],
+      }
+      await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data } })
+      await end()
+      await hub.settle()
+      held = await begin()
+    }
+    await report('10.1.0.51', ['10.1.0.51'])
+    const { data: assets } = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 51'" } })
+    const assetId = String(assets[0]?.id)
+    const { data: assigned } = await admin.credentials.assignInstance({
+      params: { assetId, instanceId: instances[0] ?? '' },
+    })
+    const idsAt = async (address: string) => (await chosen(address)).credentials.map(({ instanceId }) => instanceId)
+    assert.deepEqual(await idsAt('10.1.0.51'), [assigned.id])
+
+    // Another device reports the identifiers and the address of the first device.
+    await report('10.1.0.66', ['10.1.0.51', '10.1.0.66'])
+    const { data: merged } = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 51'" } })
+    assert.deepEqual(
+      merged.map(({ id }) => id),
+      [assetId],
+    )
+    assert.deepEqual(await idsAt('10.1.0.51'), [assigned.id])
+    assert.ok(!(await idsAt('10.1.0.66')).includes(assigned.id))
   })
 
   test('delivers no credentials for another link or asset when the definition of the job is changed', async () => {
@@ -271,7 +317,8 @@ describe('delivery of credentials through the gatekeeper', () => {
     await rewrite({})
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
     const assets = [foundDevice(41, { connection_points: [port] })]
-    const upload = { lease: held.lease.id, sequence: 0, assets, errors: [] }
+    const deviceAddresses = [{ asset: 0, address }]
+    const upload = { lease: held.lease.id, sequence: 0, assets, errors: [], deviceAddresses }
     await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
     await end()
     await hub.settle()

@@ -3,7 +3,6 @@ import { credentials } from '@millwright/api/credentials.ts'
 import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
-import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type IpRange, isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
@@ -159,21 +158,20 @@ async function choose(
   { allowed: { assetId, product, ranges }, request }: { allowed: PermittedDelivery; request: CredentialsRequest },
 ): Promise<AddressCredentials[]> {
   const { id: gatewayId } = caller.principal
-  const addresses = request.addresses.filter((address) => isInScan(address, ranges))
-  const system = systemCaller(caller)
   const none = (address: string) => ({ address, known: false, credentials: [] })
-  if (product === null || addresses.length === 0) return request.addresses.map(none)
-  const assetIds = await assetsAt(context, caller, { assetId, addresses })
+  const inScan = request.addresses.filter((address) => isInScan(address, ranges))
+  if (product === null || inScan.length === 0) return request.addresses.map(none)
+  const devices = await devicesAt(context, caller, { assetId, assetLinkId: request.assetLinkId, addresses: inScan })
+  if (devices.length === 0) return request.addresses.map(none)
   const actor: Caller = {
-    ...system,
+    ...systemCaller(caller),
     principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
     request: caller.request,
   }
-  const devices = addresses.map((address) => ({ address, assetIds: assetIds.get(address) ?? [] }))
   const { data } = await context
     .peers(credentials, actor)
     .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, product, devices } } })
-  const delivered = addresses.map((address, index): AddressCredentials => {
+  const delivered = devices.map(({ address }, index): AddressCredentials => {
     const { known = false, credentials: chosen = [] } = data[index] ?? {}
     return { address, known, credentials: chosen.map(({ name: _, ...credential }) => credential) }
   })
@@ -181,22 +179,30 @@ async function choose(
   return request.addresses.map((address) => byAddress.get(address) ?? none(address))
 }
 
-type Places = { assetId: string | undefined; addresses: string[] }
+type Places = { assetId: string | undefined; assetLinkId: string; addresses: string[] }
+type Device = { address: string; assetIds: string[] }
 
 /**
- * Returns the ids of the assets at each address. For a device-info job, this is the asset of the job. Otherwise, one
- * request returns the assets that this gateway found at the addresses.
+ * Returns the devices that may get credentials, with the assets whose own credentials they get. A device reports its
+ * identifiers and further addresses itself, so only the addresses at which the link found devices count. The credentials
+ * of an asset are delivered only for the address at which it was found first. A device-info job gets credentials only for
+ * addresses at which the link found the asset of the job.
  */
-async function assetsAt(
+async function devicesAt(
   context: Context,
   caller: Caller,
-  { assetId, addresses }: Places,
-): Promise<Map<string, string[]>> {
-  if (assetId !== undefined) return new Map(addresses.map((address) => [address, [assetId]]))
-  const { data } = await context
-    .peers(inventory, systemCaller(caller))
-    .locateAssets({ body: { data: { gateway: caller.principal.id, addresses } } })
-  return new Map(data.map(({ address, assetIds }) => [address, assetIds.slice(0, assetsPerAddress)]))
+  { assetId, assetLinkId, addresses }: Places,
+): Promise<Device[]> {
+  const { data } = await context.peers(discovery, systemCaller(caller)).findDevices({
+    params: { gatewayId: caller.principal.id },
+    body: { data: { assetLinkId, addresses } },
+  })
+  return data.flatMap(({ address, assets }): Device[] => {
+    const here = assets.filter((asset) => assetId === undefined || asset.assetId === assetId)
+    if (assetId !== undefined && here.length === 0) return []
+    const own = here.filter(({ isOwn }) => isOwn).map((asset) => asset.assetId)
+    return [{ address, assetIds: own.slice(0, assetsPerAddress) }]
+  })
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Contract, isInternal, type Operation } from '@millwright/api/contract.ts'
+import { type Contract, isInternal, type Operation, takesFile } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
@@ -27,6 +27,8 @@ const southbound = [
 
 const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 
+const emptyFile = { mediaType: 'text/csv', content: '' }
+
 test('refuses the token of a gateway at every operation except the operations for gateways', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
@@ -39,7 +41,7 @@ test('refuses the token of a gateway at every operation except the operations fo
       const params = Object.fromEntries(Object.keys(operation.params?.properties ?? {}).map((key) => [key, anyId]))
       const { status } = await gateway.exchange(contract, name, {
         params,
-        ...(operation.body === undefined ? {} : { body: {} }),
+        ...(operation.body === undefined ? {} : { body: takesFile(operation) ? emptyFile : {} }),
       })
       const expected = isInternal(operation) ? 404 : 403
       assert.equal(status, expected, `${contract.name}.${name}`)

@@ -1,23 +1,40 @@
 import { type AssetPath, type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { readableAssets } from '../../platform/asset-visibility.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import { type Context, type Handlers, JsonText } from '../../platform/service.ts'
 import { assignedAssets } from './assignment-run.ts'
-import { describeNodes, listHierarchies, nodesOnPaths, type PlacedNode } from './node-store.ts'
+import { describeNodes, listHierarchies, nodesOnPaths, type PlacedNode, pathsTo } from './node-store.ts'
 
 /** The nodes of assets, with their paths. */
 
 export function assetPathHandlers(
   context: Context,
-): Pick<Handlers<typeof hierarchy>, 'listAssetPaths' | 'listPathsOfAssets'> {
+): Pick<Handlers<typeof hierarchy>, 'listAssetPaths' | 'listPathsOfAssets' | 'describeNodePaths'> {
   return {
     async listAssetPaths({ params: { id } }, caller) {
       const { nodesOf, pathTo } = await readPaths(context, caller, [id])
       const own = nodesOf.get(id)
       if (own === undefined) throw new Problem('not_found', `Asset ${id} does not exist`)
       return { data: own.map(pathTo) }
+    },
+
+    async describeNodePaths({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      return context.database.read(caller, async (handle) => {
+        const { rows } = await listHierarchies(handle, { limit: hierarchyLimits.hierarchies, offset: 0 })
+        const names = new Map(rows.map(({ id, name }) => [id, name]))
+        const paths = await pathsTo(handle, data.nodeIds)
+        const found = await describeNodes(handle, data.nodeIds)
+        return {
+          data: found.map(({ id, hierarchyId }) => {
+            const path = paths.get(id)?.map(({ name }) => name) ?? []
+            return { nodeId: id, hierarchyId, names: [names.get(hierarchyId) ?? '', ...path] }
+          }),
+        }
+      })
     },
 
     async listPathsOfAssets({ body: { data } }, caller) {

@@ -2,6 +2,7 @@ import type { Assignment, ItemResult } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { currentCaller } from '../../platform/access/current-caller.ts'
 import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { may, noRights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
@@ -334,7 +335,7 @@ async function fail(
 async function runPortion(context: Context, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
   const row = await context.database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
   if (row === undefined || (!isRunning(row) && row.portion === null)) return false
-  const caller = await callerOf(context, tenantId, row)
+  const caller = await currentCaller(context, tenantId, row)
   const isAllowed = may(caller, 'glb_hierarchy_write')
   if (row.portion === null) requirePermission(caller, 'glb_hierarchy_write')
   const portion = row.portion ?? (await nextPortion(context, caller, row))
@@ -356,7 +357,7 @@ async function recoverAssignment(context: Context, { tenantId, id }: { tenantId:
   const { database } = context
   const row = await database.read({ tenantId }, (handle) => store.findAssignment(handle, id))
   if (row === undefined) return
-  const caller = { ...(await callerOf(context, tenantId, row)), rights: noRights }
+  const caller = { ...(await currentCaller(context, tenantId, row)), rights: noRights }
   try {
     for (let portion = row.portion; portion !== null; ) {
       const settled = await settlePortion(context, caller, { ...row, portion })
@@ -649,20 +650,6 @@ const leftElsewhere = (assetId: string) =>
   leftResult(assetId, 'The asset was assigned to another node after the assignment. It stays there', 'conflict')
 const leftWithoutPrevious = (assetId: string, nodeId: string) =>
   leftResult(assetId, `The previous node ${nodeId} was deleted. The asset stays where it is`, 'node_not_found')
-
-/** Returns the principal that started the assignment, with its current rights. */
-async function callerOf({ access, tenants }: Context, tenantId: string, row: AssignmentRow): Promise<Caller> {
-  const held = await access.of(tenantId, row.principalId)
-  const rights = held === undefined || held.principal.disabled ? noRights : access.effective(held, row.roles)
-  return {
-    tenantId,
-    tenantName: (await tenants.byId(tenantId))?.name ?? '',
-    principal: { id: row.principalId, kind: row.principalKind, name: row.principalName },
-    roles: row.roles.roles,
-    rights,
-    request: { id: row.id, address: undefined },
-  }
-}
 
 async function lockedAssignment(tx: Transaction, id: string): Promise<RunningAssignment> {
   const row = await store.lockAssignment(tx, id)

@@ -1,6 +1,6 @@
 import type { Assignment, ItemResult } from '@millwright/api/hierarchy.ts'
-import type { Caller, PrincipalKind } from '../../platform/access/caller.ts'
-import type { GrantedRole } from '../../platform/access/rights.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { type StoredPrincipal, storedPrincipal } from '../../platform/access/current-caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../platform/database/rowset.ts'
@@ -11,31 +11,27 @@ import { lockHierarchy } from './node-store.ts'
 
 type Counts = Pick<Assignment, 'assigned' | 'moved' | 'unchanged' | 'removed' | 'failed'>
 
-export type AssignmentRow = Counts & {
-  id: string
-  kind: Assignment['kind']
-  state: Exclude<Assignment['state'], 'canceling'>
-  /** Whether a portion of the assignment is not settled yet. */
-  isOpen: boolean
-  hierarchyId: string
-  nodeId: string | null
-  filter: string | null
-  undoes: string | null
-  undoneBy: string | null
-  total: number
-  done: number
-  lastAssetId: string | null
-  /** The cursor of the next page of assets. */
-  cursor: string | null
-  problem: { code: string; detail: string } | null
-  principalId: string
-  principalKind: PrincipalKind
-  principalName: string
-  /** The roles and the grants of the token with which the assignment was started. */
-  roles: { roles: string[]; grants?: GrantedRole[] }
-  createdAt: string
-  modifiedAt: string
-}
+export type AssignmentRow = Counts &
+  StoredPrincipal & {
+    id: string
+    kind: Assignment['kind']
+    state: Exclude<Assignment['state'], 'canceling'>
+    /** Whether a portion of the assignment is not settled yet. */
+    isOpen: boolean
+    hierarchyId: string
+    nodeId: string | null
+    filter: string | null
+    undoes: string | null
+    undoneBy: string | null
+    total: number
+    done: number
+    lastAssetId: string | null
+    /** The cursor of the next page of assets. */
+    cursor: string | null
+    problem: { code: string; detail: string } | null
+    createdAt: string
+    modifiedAt: string
+  }
 
 /** The place of an asset in the list of results, from 1. Without it, the results are in the order of their storage. */
 type Placed = { ordinal?: number }
@@ -102,13 +98,13 @@ export type NewAssignment = Pick<AssignmentRow, 'id' | 'kind' | 'state' | 'hiera
 
 export async function insertAssignment(
   tx: Transaction,
-  { principal, roles, token }: Caller,
+  caller: Caller,
   { id, kind, state, hierarchyId, total, nodeId = null, filter = null, undoes = null }: NewAssignment,
   now: string,
 ): Promise<void> {
-  const held = { roles: [...roles], ...(token?.grants === undefined ? {} : { grants: [...token.grants] }) }
+  const { principalId, principalKind, principalName, roles } = storedPrincipal(caller)
   const values = [id, kind, state, hierarchyId, nodeId, filter, undoes, total]
-  await tx.run(insertStatement, ...values, principal.id, principal.kind, principal.name, jsonText(held), now)
+  await tx.run(insertStatement, ...values, principalId, principalKind, principalName, jsonText(roles), now)
 }
 
 const findStatement = statement<RunningAssignment>(

@@ -3,7 +3,7 @@ import { hierarchyLimits, nodeTypePattern, propertyNamePattern } from '@millwrig
 import { joinPath, splitPath } from '@millwright/api/hierarchy-path.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { createYield } from '../../platform/event-loop.ts'
-import { parseCsv, printCsvRow } from './csv.ts'
+import { parseCsv, printCsvRow } from '../../platform/files/csv.ts'
 import { type ImportedNode, invalidImport } from './import-plan.ts'
 import type { NodeRow } from './node-store.ts'
 import { RowErrors } from './row-errors.ts'

@@ -10,7 +10,7 @@ import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
 import { createLog } from '../../platform/log.ts'
 import { type ExportedNode, nodesInCsv } from './csv-nodes.ts'
-import { childrenOf, csvLines, exportedNodes, propertyNames } from './exchange.ts'
+import { childrenOf, csvLines, exportedNodes, printedTree, propertyNames } from './exchange.ts'
 import { fileStream, printToFile } from './export-file.ts'
 import { type ImportedNode, nodesInJson, planImport } from './import-plan.ts'
 import type { TreeRow } from './node-store.ts'
@@ -188,6 +188,22 @@ test('refuses an export that is larger than the limit', async () => {
   assert.equal(file.bytes, 3)
   assert.equal((await Array.fromAsync(await fileStream(file, sending))).join(''), 'äb')
   await assert.rejects(printToFile(textOf('äb'), { maxBytes: 2 }), { code: 'conflict' })
+})
+
+test('refuses a tree for the export service whose text would need too much memory', async () => {
+  let read = 0
+  async function* nodes(): AsyncGenerator<ExportedNode> {
+    for (;;) {
+      read += 1
+      yield { path: ['x'.repeat(1024 * 1024)] }
+    }
+  }
+  await assert.rejects(printedTree('Plant', nodes()), (problem: Problem) => {
+    assert.equal(problem.code, 'conflict')
+    assert.match(problem.message, /"Plant" have more than 67108864 bytes.*hierarchies\/\{id\}\/export/)
+    return true
+  })
+  assert.equal(read, hierarchyLimits.exportTreeBytes / (1024 * 1024))
 })
 
 test('names the folder for temporary files when it has no space for an export', async () => {

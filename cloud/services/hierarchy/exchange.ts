@@ -1,17 +1,21 @@
+import type { ExportedNode as ExportedTreeNode } from '@millwright/api/export-columns.ts'
 import { type hierarchy, hierarchyLimits } from '@millwright/api/hierarchy.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { createYield } from '../../platform/event-loop.ts'
+import { exportedPage } from '../../platform/export-page.ts'
+import { attachment } from '../../platform/files/attachment.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { type ExportedNode, nodesInCsv, printHeader, printNode } from './csv-nodes.ts'
 import { fileStream, printToFile } from './export-file.ts'
 import { getHierarchy, lockedHierarchy, reportHierarchy } from './hierarchies.ts'
 import { type ImportPlan, invalidImport, nodesInJson, planImport } from './import-plan.ts'
-import type { TreeRow } from './node-store.ts'
 import * as store from './node-store.ts'
+import { listHierarchies, type TreeRow } from './node-store.ts'
 import * as writes from './node-write-store.ts'
 import { bySiblingOrder } from './rank-store.ts'
 
@@ -49,7 +53,7 @@ const runningImports = treeSemaphore('imports and dry runs', hierarchyLimits.con
 export function exchangeHandlers({
   database,
   log,
-}: Context): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'importNodes'> {
+}: Context): Pick<Handlers<typeof hierarchy>, 'exportNodes' | 'exportTree' | 'importNodes'> {
   return {
     async exportNodes({ params: { id }, headers: { accept }, query: { format = acceptedFormat(accept) } }, caller) {
       const { tenantId } = caller
@@ -65,6 +69,26 @@ export function exchangeHandlers({
         'content-disposition': attachment(`${name}.${format}`),
         vary: 'accept',
       })
+    },
+
+    async exportTree({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_hierarchy_read')
+      const { tenantId } = caller
+      const number = Number(data.cursor ?? 0)
+      const { rows, total } = await database.read(caller, async (handle) =>
+        data.hierarchyId === undefined
+          ? listHierarchies(handle, { limit: 1, offset: number })
+          : { rows: [await getHierarchy(handle, data.hierarchyId)], total: 1 },
+      )
+      const next = number + 1 < total ? { nextCursor: String(number + 1) } : {}
+      const [shown] = rows
+      if (shown === undefined) return exportedPage({ elements: 0, ...next }, [])
+      const lines = await runningExports.run(tenantId, async () => {
+        const { pages } = await readNodes(database, caller, shown.id)
+        const tree = { tenantId, hierarchyId: shown.id, children: await childrenOf(tenantId, pages) }
+        return printedTree(shown.name, exportedNodes(tree))
+      })
+      return exportedPage({ elements: lines.length, ...next }, lines)
     },
 
     async importNodes({ params: { id }, body: { data } }, caller) {
@@ -93,6 +117,24 @@ export function exchangeHandlers({
   }
 }
 
+/** Returns the JSON text of each node. The text is in memory, so its size is limited. */
+export async function printedTree(hierarchyName: string, nodes: AsyncIterable<ExportedNode>): Promise<string[][]> {
+  const { exportTreeBytes } = hierarchyLimits
+  const printed: string[][] = []
+  let bytes = 0
+  for await (const node of nodes) {
+    const text = JSON.stringify({ hierarchy: hierarchyName, ...node } satisfies ExportedTreeNode)
+    bytes += Buffer.byteLength(text)
+    if (bytes > exportTreeBytes)
+      throw new Problem(
+        'conflict',
+        `The nodes of hierarchy "${hierarchyName}" have more than ${exportTreeBytes} bytes as text, which is the limit. Use the export of this hierarchy (GET /hierarchy/v1/hierarchies/{id}/export)`,
+      )
+    printed.push([text])
+  }
+  return printed
+}
+
 function countsOf({ created, updated, unchanged, defaultTypes }: ImportPlan) {
   return { created: created.length, updated: updated.length, unchanged, defaultTypes }
 }
@@ -112,13 +154,6 @@ function acceptedFormat(accept = ''): 'csv' | 'json' {
   if (difference !== 0) return difference > 0 ? 'csv' : 'json'
   const first = ranges.find(({ name }) => name === 'text/csv' || name === 'application/json')
   return first?.name === 'text/csv' && first.quality > 0 ? 'csv' : 'json'
-}
-
-/** Returns the header with the name of a file (RFC 6266), in ASCII for old clients and in UTF-8. */
-function attachment(fileName: string): string {
-  const ascii = fileName.replaceAll(/[^\w .-]/g, '_')
-  const encoded = encodeURIComponent(fileName).replaceAll(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }
 
 /** The nodes of a hierarchy by their parent. Siblings are in order. */

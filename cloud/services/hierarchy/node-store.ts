@@ -2,7 +2,7 @@ import type { PathNode, Rule, TemplateName } from '@millwright/api/hierarchy.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { lowestId } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { arrayOf } from '../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { allGroups, type CountScope } from './count-store.ts'
 import { bySiblingOrder, type Rank } from './rank-store.ts'
@@ -357,6 +357,20 @@ export async function nodesOnPaths(
 ): Promise<Map<string, PlacedNode>> {
   const rows = ids.length === 0 ? [] : await handle.rows(nodesOnPathsStatement, arrayOf('uuid', ids), limit)
   return new Map(rows.map((row) => [row.id, row]))
+}
+
+type NamedChild = { hierarchyId: string; parentId: string; name: string }
+const namedChildren = rowset<NamedChild>({ hierarchyId: 'uuid', parentId: 'uuid', name: 'text' })
+const namedChildrenStatement = statement<{ id: string; parentId: string; name: string }>(
+  `select n.id, n.parent_id as "parentId", n.name from ${namedChildren.rows}
+   join hierarchy_nodes n on n.tenant_id = $1 and n.hierarchy_id = r."hierarchyId" and n.name = r.name
+     and n.parent_id = r."parentId"`,
+)
+
+/** Returns the nodes with these names below these parents. */
+export async function findChildren(handle: Handle, children: readonly NamedChild[]) {
+  const distinct = new Map(children.map((child) => [JSON.stringify([child.parentId, child.name]), child]))
+  return handle.rows(namedChildrenStatement, ...namedChildren.values([...distinct.values()]))
 }
 
 /**

@@ -6,6 +6,7 @@ import { assignmentHandlers } from './assignments.ts'
 import { exchangeHandlers } from './exchange.ts'
 import { getHierarchy, hierarchyHandlers } from './hierarchies.ts'
 import { nodeHandlers } from './nodes.ts'
+import { placementHandlers } from './placement.ts'
 import { projectionTasks } from './projection.ts'
 import { retentionTasks } from './retention.ts'
 import { ruleHandlers } from './rules.ts'
@@ -25,6 +26,7 @@ export const hierarchyService = service({
       ...ruleHandlers(context),
       ...exchangeHandlers(context),
       ...assetPathHandlers(context),
+      ...placementHandlers(context),
 
       async rebuildCounts({ params: { id } }, caller) {
         return database.transaction(caller, async (tx) => {

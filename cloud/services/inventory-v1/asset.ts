@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { parentPredicates } from '@millwright/api/asset-columns.ts'
 import { assetTypeOf, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import {
   type Document,
@@ -54,8 +55,7 @@ export function pointerToV1(pointer: string, document: PlainObject): string {
   return index === '0' ? below(['mounting_location', ...entry]) : below([field, `${Number(index) - 1}`, ...entry])
 }
 
-/** The predicates of relations from an asset to its parent. The first predicate is the most general one. */
-export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of', 'is_periphery_of']
+const isParentPredicate = (predicate: string) => (parentPredicates as readonly string[]).includes(predicate)
 
 type Related = { subject: { id: string }; predicate: string; object: { id: string }; lastModifiedTimestamp: string }
 
@@ -65,7 +65,7 @@ export function placementOf(id: string, relations: readonly Related[]): Placemen
     .filter(({ subject }) => subject.id === id)
     .toSorted((a, b) => (a.lastModifiedTimestamp < b.lastModifiedTimestamp ? 1 : -1))
   const gateway = own.find(({ predicate }) => predicate === 'found_by_gateway')
-  const parent = own.find(({ predicate }) => parentPredicates.includes(predicate))
+  const parent = own.find(({ predicate }) => isParentPredicate(predicate))
   return {
     ...(gateway === undefined ? {} : { gatewayId: gateway.object.id }),
     ...(parent === undefined ? {} : { parentId: parent.object.id }),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { parentPredicates } from '@millwright/api/asset-columns.ts'
 import { assetLimits } from '@millwright/api/asset-schema.ts'
 import { managementStates, reachabilityStates, trustStates } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -11,7 +12,7 @@ import {
   type PlainObject,
   textOf,
 } from '../../platform/plain-object.ts'
-import { type ParsedDocument, parentPredicates } from './asset.ts'
+import type { ParsedDocument } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
 /**

@@ -1,9 +1,10 @@
+import { parentPredicates } from '@millwright/api/asset-columns.ts'
 import type { Client } from '@millwright/api/client.ts'
 import { pageLimits } from '@millwright/api/envelope.ts'
 import type { inventory, Relation } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
-import { parentPredicates, placementOf, toV1 } from './asset.ts'
+import { placementOf, toV1 } from './asset.ts'
 
 export type Inventory = Client<typeof inventory>
 

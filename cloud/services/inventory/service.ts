@@ -11,6 +11,7 @@ import { duplicateHandlers } from './identity/duplicate-handlers.ts'
 import { identityConflictHandlers } from './identity/identity-conflict-handlers.ts'
 import { relationHandlers } from './relations/handlers.ts'
 import { nodeAssignmentHandlers } from './relations/node-assignments.ts'
+import { parentHandlers } from './relations/parents.ts'
 import { systemEventHandlers } from './relations/system-event-handlers.ts'
 import { schemaHandlers } from './schemas/handlers.ts'
 import { readableGroups } from './visibility.ts'
@@ -20,6 +21,7 @@ import { applyQueued } from './writes/apply.ts'
 import { deletedAssetTasks } from './writes/deleted-assets.ts'
 import { documentWriteHandlers } from './writes/document-handlers.ts'
 import { writeHandlers } from './writes/handlers.ts'
+import { importRowHandlers } from './writes/import-handlers.ts'
 import { mergeHandlers } from './writes/merge-handlers.ts'
 import { anyQueued } from './writes/queue-store.ts'
 import { statusHandlers, statusTasks } from './writes/status.ts'
@@ -47,6 +49,8 @@ export const inventoryService = service({
       ...duplicateHandlers(context),
       ...identityConflictHandlers(context),
       ...documentWriteHandlers(own),
+      ...importRowHandlers(own),
+      ...parentHandlers(context),
       ...mergeHandlers(own),
       ...systemEventHandlers(context),
       ...visibilityHandlers(context),

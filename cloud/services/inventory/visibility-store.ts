@@ -1,6 +1,7 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { isId } from '../../platform/database/id.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { type FieldSources, reporterOf } from './assets/field-sources.ts'
 import { containsGateways, type Groups, lastGroupOf, wasLastReadable } from './visibility.ts'
 
 const allGatewaysStatement = statement<{ id: string }>(
@@ -57,4 +58,29 @@ export async function withoutHiddenAuthors<Row extends ChangeAuthor>(
     ...(hidden.has(row.principal ?? '') ? { principal: null, principalName: 'hidden gateway' } : {}),
     ...(hidden.has(row.sourceValue ?? '') ? { sourceValue: null } : {}),
   }))
+}
+
+const linksOfStatement = statement<{ id: string; source: string | null }>(
+  `select object_id as id, source_value as source from relations
+   where tenant_id = $1 and subject_id = $2 and predicate = 'found_by_asset_link' and subject_type = 'asset'
+     and object_type = 'asset'`,
+)
+
+/**
+ * Returns which reports about an asset the caller cannot read: the reports of hidden gateways, and those of links whose
+ * assets are all hidden.
+ */
+export async function hiddenReports(
+  handle: Handle,
+  { id, groups, sources }: { id: string; groups: Groups; sources: FieldSources },
+): Promise<ReadonlySet<string>> {
+  if (groups === null || Object.keys(sources).length === 0) return new Set()
+  const links = await handle.rows(linksOfStatement, id)
+  const reporters = Object.keys(sources).map(reporterOf).filter(isId)
+  const hidden = new Set((await classifyAssets(handle, [...reporters, ...links.map((link) => link.id)], groups)).hidden)
+  const isHidden = (key: string) => {
+    const same = links.filter(({ source }) => source === sources[key]?.source)
+    return hidden.has(reporterOf(key)) || (same.length > 0 && same.every((link) => hidden.has(link.id)))
+  }
+  return new Set(Object.keys(sources).filter(isHidden))
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type AnyJob, jobPhases } from '@millwright/api/jobs.ts'
+import type { Problem } from '@millwright/api/problem.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { newId } from '../../platform/database/id.ts'
 import { EventReader } from '../../platform/testing/event-reader.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -101,5 +103,89 @@ describe('jobs of all workflows', () => {
         ['deleted', id, undefined],
       ],
     )
+  })
+
+  describe('jobs of imports and exports', () => {
+    type Report = { state: string; progress?: number; message?: string }
+
+    const exportJob = (principalId: string) => {
+      const id = newId()
+      const definition = { exportId: newId() }
+      const report = (data: Report) =>
+        engine().putFileJob({
+          params: { id },
+          body: { data: { workflow: 'file-export', principalId, definition, ...data } },
+        })
+      return { id, definition, report }
+    }
+
+    test('creates a job with the first report, and ignores reports after its end', async () => {
+      const { id, definition, report } = exportJob(viewer.principalId)
+      await Promise.all([report({ state: 'CREATED' }), report({ state: 'CREATED' }), report({ state: 'CREATED' })])
+      await report({ state: 'RUNNING', progress: 40 })
+      assert.deepEqual(await report({ state: 'CREATED' }), { data: { state: 'RUNNING' } })
+      await report({ state: 'FINISHED', progress: 100, message: '12 rows' })
+      assert.deepEqual(await report({ state: 'RUNNING', progress: 50 }), { data: { state: 'FINISHED' } })
+      const { data } = await viewer.jobs.getJob({ params: { id } })
+      assert.deepEqual(
+        [data.type, data.gatewayId, data.phase, data.progress, data.message, data.definition],
+        ['file-export', 'platform', 'finished', 100, '12 rows', definition],
+      )
+      assert.deepEqual(
+        data.history.map(({ state }) => state),
+        ['CREATED', 'RUNNING', 'FINISHED'],
+      )
+    })
+
+    test('shows the job to its principal and to callers that can read all assets, and to no other caller', async () => {
+      const admin = await hub.as('administrator')
+      await admin.authorization.createRole({
+        body: { data: { name: 'job-reader', permissions: ['glb_jobs_read', 'glb_audit_read'] } },
+      })
+      const [owner, other] = [await hub.as('job-reader'), await hub.as('job-reader')]
+      const { id, report } = exportJob(owner.principalId)
+      await report({ state: 'CREATED' })
+      await hub.settle(hub.tenant.tenantId)
+      const isShown = async (caller: TestCaller) => {
+        const { data } = await caller.jobs.listJobs({ query: { type: 'file-export' } })
+        const read = await caller.jobs.getJob({ params: { id } }).catch(() => undefined)
+        const { data: events } = await caller.events.listEvents({})
+        const isInEvents = events.some(({ subject }) => subject === `job/${id}`)
+        const shown = [data.some((job) => job.id === id), read !== undefined, isInEvents]
+        assert.equal(new Set(shown).size, 1, String(shown))
+        return shown[0]
+      }
+      assert.deepEqual([await isShown(owner), await isShown(admin), await isShown(other)], [true, true, false])
+    })
+
+    test('sends changes of a job to the principal that started it', async () => {
+      const owner = await hub.as('job-reader')
+      const base = await hub.listen()
+      const path = '/jobs/v1/jobs/events'
+      using reader = await EventReader.open(base, { ...owner, path, query: { type: 'file-export' } })
+      await exportJob(viewer.principalId).report({ state: 'CREATED' })
+      const { id, report } = exportJob(owner.principalId)
+      await report({ state: 'CREATED' })
+      assert.equal(JSON.parse((await reader.next())?.data ?? '').id, id)
+    })
+
+    test('refuses changes by managers, and the deletion before the end', async () => {
+      const admin = await hub.as('administrator')
+      const { id, report } = exportJob(admin.principalId)
+      await report({ state: 'RUNNING' })
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => 'done',
+          (error: unknown) => (error as Problem).code,
+        )
+      const body = { clientId: 'platform', workflow: 'file-import' }
+      assert.equal(await codeOf(admin.workflows.createJob({ body })), 'forbidden')
+      const status = { state: 'RUNNING', progress: 99 }
+      assert.equal(await codeOf(admin.workflows.putJobStatus({ params: { id }, body: status })), 'forbidden')
+      assert.equal(await codeOf(admin.workflows.putJobDefinition({ params: { id }, body: {} })), 'forbidden')
+      assert.equal(await codeOf(admin.workflows.deleteJob({ params: { id } })), 'conflict')
+      await report({ state: 'CANCELED' })
+      assert.equal(await codeOf(admin.workflows.deleteJob({ params: { id } })), 'done')
+    })
   })
 })

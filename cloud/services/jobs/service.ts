@@ -40,7 +40,7 @@ export const jobsService = service({
   },
 })
 
-/** Returns the events that name no hidden asset and whose job belongs to a readable gateway. */
+/** Returns the events that name no hidden asset and whose job belongs to a readable gateway or to the caller. */
 async function readable<Event extends Pick<EventRow, 'data'>>(
   context: Context,
   caller: Caller,
@@ -48,7 +48,9 @@ async function readable<Event extends Pick<EventRow, 'data'>>(
 ): Promise<readonly Event[]> {
   const gateways = events.length === 0 ? null : await readableGateways(context, caller)
   if (gateways === null) return events
-  const theirs = events.filter(({ data }) => gateways.includes((data.job as AnyJob).gatewayId))
+  const theirs = events.filter(
+    ({ data }) => gateways.includes((data.job as AnyJob).gatewayId) || data.principalId === caller.principal.id,
+  )
   const hidden = await hiddenAssets(context, caller, idsIn(theirs))
   return theirs.filter((event) => !idsIn(event).some((id) => hidden.has(id)))
 }

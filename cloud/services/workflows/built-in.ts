@@ -1,4 +1,8 @@
-import { type BuiltInWorkflowName, builtInWorkflowNames } from '@millwright/api/built-in-workflows.ts'
+import {
+  type BuiltInWorkflowName,
+  builtInWorkflowNames,
+  fileWorkflowNames,
+} from '@millwright/api/built-in-workflows.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -94,22 +98,51 @@ const artefactUpdate: Workflow = {
   ],
 }
 
+/** Returns a workflow for a job that the platform runs itself. Only the platform moves such a job. */
+function fileJob(name: BuiltInWorkflowName, description: string): Workflow {
+  return {
+    name,
+    description,
+    states: [
+      { name: 'CREATED', description: 'Not started' },
+      { name: 'RUNNING', description: 'In progress on the platform' },
+      { name: 'FINISHED', description: 'Done' },
+      { name: 'FAILED', description: 'The job failed' },
+      { name: 'CANCELED', description: 'The job was canceled' },
+    ],
+    groups: [
+      { name: 'OPEN', description: 'Waiting for other jobs', states: ['CREATED'] },
+      { name: 'ACTIVE', description: 'In progress on the platform', states: ['RUNNING'] },
+      { name: 'DONE', description: 'Over', states: ['FINISHED', 'FAILED', 'CANCELED'] },
+    ],
+    transitions: [
+      ...arrows('CLIENT', 'CREATED > RUNNING', 'CREATED > FINISHED', 'CREATED > FAILED', 'CREATED > CANCELED'),
+      ...arrows('CLIENT', 'RUNNING > FINISHED', 'RUNNING > FAILED', 'RUNNING > CANCELED'),
+    ],
+  }
+}
+
 const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
   'artefact-update': artefactUpdate,
   'device-info': gatewayRequest('device-info', 'Queries to a device through its gateway'),
   discovery: gatewayRequest('discovery', 'A search for devices with one link of a gateway'),
+  'file-export': fileJob('file-export', 'An export of data to a file'),
+  'file-import': fileJob('file-import', 'An import of assets from a file'),
   'link-inventory': gatewayRequest('link-inventory', 'A change of the built-in links that a gateway runs'),
   'remote-access': remoteAccess,
 }
 
 /**
  * The workflows whose jobs only the platform creates, each with the operation that creates them for a user. The
- * definition of such a job selects the link and the device for which a gateway gets credentials, or the links that a
- * gateway runs. Each of the operations checks the permissions of the user and writes a definition that matches them.
+ * definition of such a job selects the link and the device for which a gateway gets credentials, the links that a
+ * gateway runs, or a file. Each of the operations checks the permissions of the user and writes a definition that matches
+ * them.
  */
 const platformJobs: ReadonlyMap<string, string> = new Map<BuiltInWorkflowName, string>([
   ['device-info', 'POST /discovery/v1/assets/{id}/properties'],
   ['discovery', 'POST /discovery/v1/gateways/{gatewayId}/discoveries'],
+  ['file-export', 'POST /exports/v1/files'],
+  ['file-import', 'POST /imports/v1/files'],
   ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
 ])
 
@@ -121,6 +154,23 @@ export function requireDefinitionWriter(workflow: string, { principal }: Pick<Ca
     'forbidden',
     `Only the platform creates ${workflow} jobs and writes their definitions. Use ${operation}.`,
   )
+}
+
+function isFileWorkflow(workflow: string): boolean {
+  return fileWorkflowNames.some((name) => name === workflow)
+}
+
+/** Requires that the caller may write the status of jobs of a workflow. The platform runs imports and exports itself. */
+export function requireStatusWriter(workflow: string, { principal }: Pick<Caller, 'principal'>): void {
+  if (!isFileWorkflow(workflow) || principal.kind === 'system') return
+  throw new Problem('forbidden', `Only the platform writes the status of ${workflow} jobs`)
+}
+
+/** Requires that a job can be deleted. The platform writes the status of an import or export until it has ended. */
+export function requireDeletable({ workflow, isFinal }: { workflow: string; isFinal: boolean }): void {
+  if (isFinal || !isFileWorkflow(workflow)) return
+  const service = workflow === 'file-export' ? 'exports' : 'imports'
+  throw new Problem('conflict', `The job has not ended. Cancel it first with POST /${service}/v1/files/{id}/cancel`)
 }
 
 /** All built-in workflows, sorted by name. */

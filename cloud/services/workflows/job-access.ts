@@ -8,12 +8,15 @@ import type { Side } from './transition.ts'
 
 /**
  * The role of a caller and the jobs that it can access. A gateway acts as a client and sees only its own jobs. Every other
- * caller acts as the platform (`WFX`): it manages the jobs of the gateways that it can read.
+ * caller acts as the platform (`WFX`): it manages the jobs of the gateways that it can read, and sees its own imports and
+ * exports. A caller that can read all assets sees the jobs of all clients.
  */
 export type JobAccess = {
   as: Side
   /** The clients whose jobs the caller can access. It is absent if the caller can access the jobs of all clients. */
   clientIds?: string[]
+  /** The caller, if it also sees the jobs that it started itself. */
+  principalId?: string
 }
 
 export function readAccess(context: Pick<Context, 'peers'>, caller: Caller): Promise<JobAccess> {
@@ -37,15 +40,27 @@ export function isGateway({ principal }: Pick<Caller, 'principal'>): boolean {
 async function accessOf(context: Pick<Context, 'peers'>, caller: Caller): Promise<JobAccess> {
   if (isGateway(caller)) return { as: 'CLIENT', clientIds: [caller.principal.id] }
   const clientIds = await readableGateways(context, caller)
-  return { as: 'WFX', ...(clientIds === null ? {} : { clientIds }) }
+  return { as: 'WFX', ...(clientIds === null ? {} : { clientIds, principalId: caller.principal.id }) }
 }
 
-export function canAccess({ clientIds }: Pick<JobAccess, 'clientIds'>, clientId: string): boolean {
-  return clientIds === undefined || clientIds.includes(clientId)
+/** The client of a job, and the principal that started it if the platform runs the job itself. */
+type JobOwner = { clientId: string; principalId?: string | null | undefined }
+
+export function canAccess(
+  { clientIds, principalId }: Pick<JobAccess, 'clientIds' | 'principalId'>,
+  owner: JobOwner,
+): boolean {
+  if (clientIds === undefined || clientIds.includes(owner.clientId)) return true
+  return principalId !== undefined && owner.principalId === principalId
+}
+
+/** Returns the condition of a list of jobs. It is undefined if the caller can access the jobs of all clients. */
+export function visibleTo({ clientIds, principalId }: JobAccess) {
+  return clientIds === undefined ? undefined : { clientIds, principalId }
 }
 
 /** Returns a job that the caller can access. Hidden and missing jobs return the same error. */
-export function requireJob(id: string, row: JobRow | undefined, access: Pick<JobAccess, 'clientIds'>): JobRow {
-  if (row !== undefined && canAccess(access, row.clientId)) return row
+export function requireJob(id: string, row: JobRow | undefined, access: Omit<JobAccess, 'as'>): JobRow {
+  if (row !== undefined && canAccess(access, row)) return row
   throw new Problem('not_found', `Job ${id} does not exist`)
 }

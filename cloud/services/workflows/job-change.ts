@@ -20,6 +20,8 @@ export type JobEventData = {
   action: JobAction
   job: ReturnType<typeof anyJob>
   status: Omit<JobStatus, 'context'>
+  /** The principal that started a job of the platform itself. */
+  principalId?: string
 }
 
 /**
@@ -41,10 +43,16 @@ export function wakeOf(topic: string): Wake | undefined {
   return { kind: 'offered', workflow: rest.slice(0, end), clientId: rest.slice(end + 1) }
 }
 
-type NewJob = { clientId: string; definition: Record<string, unknown>; tags: readonly string[] }
+type NewJob = {
+  id?: string
+  clientId: string
+  principalId?: string
+  definition: Record<string, unknown>
+  tags: readonly string[]
+}
 
 export async function createJob(tx: Transaction, workflow: Workflow, job: NewJob): Promise<JobRow> {
-  const id = newId()
+  const { id = newId() } = job
   const state = firstState(workflow)
   await store.insertJob(tx, { ...job, id, definitionHash: hashOf(job.definition), state }, workflow)
   return changed(tx, id, 'CREATE')
@@ -101,6 +109,7 @@ const eventNames = { CREATE: 'created', DELETE: 'deleted' } as const
 async function emitChange(tx: Transaction, action: JobAction, row: JobRow): Promise<void> {
   const eventName = action === 'CREATE' || action === 'DELETE' ? eventNames[action] : 'updated'
   const { context: _, ...status } = statusOf(row)
-  const data: JobEventData = { action, job: anyJob(row), status }
+  const { principalId } = row
+  const data: JobEventData = { action, job: anyJob(row), status, ...(principalId === null ? {} : { principalId }) }
   await emit(tx, { type: `workflows.job.${eventName}`, subject: `job/${row.id}`, data })
 }

@@ -30,7 +30,9 @@ export function jobEventHandlers(context: Context): Pick<Handlers<typeof workflo
           if (matching.length === 0) return ''
           const reader = { ...caller, rights: holder.rights }
           const access = await readAccess(context, reader)
-          const events = matching.filter(({ data }) => canAccess(access, data.job.gatewayId))
+          const events = matching.filter(({ data }) =>
+            canAccess(access, { clientId: data.job.gatewayId, principalId: data.principalId }),
+          )
           return formatEvents(context, reader, { events, tags })
         },
       })

@@ -7,8 +7,8 @@ import { jobColumns } from './job-store.ts'
 /** Filters for jobs. An absent filter matches all jobs. */
 export type Selection = {
   clientId?: string | undefined
-  /** Selects jobs of these clients. */
-  clientIds?: readonly string[] | undefined
+  /** Selects jobs of these clients, and jobs that this principal started. */
+  visibleTo?: { clientIds: readonly string[]; principalId?: string | undefined } | undefined
   state?: string | undefined
   workflow?: string | undefined
   phase?: JobPhase | undefined
@@ -21,9 +21,8 @@ export type Selection = {
 
 export type Page = { limit: number; offset: number; newestFirst: boolean }
 
-const conditions: readonly [keyof Selection, (at: string) => string][] = [
+const conditions: readonly [Exclude<keyof Selection, 'visibleTo' | 'tags'>, (at: string) => string][] = [
   ['clientId', (at) => `j.client_id = ${at}`],
-  ['clientIds', (at) => `j.client_id = any(${at}::text[])`],
   ['state', (at) => `j.state = ${at}`],
   ['workflow', (at) => `j.workflow = ${at}`],
   ['phase', (at) => `j.phase = ${at}`],
@@ -59,6 +58,7 @@ function filtered<Row>(
     ...conditions.flatMap(([name, condition]) =>
       selection[name] === undefined ? [] : [condition(place(selection[name]))],
     ),
+    ...visibleJobs(selection, place),
   ]
   const text = build({
     from,
@@ -69,6 +69,13 @@ function filtered<Row>(
   const cached = statements.get(text) ?? statement<Row>(text)
   statements.set(text, cached)
   return { text: cached as Statement<Row>, values }
+}
+
+function visibleJobs({ visibleTo }: Selection, place: (value: unknown) => string): string[] {
+  if (visibleTo === undefined) return []
+  const { clientIds, principalId } = visibleTo
+  const ofClients = `j.client_id = any(${place(clientIds)}::text[])`
+  return principalId === undefined ? [ofClients] : [`(${ofClients} or j.principal_id = ${place(principalId)})`]
 }
 
 type Parts = { from: string; where: string; order: string; next: number }

@@ -3,7 +3,7 @@ import type { workflows } from '@millwright/api/workflows.ts'
 import { lowestIdAt } from '../../platform/database/id.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { anyJob, anyJobInFull } from './job.ts'
-import { readAccess, requireJob } from './job-access.ts'
+import { readAccess, requireJob, visibleTo } from './job-access.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast } from './job-store.ts'
 import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
@@ -14,11 +14,11 @@ export function jobOverviewHandlers(context: Context): Pick<Handlers<typeof work
   return {
     async browseJobs({ query: { limit = pageLimits.default, offset = 0, since, tag, ...query } }, caller) {
       if (await namesHidden(context, caller, tag)) return { data: [], meta: { totalElements: 0, elements: 0, offset } }
-      const { clientIds } = await readAccess(context, caller)
+      const access = await readAccess(context, caller)
       const selection = {
         workflow: query.type,
         clientId: query.gatewayId,
-        clientIds,
+        visibleTo: visibleTo(access),
         phase: query.phase,
         tags: tag === undefined ? [] : [tag],
         fromId: since === undefined ? undefined : lowestIdAt(Date.parse(since)),

@@ -7,7 +7,7 @@ import { type JobRow, type PastRow, type Report, stateColumns } from './job.ts'
 
 const tagsColumn = `array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
 /** The columns of a job, with the table alias `j`. */
-export const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
+export const jobColumns = `j.id, j.client_id as "clientId", j.principal_id as "principalId", j.workflow, j.definition, j.definition_hash as "definitionHash",
   j.state, j.phase, j.is_final as "isFinal", j.awaits_client as "awaitsClient", j.reported_by as "reportedBy", j.progress,
   j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
   j.modified_at as "modifiedAt", ${tagsColumn}`
@@ -32,6 +32,13 @@ export async function lockJob(tx: Transaction, id: string): Promise<JobRow | und
   return findJob(tx, id)
 }
 
+const reportLockStatement = statement(`select pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 7262))`)
+
+/** Makes other transactions that report the same job wait until the end of this one, also if the job does not exist yet. */
+export async function lockReports(tx: Transaction, id: string): Promise<void> {
+  await tx.run(reportLockStatement, id)
+}
+
 const findAllStatement = statement<JobRow>(
   `select ${jobColumns} from workflow_jobs j where j.tenant_id = $1 and j.id = any($2::uuid[])`,
 )
@@ -42,8 +49,8 @@ export function findJobs(handle: Handle, ids: readonly string[]): Promise<JobRow
 
 const insertStatement = statement(
   `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
-                              is_final, awaits_client, reported_by, created_at, modified_at)
-   values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $3, $12, $12)`,
+                              is_final, awaits_client, reported_by, created_at, modified_at, principal_id)
+   values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $3, $12, $12, $13)`,
 )
 
 export type NewJob = {
@@ -53,6 +60,8 @@ export type NewJob = {
   definitionHash: string
   state: string
   tags: readonly string[]
+  /** The principal that started a job of the platform itself. */
+  principalId?: string
 }
 
 export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow): Promise<void> {
@@ -60,7 +69,7 @@ export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow
   const own = [job.id, storableText(job.clientId), workflow.name, jsonText(job.definition), job.definitionHash]
   // `createdAt` is the time in the id, so that lists by time and lists by id have the same order.
   const createdAt = new Date(timeOfId(job.id)).toISOString()
-  await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt)
+  await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt, job.principalId ?? null)
   await insertTags(tx, job.id, job.tags)
 }
 

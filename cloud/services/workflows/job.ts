@@ -11,6 +11,8 @@ type Free = Record<string, unknown>
 export type JobRow = {
   id: string
   clientId: string
+  /** The principal that started a job of the platform itself. Null for the jobs of gateways. */
+  principalId: string | null
   workflow: string
   definition: Free
   definitionHash: string

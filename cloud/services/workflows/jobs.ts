@@ -4,9 +4,9 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { requireDefinitionWriter } from './built-in.ts'
+import { requireDefinitionWriter, requireDeletable, requireStatusWriter } from './built-in.ts'
 import { changesJob, type JobRow, showHistory, showJob, statusOf } from './job.ts'
-import { canAccess, type JobAccess, readAccess, requireJob, writeAccess } from './job-access.ts'
+import { canAccess, type JobAccess, readAccess, requireJob, visibleTo, writeAccess } from './job-access.ts'
 import { changeDefinition, changeStatus, changeTags, createJob, deleteJob } from './job-change.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast, lockJob } from './job-store.ts'
@@ -61,7 +61,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
   return {
     async listJobs({ query }, caller) {
-      const { clientIds } = await readAccess(context, caller)
+      const access = await readAccess(context, caller)
       const { limit = workflowLimits.pageDefault, offset = 0, sort, state, clientId, workflow } = query
       const tags = listParameter(query.tag)
       const isEmpty = await namesHidden(context, caller, tags ?? [])
@@ -71,7 +71,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
         groups: listParameter(query.group),
         tags,
         clientId,
-        clientIds: isEmpty ? [] : clientIds,
+        visibleTo: isEmpty ? { clientIds: [] } : visibleTo(access),
       }
       const { rows, workflowFor, total } = await database.read(caller, async (handle) => {
         const jobs = await listJobs(handle, selection, { limit, offset, newestFirst: sort === 'desc' })
@@ -88,7 +88,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     async createJob({ body: { clientId, workflow: name, tags = [], definition = {} } }, caller) {
       const access = await writeAccess(context, caller)
       requireDefinitionWriter(name, caller)
-      if (!canAccess(access, clientId)) throw new Problem('invalid_reference', `Gateway ${clientId} does not exist`)
+      if (!canAccess(access, { clientId })) throw new Problem('invalid_reference', `Gateway ${clientId} does not exist`)
       return database.transaction(caller, async (tx) => {
         const workflow = await lookUpForJob(tx, name)
         if (workflow === undefined) throw new Problem('invalid_reference', `Workflow ${name} does not exist`)
@@ -112,6 +112,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
     async deleteJob({ params: { id } }, caller) {
       await change(caller, id, async (tx, row) => {
+        requireDeletable(row)
         await deleteJob(tx, row)
         const detail = { workflow: row.workflow, client: row.clientId, state: row.state }
         await record(tx, caller, { action: 'workflows.deleteJob', target: `job/${row.id}`, detail })
@@ -126,6 +127,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
     async putJobStatus({ params: { id }, body }, caller) {
       const after = await change(caller, id, async (tx, row, { as }) => {
+        requireStatusWriter(row.workflow, caller)
         const workflow = await workflowOf(tx, row)
         const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body

@@ -1,5 +1,6 @@
 import { workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import { type Handlers, service } from '../../platform/service.ts'
+import { fileJobHandlers } from './file-jobs.ts'
 import { jobEventHandlers } from './job-events.ts'
 import { jobOverviewHandlers } from './job-overview.ts'
 import { anyOver, pruneJobs } from './job-store.ts'
@@ -23,6 +24,7 @@ export const workflowsService = service({
       ...jobEventHandlers(context),
       ...leaseHandlers(context, new Waiters(context)),
       ...jobOverviewHandlers(context),
+      ...fileJobHandlers(context),
     })
   },
   tasks({ database }) {

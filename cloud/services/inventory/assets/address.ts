@@ -21,9 +21,13 @@ function addressesAt(point: PlainObject): Address[] {
   ]
 }
 
+/** Matches a number with a leading zero. */
+const leadingZero = /(?<!\d)0\d/
+
 /** Removes leading zeros: `010.001.000.007` becomes `10.1.0.7`. The numbers are read as decimal, never as octal. */
 export function normaliseIpv4(address: string): string {
-  return address.trim().replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
+  const text = address.trim()
+  return !leadingZero.test(text) ? text : text.replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
 }
 
 /** Returns the RFC 5952 form of an IPv6 address: lower case, no leading zeros, the longest run of zero groups omitted. */

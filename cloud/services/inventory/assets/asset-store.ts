@@ -109,7 +109,8 @@ export type AssetRow = AssetColumns & {
   id: string
   access_group_id: string
   document: string
-  field_sources: string | null
+  /** The reports of links. Undefined means that a change of an asset leaves them as they are. */
+  field_sources: string | null | undefined
   version: number
   created_at: string
   modified_at: string
@@ -147,24 +148,37 @@ const fields = {
 
 const assetRows = rowset<AssetRow>(fields)
 const names = Object.keys(fields)
-const changes = names
-  .filter((name) => name !== 'id' && name !== 'created_at')
-  .map((name) => `${name} = excluded.${name}`)
-  .join(', ')
+const changesOf = (...kept: readonly string[]) =>
+  names
+    .filter((name) => !kept.includes(name))
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')
 
 const insertion = `insert into assets (tenant_id, ${names.join(', ')})
   select $1, ${names.join(', ')} from ${assetRows.rows}`
 const insertStatement = statement(`${insertion} returning version`)
-const putStatement = statement(`${insertion} on conflict (tenant_id, id) do update set ${changes}`)
+const putStatement = statement(
+  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at')}`,
+)
+const putWithoutSourcesStatement = statement(
+  `${insertion} on conflict (tenant_id, id) do update set ${changesOf('id', 'created_at', 'field_sources')}`,
+)
 
-/** Inserts new assets and replaces existing ones. New assets are inserted without a conflict check, which is cheaper. */
+/**
+ * Inserts new assets and replaces existing ones. New assets are inserted without a conflict check, which is cheaper. The
+ * reports of links can be larger than the asset, so they are sent only if they changed.
+ */
 export async function putAssets(
   tx: Transaction,
   { created, changed }: { created: readonly AssetRow[]; changed: readonly AssetRow[] },
 ): Promise<void> {
+  const hasSources = ({ field_sources: sources }: AssetRow) => sources !== undefined
+  const withSources = changed.filter(hasSources)
+  const others = changed.filter((row) => !hasSources(row))
   await Promise.all([
     created.length > 0 && tx.run(insertStatement, ...assetRows.values(created)),
-    changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
+    withSources.length > 0 && tx.run(putStatement, ...assetRows.values(withSources)),
+    others.length > 0 && tx.run(putWithoutSourcesStatement, ...assetRows.values(others)),
   ])
 }
 
@@ -251,6 +265,22 @@ export async function identifiersOf(
     identifiers.set(assetId, [...(identifiers.get(assetId) ?? []), identifier])
   }
   return identifiers
+}
+
+const identifierTextsStatement = statement<{ assetId: string; identifier: string }>(
+  `select i.asset_id as "assetId", i.identifier as "identifier:text" from asset_identifiers i
+   where i.tenant_id = $1 and i.asset_id = any($2::uuid[]) order by i.uncertainty, i.key`,
+)
+
+/** Returns the identifiers of these assets as JSON texts, those with the lowest uncertainty first. */
+export async function identifierTexts(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(identifierTextsStatement, arrayOf('uuid', ids))
+  const texts = new Map<string, string>()
+  for (const { assetId, identifier } of rows) {
+    const earlier = texts.get(assetId)
+    texts.set(assetId, earlier === undefined ? identifier : `${earlier},${identifier}`)
+  }
+  return texts
 }
 
 export type AddressRow = { assetId: string; kind: string; address: string }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { firmwareVersionOf, isFirmware, isSoftwareIdentifier } from '@millwright/api/asset-firmware.ts'
 import { assetLimits, assetTypeOf, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import type { FieldError } from '@millwright/api/problem.ts'
 import { storableText } from '../../../platform/database/json.ts'
@@ -286,31 +287,6 @@ export function columnsOf(document: PlainObject): AssetColumns {
 
 function objectOf(value: unknown): PlainObject {
   return isObject(value) ? value : {}
-}
-
-/**
- * Returns the firmware version of an asset. This is the version of its first firmware component, read from the software
- * identifier, or from the product of the component if the identifier has none. If the asset itself is firmware, its own
- * version is used. The product version of a device is not used, because it is the version of the hardware.
- */
-export function firmwareVersionOf(document: PlainObject): string | null {
-  const component = objectsOf(document.software_components).find(isFirmware)
-  if (component !== undefined) return versionOf(objectOf(component.artifact))
-  return document.is_firmware === true ? versionOf(document) : null
-}
-
-function isFirmware(component: PlainObject): boolean {
-  return objectOf(component.artifact).is_firmware === true
-}
-
-function versionOf(artifact: PlainObject): string | null {
-  const identifier = objectsOf(artifact.asset_identifiers).find(isSoftwareIdentifier)
-  const product = objectOf(objectOf(artifact.product_instance_information).manufacturer_product)
-  return textOf(identifier?.version) ?? textOf(product.product_version)
-}
-
-function isSoftwareIdentifier(identifier: PlainObject): boolean {
-  return identifier.asset_identifier_type === 'SoftwareIdentifier'
 }
 
 type Firmware = { name?: string; version: string }

@@ -30,6 +30,14 @@ type FieldReport = { source: string; since: string; seen: string; values: Readon
 /** The reports about one asset, by source and reporter. Values that a person wrote are a report too. */
 export type FieldSources = Readonly<Record<string, FieldReport>>
 
+/** Returns the id of the gateway in the key of a report. The key of the edits of people contains none. */
+export function reporterOf(key: string): string {
+  return key.slice(key.lastIndexOf(' ') + 1)
+}
+
+/** The source of a value or of an overruled value that the caller cannot read. */
+const hiddenSource = 'hidden link'
+
 /** What one link reports about a device. `reporter` is the id of the gateway. */
 export type Finding = { source: string; reporter: string; asset: PlainObject; time: string }
 
@@ -291,6 +299,12 @@ export function isEdit(before: PlainObject, after: PlainObject): boolean {
   return editableFields.some((name) => before[name] !== after[name])
 }
 
+/** Returns the fields of a scan that does not replace edits. */
+export function withoutEdits(asset: PlainObject, sources: FieldSources): PlainObject {
+  const edited = Object.keys(sources[manualSource]?.values ?? {})
+  return Object.fromEntries(Object.entries(asset).filter(([name]) => !edited.includes(name)))
+}
+
 /**
  * Returns the reports about two assets that are merged into one. `first` is the preferred asset. An edit counts only if
  * the merged document contains its value.
@@ -323,7 +337,7 @@ function datedValues({ since, values }: FieldReport): FieldReport['values'] {
 
 type ShownSource = { source: string; since: string }
 
-export type ShownField = ShownSource & {
+type ShownField = ShownSource & {
   field: string
   /** The values of other sources that are not used, because this source wins. */
   others: (ShownSource & { value: unknown })[]
@@ -331,22 +345,40 @@ export type ShownField = ShownSource & {
 
 /**
  * Returns the source of each value of the document, and the values that other sources reported. A value that a client
- * changed after the last scan has no source.
+ * changed after the last scan has no source. The reports in `hidden` are those that the caller cannot read: their unused
+ * values are left out, and their names are replaced.
  */
-export function shownFields(document: PlainObject, sources: FieldSources): ShownField[] {
+export function shownFields(
+  document: PlainObject,
+  sources: FieldSources,
+  hidden: ReadonlySet<string> = new Set(),
+): ShownField[] {
   return Object.keys(document).flatMap((name) =>
     [...unitsOf(name, document[name])].flatMap(([unit, value], index) => {
       const [winner, ...others] = [...candidatesFor(sources, name, unit)].sort((a, b) => compareCandidates(b, a))
       if (winner === undefined || !isDeepStrictEqual(winner.value, value)) return []
-      const different = others.filter((other) => !isDeepStrictEqual(other.value, value))
+      const different = others.filter((other) => !hidden.has(other.key) && !isDeepStrictEqual(other.value, value))
       return [
         {
           field: pointerOf(name, isListOfEntries(name) ? index : unit),
-          source: winner.source,
+          source: hidden.has(winner.key) ? hiddenSource : winner.source,
           since: winner.since,
           others: different.map(({ source, since, value: refused }) => ({ source, since, value: refused })),
         },
       ]
     }),
   )
+}
+
+/** Returns the overruled fields of a change. The names of sources that have only hidden reports are replaced. */
+export function shownOverruled(
+  overruled: readonly OverruledField[],
+  sources: FieldSources,
+  hidden: ReadonlySet<string>,
+): OverruledField[] {
+  const keysOf = (source: string) => Object.keys(sources).filter((key) => sources[key]?.source === source)
+  return overruled.map((one) => {
+    const keys = keysOf(one.source)
+    return keys.length > 0 && keys.every((key) => hidden.has(key)) ? { ...one, source: hiddenSource } : one
+  })
 }

@@ -3,62 +3,46 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { mayIn } from '../../../platform/access/rights.ts'
 import type { Handle } from '../../../platform/database/database.ts'
-import { parseSort } from '../../../platform/filter/filter.ts'
+import { exportedPage } from '../../../platform/export-page.ts'
 import { answer, type Handlers, JsonText } from '../../../platform/service.ts'
 import type { InventoryContext } from '../context.ts'
 import { pointInTime } from '../history/point-in-time.ts'
 import { requireRetained } from '../history/retention.ts'
 import { isReadable } from '../relations/relation-store.ts'
-import { listFacet, totalWith } from '../search/facet-store.ts'
-import { QueryHints } from '../search/query-hints.ts'
+import { listFacet } from '../search/facet-store.ts'
 import { containsGateways, type Groups, readableGroups } from '../visibility.ts'
-import { withoutHiddenAuthors } from '../visibility-store.ts'
+import { hiddenReports, withoutHiddenAuthors } from '../visibility-store.ts'
+import { assetPages } from './asset-pages.ts'
 import { findSources, identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
-import { shownFields } from './field-sources.ts'
+import { exportedDocuments } from './exported-documents.ts'
+import { shownFields, shownOverruled } from './field-sources.ts'
 import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
-import { pageMeta, rangesOf, type SortKey, sortKey, totalFromPage, totalOrder, writeCursor } from './listing.ts'
-import { NodeSets } from './node-sets.ts'
-import { type Query, type Selection, selectionOf } from './selection.ts'
+import { type Selection, selectionOf } from './selection.ts'
 
-type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFieldSources' | 'readFacets'
+type Names =
+  | 'listAssets'
+  | 'exportAssets'
+  | 'readAsset'
+  | 'readIdentifiers'
+  | 'readHistory'
+  | 'readFieldSources'
+  | 'readFacets'
 
 export function assetHandlers({ database, context }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
-  const hints = new QueryHints()
-  const nodeSets = new NodeSets(context)
+  const listPage = assetPages({ database, context })
   return {
     async listAssets({ query }, caller) {
-      const { limit = 50, offset = 0, count = true } = query
-      const sort = sortOf(query)
-      const { filter, relationsFilter, depth, caseInsensitive, q } = query
-      const { hierarchyNode, includeBelow = false, unassignedIn } = query
-      const nodes = { hierarchyNode, includeBelow, unassignedIn }
-      const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q, nodes])
-      const resolved = await nodeSets.resolve(caller, nodes)
-      return database.read(caller, async (handle) => {
-        const selected = { ...query, ...resolved }
-        const selection = await selectionOf(handle, selected, caller)
-        const position = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
-        const ranges = rangesOf(position, selection.values.length + 2)
-        const hintKey = JSON.stringify([caller.tenantId, selection.groups, identity, count])
-        const isLargeSet = hints.isLargeSet(hintKey)
-        const page = { ranges, sort, limit, offset, count, isLargeSet }
-        const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
-        if (set.isLargeSet === true && !isLargeSet) hints.noteLargeSet(hintKey)
-        const lastPageTotal = query.cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
-        const total = count
-          ? (found ??
-            lastPageTotal ??
-            (await totalWithoutNode(handle, { query: selected, caller, hints })) ??
-            (await totalOf(handle, selection, hints)))
-          : undefined
-        const last = rows.length === limit ? rows.at(-1) : undefined
-        const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
-        const meta = pageMeta({ total, elements: rows.length, offset, nextCursor })
-        const shown = rows.flatMap((row, index) => [index === 0 ? '' : ',', ...projected(row, query.fields)])
-        return new JsonText('{"data":[', ...shown, `],"meta":${JSON.stringify(meta)}}`)
-      })
+      const { rows, meta } = await listPage(query, caller)
+      const shown = rows.flatMap((row, index) => [index === 0 ? '' : ',', ...projected(row, query.fields)])
+      return new JsonText('{"data":[', ...shown, `],"meta":${JSON.stringify(meta)}}`)
+    },
+
+    async exportAssets({ body: { data: query } }, caller) {
+      const { rows, meta } = await listPage(query, caller)
+      const documents = await database.read(caller, (handle) => exportedDocuments(handle, caller, { rows, ...query }))
+      return exportedPage(meta, documents)
     },
 
     async readAsset({ params: { id }, query: { fields, at } }, caller) {
@@ -84,11 +68,16 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
         if (!(await store.wasReadable(handle, asset))) throw missing(id)
         const { rows, total } = await store.listHistory(handle, asset, { limit, offset })
         const shown = await withoutHiddenAuthors(handle, rows, asset.groups)
+        const sources = rows.some(({ overruled }) => overruled !== null)
+          ? (await findSources(handle, id))?.sources
+          : null
+        const reports = sources ?? {}
+        const hidden = await hiddenReports(handle, { ...asset, sources: reports })
         const data = shown.map(({ sourceType, sourceValue, matchedBy, overruled, ...row }) => ({
           ...row,
           source: { type: sourceType, ...(sourceValue === null ? {} : { value: sourceValue }) },
           ...(matchedBy === null ? {} : { matchedBy }),
-          ...(overruled === null ? {} : { overruled }),
+          ...(overruled === null ? {} : { overruled: shownOverruled(overruled, reports, hidden) }),
         }))
         return { data, meta: { totalElements: total, elements: rows.length, offset } }
       })
@@ -98,7 +87,9 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
       return database.read(caller, async (handle) => {
         if ((await readableAsset(handle, caller, id)) === undefined) throw missing(id)
         const { document, sources } = (await findSources(handle, id)) ?? { document: {}, sources: null }
-        return { data: shownFields(document, sources ?? {}) }
+        const reports = sources ?? {}
+        const hidden = await hiddenReports(handle, { id, groups: readableGroups(caller), sources: reports })
+        return { data: shownFields(document, reports, hidden) }
       })
     },
 
@@ -128,38 +119,6 @@ async function readableAsset(handle: Handle, caller: Caller, id: string) {
 
 function missing(id: string): Problem {
   return new Problem('not_found', `Asset ${id} does not exist`)
-}
-
-function sortOf({ sort }: { sort?: string }): SortKey[] {
-  return sort === undefined ? [] : parseSort(sort, assetProperties).map(sortKey)
-}
-
-/**
- * Returns the total of a selection. The totals of selections without a filter and of facet values are stored. The
- * totals of related assets are cached. Other totals are counted.
- */
-function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promise<number> {
-  const { totalSource, groups } = selection
-  if (totalSource === undefined) return store.countAssets(handle, selection)
-  if (totalSource !== 'everything' && 'predicates' in totalSource)
-    return hints.totalRelated(handle, totalSource, () => store.countAssets(handle, selection))
-  return totalSource === 'everything'
-    ? store.totalAssets(handle, groups)
-    : totalWith(handle, { ...totalSource, groups })
-}
-
-type TotalQuery = { query: Query; caller: Caller; hints: QueryHints }
-
-/**
- * Returns the total of assets without a node: all matching assets except those with a node. Both numbers are cheaper than a
- * search for the relations of each asset. Returns `undefined` for other queries.
- */
-async function totalWithoutNode(handle: Handle, { query, caller, hints }: TotalQuery): Promise<number | undefined> {
-  const { otherThanNodes, ...rest } = query
-  if (otherThanNodes === undefined || rest.nodes !== undefined) return undefined
-  const all = await totalOf(handle, await selectionOf(handle, rest, caller), hints)
-  const assigned = await selectionOf(handle, { ...rest, nodes: otherThanNodes }, caller)
-  return Math.max(0, all - (await totalOf(handle, assigned, hints)))
 }
 
 /**

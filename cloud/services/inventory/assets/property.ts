@@ -21,7 +21,7 @@ const expected = {
   text: 'text',
   number: 'a number',
   boolean: 'true or false',
-  date: 'a date (RFC 3339)',
+  date: 'a date such as 2026-01-31 (RFC 3339)',
   url: 'an http(s) URL',
 } as const
 

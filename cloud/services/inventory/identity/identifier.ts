@@ -76,7 +76,11 @@ function normalisedField(name: string, value: unknown): unknown {
   return text
 }
 
+/** Matches a MAC address in its normalised form. */
+const normalMac = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/
+
 export function normaliseMac(address: string): string {
+  if (normalMac.test(address)) return address
   const digits = address.toLowerCase().replace(/[^0-9a-f]/g, '')
   return digits.length === 12 ? (digits.match(/../g) ?? []).join(':') : address.toLowerCase()
 }

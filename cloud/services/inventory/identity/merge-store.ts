@@ -142,16 +142,16 @@ export async function moveIdentifiers(tx: Transaction, moves: readonly { key: st
 
 const relationsFromStatement = statement<RelationRow>(
   `select ${columnsOf('r')} from relations r
-   where r.tenant_id = $1 and r.subject_id = $2 and r.predicate = any($3) and r.subject_type = 'asset'
+   where r.tenant_id = $1 and r.subject_id = any($2::uuid[]) and r.predicate = any($3) and r.subject_type = 'asset'
    order by r.id for update`,
 )
 
-/** Locks the relations that have this asset as subject and one of these predicates. */
+/** Locks the relations that have one of these assets as subject and one of these predicates. */
 export function lockRelationsFrom(
   tx: Transaction,
-  { subjectId, predicates }: { subjectId: string; predicates: readonly string[] },
+  { subjectIds, predicates }: { subjectIds: readonly string[]; predicates: readonly string[] },
 ): Promise<RelationRow[]> {
-  return tx.rows(relationsFromStatement, subjectId, predicates)
+  return tx.rows(relationsFromStatement, subjectIds, predicates)
 }
 
 const endedStatement = statement<RelationRow>(

@@ -6,11 +6,13 @@ import { requirePermission } from '../../../platform/access/permission-denied.ts
 import { recordAll } from '../../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { emitAll } from '../../../platform/events/events.ts'
+import { exportedPage } from '../../../platform/export-page.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import { wasReadable } from '../assets/list-store.ts'
 import { pageMeta, rangesOf, totalFromPage, writeCursor } from '../assets/listing.ts'
 import { readableGroups } from '../visibility.ts'
 import { withoutHiddenAuthors } from '../visibility-store.ts'
+import { exportedRelations } from './exported-relations.ts'
 import {
   authorOf,
   type RelationRow,
@@ -36,6 +38,7 @@ type Names =
   | 'createRelation'
   | 'createRelations'
   | 'listRelations'
+  | 'exportRelations'
   | 'deleteRelations'
   | 'deleteRelationsByFilter'
   | 'listPredicates'
@@ -72,6 +75,25 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
         const total = count ? (lastPageTotal ?? (await totalOf(handle, parsed))) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
         return { data: rows.map(showRelation), meta: pageMeta({ total, elements: rows.length, offset, nextCursor }) }
+      })
+    },
+
+    async exportRelations({ body: { data: query } }, caller) {
+      const { filter, caseInsensitive = false, sort, cursor, count, limit } = query
+      const parsed = filter === undefined ? undefined : parseRelationFilter(filter, { caseInsensitive })
+      const groups = readableGroups(caller)
+      const condition = parsed?.condition ?? everyRelation
+      const order = orderOf(sort)
+      const identity = JSON.stringify([filter, caseInsensitive, sort])
+      const ranges = rangesOf({ cursor, query: identity, order }, condition.values.length + 2)
+      return database.read(caller, async (handle) => {
+        const rows = await store.listRelations(handle, condition, { ranges, order, limit, offset: 0 })
+        const last = rows.length === limit ? rows.at(-1) : undefined
+        const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
+        const total = count && groups === null ? await totalOf(handle, parsed) : undefined
+        // A statement that selects readable relations would read all others in between, so they are left out here.
+        const lines = (await exportedRelations(handle, rows, groups)).map((relation) => [JSON.stringify(relation)])
+        return exportedPage(pageMeta({ total, elements: lines.length, offset: 0, nextCursor }), lines)
       })
     },
 

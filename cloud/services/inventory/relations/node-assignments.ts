@@ -53,7 +53,7 @@ export function nodeAssignmentHandlers({ database }: Context): Pick<Handlers<typ
     async endNodeRelations({ body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const ended = await store.endAssignments(tx, data.relationIds, authorOf(caller))
-        await report(tx, caller, { created: [], ended })
+        await reportRelations(tx, caller, { created: [], ended })
         return { data: { ended: ended.length } }
       })
     },
@@ -148,7 +148,7 @@ async function assign(tx: Transaction, caller: Caller, items: readonly Item[]): 
       author,
     })),
   )
-  await report(tx, caller, { created: put.map(({ relation }) => relation), ended })
+  await reportRelations(tx, caller, { created: put.map(({ relation }) => relation), ended })
   return results
 }
 
@@ -164,7 +164,8 @@ function relationTo(assetId: string, nodeId: string) {
   }
 }
 
-async function report(
+/** Writes the audit entries and the events of relations. */
+export async function reportRelations(
   tx: Transaction,
   who: Caller,
   { created, ended }: { created: readonly RelationRow[]; ended: readonly RelationRow[] },

@@ -1,7 +1,7 @@
 import type { Handle, Transaction } from '../../../platform/database/database.ts'
 import { idsAt } from '../../../platform/database/id.ts'
 import { jsonText, storableText } from '../../../platform/database/json.ts'
-import { rowset } from '../../../platform/database/rowset.ts'
+import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import { type AssetSet, keyText, orderBy, type Ranges, type SortKey } from '../assets/listing.ts'
 import { type Groups, isReadableRow, isReadable as readable } from '../visibility.ts'
@@ -332,6 +332,48 @@ export function listRelations(
     limit,
     offset,
   )
+}
+
+/** The ends of a relation and its predicate. */
+type Edge = Pick<RelationRow, 'subjectType' | 'subjectId' | 'predicate' | 'objectType' | 'objectId'>
+
+/** Returns the statement for the relations of assets at one end, oldest first. */
+function edgesAtEnd(side: Side) {
+  return statement<Edge>(
+    `select r.subject_type as "subjectType", r.subject_id as "subjectId", r.predicate, r.object_type as "objectType", r.object_id as "objectId" from relations r
+     where r.tenant_id = $1 and r.${side}_type = 'asset' and r.${side}_id = any($2::uuid[])
+       and r.predicate = any($3::text[])
+     order by r.id`,
+  )
+}
+
+const outgoingStatement = edgesAtEnd('subject')
+const incomingStatement = edgesAtEnd('object')
+
+type EdgesOfAssets = { ids: readonly string[]; predicates: readonly string[]; incoming: boolean }
+
+/** Returns the outgoing and, with `incoming`, the incoming relations of assets with some predicates, oldest first. */
+export async function edgesOfAssets(handle: Handle, { ids, predicates, incoming }: EdgesOfAssets) {
+  const [outgoing, others] = await Promise.all([
+    handle.rows(outgoingStatement, arrayOf('uuid', ids), predicates),
+    incoming ? handle.rows(incomingStatement, arrayOf('uuid', ids), predicates) : [],
+  ])
+  return { outgoing, incoming: others }
+}
+
+const readableNamesStatement = statement<{ id: string; name: string | null }>(
+  `select a.id, a.name from assets a
+   where a.tenant_id = $1 and a.id = any($2::uuid[]) and ${isReadableRow('a', '$3')}`,
+)
+
+/** Returns the names of those of the assets that are readable, by id. */
+export async function readableNames(
+  handle: Handle,
+  ids: readonly string[],
+  groups: Groups,
+): Promise<Map<string, string | null>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(readableNamesStatement, arrayOf('uuid', ids), groups)
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 export async function countRelations(handle: Handle, { sql, values }: Condition): Promise<number> {

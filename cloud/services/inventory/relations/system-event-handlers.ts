@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import type { inventory, SourceType } from '@millwright/api/inventory/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
@@ -6,11 +5,10 @@ import { record } from '../../../platform/audit/audit.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { emitAll, emitLast } from '../../../platform/events/events.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
-import { normaliseIpv4, normaliseIpv6 } from '../assets/address.ts'
 import { findGroups } from '../assets/asset-store.ts'
 import { authorOf, type RelationInput, relationEvents } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
-import { findLinkRelations, findMergedInto, findRunning, locate } from './system-event-store.ts'
+import { findLinkRelations, findMergedInto, findRunning } from './system-event-store.ts'
 
 type Names =
   | 'recordFound'
@@ -18,7 +16,6 @@ type Names =
   | 'recordLinkRunning'
   | 'recordLinkStopped'
   | 'findLinkRelations'
-  | 'locateAssets'
   | 'findGone'
 
 /** The default source of the relations that an event of an asset link creates. */
@@ -83,18 +80,6 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
 
     async findLinkRelations({ body: { data } }, caller) {
       return { data: await database.read(caller, (handle) => findLinkRelations(handle, data)) }
-    },
-
-    async locateAssets({ body: { data } }, caller) {
-      const normalised = data.addresses.map((address) => (isIPv6(address) ? normaliseIpv6 : normaliseIpv4)(address))
-      const rows = await database.read(caller, (handle) => locate(handle, data.gateway, [...new Set(normalised)]))
-      const byAddress = Map.groupBy(rows, ({ address }) => address)
-      return {
-        data: data.addresses.map((address, index) => ({
-          address,
-          assetIds: (byAddress.get(normalised[index] ?? '') ?? []).map(({ assetId }) => assetId),
-        })),
-      }
     },
 
     /**

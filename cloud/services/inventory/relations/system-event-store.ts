@@ -34,22 +34,6 @@ export function findLinkRelations(
   return handle.rows(linkRelationsStatement, gateway, assetLinks)
 }
 
-export const locateStatement = statement<{ address: string; assetId: string }>(
-  `select a.address, a.asset_id as "assetId" from asset_addresses a
-   where a.tenant_id = $1 and a.address = any($3::text[])
-     and exists (select from relations r where r.tenant_id = $1 and r.subject_id = a.asset_id
-       and r.predicate = 'found_by_gateway' and r.object_id = $2 and r.subject_type = 'asset' and r.object_type = 'asset')
-   order by a.asset_id`,
-)
-
-/**
- * Returns the assets that a gateway found at these addresses. The addresses must be in the normalised form of the
- * inventory.
- */
-export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
-  return handle.rows(locateStatement, gateway, addresses)
-}
-
 const mergedStatement = statement<{ assetId: string; mergedInto: string | null }>(
   `select distinct on (asset_id) asset_id as "assetId", case when source_type = 'merge' then source_value end as "mergedInto"
    from asset_history where tenant_id = $1 and asset_id = any($2::uuid[]) and change = 'deleted'

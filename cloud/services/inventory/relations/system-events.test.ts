@@ -74,23 +74,6 @@ describe('system events', () => {
     }
   })
 
-  test('finds assets by address only if the same gateway discovered them', async () => {
-    const at = (point: Record<string, string>) => ({ connection_points: [point] })
-    const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
-    const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
-    const [gateway = '', other = ''] = await createMany(2)
-    const [a = '', b = '', c = ''] = await createThroughApi([ipv4, ipv6, ipv4])
-    await system.recordFound({ body: { data: { gateway, assets: [a, b], source: 's' } } })
-    await system.recordFound({ body: { data: { gateway: other, assets: [c], source: 's' } } })
-    const addresses = ['2001:DB8::7', '10.77.0.5', '10.77.0.6']
-    const { data } = await system.locateAssets({ body: { data: { gateway, addresses } } })
-    assert.deepEqual(data, [
-      { address: '2001:DB8::7', assetIds: [b] },
-      { address: '10.77.0.5', assetIds: [a] },
-      { address: '10.77.0.6', assetIds: [] },
-    ])
-  })
-
   test('reports whether deleted assets were merged, and returns nothing for existing assets', async () => {
     const [existing = '', deleted = '', merged = '', back = ''] = await createThroughApi([{}, {}, {}, {}])
     const merge = (other: string) =>

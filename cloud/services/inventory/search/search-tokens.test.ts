@@ -55,6 +55,24 @@ test('builds a token from each word and the next two words of the same chunk', (
 
 test('leaves out tokens that are the beginning of another token', () => {
   assert.deepEqual(tokensIn(['l04-c05', 'l04-c05-hmi01', 'c0']), ['c05-hmi01', 'hmi01', 'l04-c05-hmi01'])
+  const lines = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '1', '-', ' ', 'é'), maxLength: 12 }))
+  fc.assert(
+    fc.property(lines, (some) => {
+      const tokens = tokensIn(some)
+      const each = some.flatMap((line) => tokensIn([line]))
+      assert.deepEqual(tokens, [...new Set(tokens)].sort())
+      for (const token of tokens)
+        assert.deepEqual(
+          tokens.filter((other) => other.startsWith(token)),
+          [token],
+        )
+      for (const token of each)
+        assert.ok(
+          tokens.some((other) => other.startsWith(token)),
+          token,
+        )
+    }),
+  )
 })
 
 test('finds every substring that starts at a word, in current tokens and in tokens of earlier versions', () => {

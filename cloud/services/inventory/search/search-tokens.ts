@@ -78,13 +78,34 @@ const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
  * because every search that finds it also finds the longer token.
  */
 export function tokensIn(lines: readonly string[]): string[] {
-  const tokens = new Set<string>()
+  const tokens: string[] = []
   for (const line of lines) {
-    for (const token of tokensOfLine(line)) if (tokens.size < limits.tokensPerAsset) tokens.add(token)
+    for (const token of tokensOfLine(line)) if (tokens.length < limits.tokensPerAsset) insertToken(tokens, token)
   }
-  // A longer token with the same beginning follows directly in this order.
-  const sorted = [...tokens].sort()
-  return sorted.filter((token, index) => !sorted[index + 1]?.startsWith(token))
+  return tokens
+}
+
+/**
+ * Inserts a token into a sorted list, unless a token of the list begins with it. Replaces the token of the list with which
+ * the new token begins. An asset has few tokens, so this is faster than sorting all of them at the end.
+ */
+function insertToken(sorted: string[], token: string): void {
+  let start = 0
+  let end = sorted.length
+  while (start < end) {
+    const middle = (start + end) >>> 1
+    if ((sorted[middle] ?? '') < token) start = middle + 1
+    else end = middle
+  }
+  // In this order, the tokens that begin with a token follow it directly.
+  if (sorted[start]?.startsWith(token)) return
+  const before = start === 0 ? undefined : sorted[start - 1]
+  if (before !== undefined && token.startsWith(before)) {
+    sorted[start - 1] = token
+    return
+  }
+  for (let index = sorted.length; index > start; index--) sorted[index] = sorted[index - 1] ?? ''
+  sorted[start] = token
 }
 
 /**
@@ -167,7 +188,8 @@ function asciiTokens(text: string): string[] | undefined {
     isInWord = isWord
     const isBlank = unit === code.space || (unit >= code.tab && unit <= code.return)
     if (!isBlank || starts.length === 0) continue
-    for (const [position, start] of starts.entries()) {
+    for (let position = 0; position < starts.length; position++) {
+      const start = starts[position] ?? 0
       const last = Math.min(position + limits.wordsPerToken, ends.length) - 1
       tokens.push(text.slice(start, Math.min(ends[last] ?? index, start + limits.tokenLength)))
     }

@@ -82,8 +82,7 @@ export class WriteAcceptor {
   }
 
   /** Stores a write and returns the id of its status. */
-  async accept(caller: Caller, request: WriteRequest): Promise<string> {
-    const id = newId()
+  async accept(caller: Caller, request: WriteRequest, id = newId()): Promise<string> {
     const printed = await printPayload(request.payload, caller.tenantId)
     const size = { items: itemsIn(request), bytes: Buffer.byteLength(printed) }
     if (size.bytes > this.#limit.bytes) throw this.#tooLarge(size.bytes)

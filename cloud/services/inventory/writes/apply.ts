@@ -29,7 +29,7 @@ import {
 } from './queue-store.ts'
 import { assetRows, endRelationsOfDeleted, save } from './save.ts'
 import type { StatusWaiters } from './status.ts'
-import type { QueuedWrite, Sender } from './write.ts'
+import type { QueuedWrite, Sender, WriteKind } from './write.ts'
 import type { Writing } from './writing.ts'
 
 /**
@@ -339,12 +339,14 @@ async function isCommitted(before: BatchRun | undefined, base: DecidedBatch): Pr
   return result?.type === 'applied' && before?.attempt === base
 }
 
+const overlappingKinds: ReadonlySet<WriteKind> = new Set(['put', 'put-many', 'import-rows', 'patch'])
+
 /**
  * Returns whether the changes of a write may be computed on top of an uncommitted batch. Such a write reads no row that
  * the batch changes, except rows that the change set of the batch contains.
  */
 function mayOverlap({ kind, principalKind }: QueueEntry): boolean {
-  return (kind === 'put' || kind === 'put-many' || kind === 'patch') && !isOfGateway({ principalKind })
+  return overlappingKinds.has(kind) && !isOfGateway({ principalKind })
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   printSources,
   readSources,
   withEdits,
+  withoutEdits,
 } from '../assets/field-sources.ts'
 import type { WorkingAsset } from './change-set.ts'
 import { withRest } from './document-write.ts'
@@ -26,16 +27,21 @@ type Content = {
 export function contentAfter(writing: Writing, input: WriteInput): Content {
   const { item, payload, existing, now } = input
   if (isFinding(writing, payload)) return contentAfterFinding(writing, input)
+  const { type } = payload.source
   const own =
     existing === undefined
       ? createdDocument(item.asset, { responsible: writing.sender.principalName, now })
-      : mergeAsset(existing.document, item.asset)
+      : mergeAsset(existing.document, type === 'manual' ? item.asset : fieldsOfScan(item.asset, existing))
   const written = item.rest === undefined ? own : withRest(own, item.rest, now)
-  const { type } = payload.source
   return {
     content: type === 'discovery' ? withReachedState(written, now) : written,
     sources: type === 'manual' ? sourcesAfterEdit(existing, written, now) : (existing?.sources ?? null),
   }
+}
+
+/** Returns the fields of a device that a program found without a gateway. An edited name or description stays. */
+function fieldsOfScan(asset: Record<string, unknown>, { sources }: WorkingAsset): Record<string, unknown> {
+  return sources === null ? asset : withoutEdits(asset, readSources(sources))
 }
 
 /**

@@ -1,6 +1,7 @@
 import { lockAccessGroups } from '../../../platform/access/store.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import * as store from '../assets/asset-store.ts'
+import { findPendingRelations, type PendingRelation } from '../relations/pending-relation-store.ts'
 import { addChange, type Change, type ChangeSet, emptyChangeSet, type WorkingAsset } from './change-set.ts'
 import { type GatewayScope, isOfGateway } from './gateway-scope.ts'
 import { loadGatewayScope } from './gateway-scope-store.ts'
@@ -14,6 +15,7 @@ type LoadedRows = {
   keys: readonly store.IdentifierOwner[]
   accessGroups: ReadonlySet<string>
   gatewayScope: GatewayScope
+  pendingRelations: readonly PendingRelation[]
 }
 
 /**
@@ -23,6 +25,9 @@ type LoadedRows = {
 export class Batch {
   readonly #assets: Map<string, WorkingAsset | undefined>
   readonly #owners: Map<string, Owner | undefined>
+  readonly #pending = new Map<string, PendingRelation[]>()
+  /** The reports of links about the assets, as they are in the database. */
+  readonly #storedSources: ReadonlyMap<string, string | null>
   /** The assets that exist in the database. */
   readonly stored: ReadonlySet<string>
   /** The access groups that the writes name and that still exist. */
@@ -30,16 +35,23 @@ export class Batch {
   readonly gatewayScope: GatewayScope
   readonly changes: ChangeSet = emptyChangeSet()
 
-  constructor({ assets, keys, accessGroups, gatewayScope }: LoadedRows) {
+  constructor({ assets, keys, accessGroups, gatewayScope, pendingRelations }: LoadedRows) {
     this.accessGroups = accessGroups
     this.gatewayScope = gatewayScope
     this.#assets = new Map(assets.map((asset) => [asset.id, asset]))
     this.#owners = new Map(keys.map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
     this.stored = new Set(this.#assets.keys())
+    this.#storedSources = new Map(assets.map(({ id, sources }) => [id, sources]))
+    this.#addPending(pendingRelations)
   }
 
   asset(id: string): WorkingAsset | undefined {
     return this.#assets.get(id)
+  }
+
+  /** Returns whether the reports of links about an asset are the same as in the database. */
+  hasStoredSources({ id, sources }: Pick<WorkingAsset, 'id' | 'sources'>): boolean {
+    return this.#storedSources.get(id) === sources
   }
 
   /**
@@ -48,6 +60,11 @@ export class Batch {
    */
   ownerOf(key: string): Owner | undefined {
     return this.#owners.get(key)
+  }
+
+  /** Returns the relations that wait for a device with this identifier. */
+  pendingRelationsOf(key: string): readonly PendingRelation[] {
+    return this.#pending.get(key) ?? []
   }
 
   /** The assets that are deleted when the batch is saved. */
@@ -64,7 +81,14 @@ export class Batch {
       else if (change.type === 'add identifier') {
         const { key, assetId } = change.row
         this.#owners.set(key, { assetId, createdAt: change.assetCreatedAt })
-      }
+      } else if (change.type === 'replace pending relations') this.#addPending(change.relations)
+    }
+  }
+
+  #addPending(relations: readonly PendingRelation[]): void {
+    for (const relation of relations) {
+      const others = this.#pending.get(relation.key) ?? []
+      this.#pending.set(relation.key, [...others, relation])
     }
   }
 
@@ -99,14 +123,15 @@ export async function loadBatch(
 ): Promise<Batch | undefined> {
   const needs = writes.map((write) => write.needs)
   const neededKeys = new Set(needs.flatMap((need) => need.keys))
-  const [accessGroups, storedKeys] = await Promise.all([
-    lockAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
-    store.findByKeys(tx, [...neededKeys]),
-  ])
-  const keys = [...storedKeys, ...uncommittedOwners(uncommitted).filter(({ key }) => neededKeys.has(key))]
   const senders = writes.map(({ sender }) => sender)
   const gatewayIds = [...new Set(senders.filter(isOfGateway).map(({ principalId }) => principalId))]
-  const matched = [...new Set(keys.map(({ assetId }) => assetId))]
+  const [accessGroups, storedKeys, pendingRelations] = await Promise.all([
+    lockAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
+    store.findByKeys(tx, [...neededKeys]),
+    findPendingRelations(tx, { gatewayIds, keys: [...neededKeys] }),
+  ])
+  const keys = [...storedKeys, ...uncommittedOwners(uncommitted).filter(({ key }) => neededKeys.has(key))]
+  const matched = [...new Set([...keys, ...pendingRelations].map(({ assetId }) => assetId))]
   const named = needs.flatMap(({ assetIds }) => assetIds)
   const neededIds = [...new Set([...matched, ...named, ...gatewayIds])]
   const isUncommitted = (id: string) => uncommitted?.assets.has(id) ?? false
@@ -123,7 +148,7 @@ export async function loadBatch(
     return undefined
   const working = assets.map((asset): WorkingAsset => ({ ...asset, document: JSON.parse(asset.document) }))
   const changed = neededIds.flatMap((id) => uncommitted?.assets.get(id) ?? [])
-  return new Batch({ assets: [...working, ...changed], keys, accessGroups, gatewayScope })
+  return new Batch({ assets: [...working, ...changed], keys, accessGroups, gatewayScope, pendingRelations })
 }
 
 /** Returns the owners of the identifiers that the previous batch adds. */

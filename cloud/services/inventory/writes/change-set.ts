@@ -5,6 +5,7 @@ import type { OverruledField } from '../assets/field-sources.ts'
 import type { Suspicion } from '../identity/duplicate-store.ts'
 import type { ConflictKey, IdentityConflict } from '../identity/identity-conflict-store.ts'
 import type { MergeRow } from '../identity/merge-store.ts'
+import type { PendingRelation, ReportedPredicate } from '../relations/pending-relation-store.ts'
 import type { AuthoredRelation } from '../relations/relation.ts'
 
 /** The state of an asset while a batch is applied. */
@@ -45,6 +46,8 @@ export type Change =
   | { type: 'add identifier'; row: IdentifierRow; assetCreatedAt: string }
   | ({ type: 'move identifier' } & IdentifierMove)
   | ({ type: 'write relation' } & RelationChange)
+  | { type: 'replace pending relations'; of: ReportedPredicate; relations: readonly PendingRelation[] }
+  | { type: 'resolve pending relation'; relation: PendingRelation }
   | { type: 'end relations'; ids: readonly string[]; cause: Cause }
   | { type: 'suspect duplicate'; suspicion: Suspicion }
   | { type: 'record conflict'; conflict: IdentityConflict }
@@ -69,6 +72,11 @@ export type ChangeSet = {
   readonly history: HistoryRow[]
   readonly events: EventRecord[]
   readonly relations: RelationChange[]
+  readonly reportedPredicates: ReportedPredicate[]
+  /** Relations to devices that are not in the inventory. */
+  readonly pendingRelations: PendingRelation[]
+  /** Pending relations that the batch writes. */
+  readonly resolvedRelations: PendingRelation[]
   readonly endedRelations: { ids: readonly string[]; cause: Cause }[]
   readonly suspicions: Suspicion[]
   readonly identityConflicts: IdentityConflict[]
@@ -88,6 +96,9 @@ export function emptyChangeSet(): ChangeSet {
     history: [],
     events: [],
     relations: [],
+    reportedPredicates: [],
+    pendingRelations: [],
+    resolvedRelations: [],
     endedRelations: [],
     suspicions: [],
     identityConflicts: [],
@@ -127,6 +138,13 @@ export function addChange(set: ChangeSet, change: Change, before: WorkingAsset |
       break
     case 'write relation':
       set.relations.push(change)
+      break
+    case 'replace pending relations':
+      set.reportedPredicates.push(change.of)
+      set.pendingRelations.push(...change.relations)
+      break
+    case 'resolve pending relation':
+      set.resolvedRelations.push(change.relation)
       break
     case 'end relations':
       set.endedRelations.push(change)

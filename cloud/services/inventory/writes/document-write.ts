@@ -28,7 +28,7 @@ export async function moveBelow(
 ): Promise<Change[]> {
   const { tx, rights, sender } = writing
   const parent = parentId === null ? undefined : visibleParent(writing, parentId)
-  const stored = await lockRelationsFrom(tx, { subjectId: assetId, predicates })
+  const stored = await lockRelationsFrom(tx, { subjectIds: [assetId], predicates })
   const before = stored.filter(({ objectType }) => objectType === 'asset')
   const others = before.filter(({ objectId }) => objectId !== parentId)
   const isNew = parent !== undefined && others.length === before.length

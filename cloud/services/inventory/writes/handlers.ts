@@ -305,7 +305,7 @@ export function connectionPerStatement(database: Database, caller: Caller): Hand
  * Returns the id of the default access group. It is cached, because the default group can be neither renamed nor deleted.
  * Returns an empty text while the group does not exist.
  */
-async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handle): Promise<string> {
+export async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handle): Promise<string> {
   const cachedId = defaultGroups.get(handle.tenantId)
   if (cachedId !== undefined) return cachedId
   const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id
@@ -313,7 +313,7 @@ async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handl
   return id ?? ''
 }
 
-type GroupsByName = Map<string, AccessGroupRow | undefined>
+export type GroupsByName = Map<string, AccessGroupRow | undefined>
 type NormalisedAsset = ReturnType<typeof normalisedAsset>
 type Item = {
   caller: Caller
@@ -324,7 +324,7 @@ type Item = {
   groups: GroupsByName
 }
 
-function normalisedAsset({ access_group: group, ...rest }: AssetDocument) {
+export function normalisedAsset({ access_group: group, ...rest }: AssetDocument) {
   const { document, faults } = normaliseAsset(rest)
   const isNamed = group === undefined || group === null || typeof group === 'string'
   const groupFault = { pointer: '/access_group', code: 'type', detail: 'must be a string' }
@@ -390,7 +390,7 @@ function noDefaultGroup(pointer: string): Problem {
  * Returns whether a write without an access group is accepted. An existing asset stays in its group, so the permission to
  * write in any group is enough. The applier later checks the group of the asset.
  */
-function mayWriteAnywhere(caller: Caller, defaultGroupId: string): boolean {
+export function mayWriteAnywhere(caller: Caller, defaultGroupId: string): boolean {
   return (
     mayIn(caller, 'inventory_write_asset_data', defaultGroupId) ||
     caller.rights.inGroups.has('inventory_write_asset_data')
@@ -408,7 +408,7 @@ function sourceOf(source: Source | undefined): WriteSource {
   return { type: source.type ?? 'discovery', ...(source.value === undefined ? {} : { value: source.value }) }
 }
 
-async function writableGroup(
+export async function writableGroup(
   handle: Handle,
   caller: Caller,
   { group, pointer, groups = new Map() }: { group: string; pointer: string; groups?: GroupsByName },
@@ -450,7 +450,7 @@ function at(code: 'access_group_not_found' | 'property_not_found', pointer: stri
   return new Problem(code, `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] })
 }
 
-function invalid(faults: readonly FieldError[], below: string): Problem {
+export function invalid(faults: readonly FieldError[], below: string): Problem {
   const errors = limitedErrors(faults.values().map((fault) => ({ ...fault, pointer: below + fault.pointer })))
   const unknownSchema = faults.find(({ code }) => code === 'schema_not_found')
   const details = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)

@@ -1,4 +1,5 @@
 import { deletion } from './delete.ts'
+import { importRows } from './import-rows.ts'
 import { merge, undoMerge } from './merge.ts'
 import { patch } from './patch.ts'
 import { put, putMany, putWhole } from './put.ts'
@@ -11,6 +12,7 @@ const kinds: { readonly [Kind in WriteKind]: KindRules<Payloads[Kind]> } = {
   put,
   'put-many': putMany,
   'put-whole': putWhole,
+  'import-rows': importRows,
   patch,
   delete: deletion,
   merge,

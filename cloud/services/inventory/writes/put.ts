@@ -89,6 +89,10 @@ async function putAssets(writing: Writing, payload: PutPayload): Promise<(PutRes
     if (isRefused(item) || result === undefined || !('assetId' in result)) continue
     await writing.yieldTurn()
     for (const relation of item.relations) writing.batch.add(relate(writing, { relation, result, payload }))
+    if (isOfGateway(writing.sender)) {
+      writing.batch.add(pendingChanges(writing, { item, result, payload }))
+      writing.batch.add(resolvedChanges(writing, { item, result, payload }))
+    }
   }
   return results
 }
@@ -110,7 +114,10 @@ async function putItem(writing: Writing, options: PutOptions): Promise<PutResult
   }
 }
 
-async function putAsset(writing: Writing, { item, payload, precondition }: PutOptions): Promise<Decision<PutResult>> {
+export async function putAsset(
+  writing: Writing,
+  { item, payload, precondition }: PutOptions,
+): Promise<Decision<PutResult>> {
   const { batch, rights, sender, schemas } = writing
   const identity = choose(ownersOf(writing, item.identifiers))
   const targetId = item.assetId ?? identity.match
@@ -184,7 +191,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
 }
 
 /** Returns the assets to which these identifiers belong. */
-function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncertainty: number }[]) {
+export function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncertainty: number }[]) {
   return identifiers.flatMap(({ key, uncertainty }) => {
     const owner = batch.ownerOf(key)
     return owner === undefined ? [] : [{ key, uncertainty, ...owner }]
@@ -327,23 +334,88 @@ function relate(writing: Writing, { relation, result, payload }: RelateOptions):
   if (!(isFound || mayWrite(rights, other.accessGroupId))) return skip('forbidden')
   const report: RelationResult = { predicate, outcome: 'refreshed' }
   result.relations.push(report)
-  const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
+  return relationChanges({ ...relation, assetId: result.assetId, otherId: other.id }).map((change) => ({
+    ...change,
+    relation: { ...change.relation, source: payload.source, author: sender },
+    report,
+  }))
+}
+
+type RelationEnds = Pick<AssetRelationInput, 'predicate' | 'role' | 'bidirectional'> & {
+  assetId: string
+  otherId: string
+}
+
+/** Returns a relation of an asset, in both directions if it is bidirectional. */
+function relationChanges({ predicate, role, bidirectional, assetId, otherId }: RelationEnds) {
+  const [subject, object] = role === 'object' ? [assetId, otherId] : [otherId, assetId]
   const triples =
-    relation.bidirectional && subject !== object
+    bidirectional && subject !== object
       ? [
           [subject, object],
           [object, subject],
         ]
       : [[subject, object]]
   return triples.map(([from = '', to = '']) => ({
-    type: 'write relation',
-    relation: {
-      subject: { type: 'asset', id: from },
-      predicate,
-      object: { type: 'asset', id: to },
-      source: payload.source,
-      author: sender,
-    },
-    report,
+    type: 'write relation' as const,
+    relation: { subject: { type: 'asset' as const, id: from }, predicate, object: { type: 'asset' as const, id: to } },
   }))
+}
+
+/** The maximum number of identifiers for which the relations of one asset wait. */
+const pendingPerAsset = 1_000
+
+type ItemResult = { item: PutItem; result: PutResult; payload: PutPayload }
+
+/**
+ * Keeps the relations that a gateway reported to unknown devices, until the gateway reports these devices. They replace
+ * the relations of an earlier report.
+ */
+function pendingChanges({ sender, batch }: Writing, { item, result, payload }: ItemResult): Change[] {
+  const { assetId } = result
+  const reportedAt = new Date().toISOString()
+  const sourceValue = payload.source.value ?? null
+  const byPredicate = Map.groupBy(
+    item.relations.filter((relation) => !isReserved(relation.predicate)),
+    ({ predicate }) => predicate,
+  )
+  return [...byPredicate].map(([predicate, relations]) => {
+    const of = { assetId, gatewayId: sender.principalId, predicate }
+    const pending = relations.flatMap(({ related, role, bidirectional }) => {
+      const isKnown = related.some(({ key }) => batch.ownerOf(key) !== undefined)
+      const keys = related.map(({ key }) => key)
+      const [firstKey] = keys
+      if (isKnown || firstKey === undefined) return []
+      const row = { ...of, role: bidirectional ? ('both' as const) : role, firstKey, sourceValue, reportedAt }
+      return keys.map((key) => ({ ...row, key }))
+    })
+    return { type: 'replace pending relations', of, relations: pending.slice(0, pendingPerAsset) }
+  })
+}
+
+/** Writes the relations that the gateway reported to this device before it was known. */
+function resolvedChanges(writing: Writing, { item, result, payload }: ItemResult): Change[] {
+  const { batch, rights, sender } = writing
+  if (!payload.mayRelate || !may({ rights }, 'glb_inventory_write_relation_data')) return []
+  const own = item.identifiers.filter(({ key }) => batch.ownerOf(key)?.assetId === result.assetId)
+  const waiting = own.flatMap(({ key }) => batch.pendingRelationsOf(key))
+  return waiting.flatMap((relation): Change[] => {
+    const asset = batch.asset(relation.assetId)
+    const isOwn = relation.gatewayId === sender.principalId && relation.assetId !== result.assetId
+    if (asset === undefined || !isOwn) return []
+    if (!(isFoundBySender(writing, asset) || mayWrite(rights, asset.accessGroupId))) return []
+    const source = {
+      type: payload.source.type,
+      ...(relation.sourceValue === null ? {} : { value: relation.sourceValue }),
+    }
+    const { assetId, predicate, role } = relation
+    const direction =
+      role === 'both' ? ({ role: 'object', bidirectional: true } as const) : { role, bidirectional: false }
+    const ends = { assetId, otherId: result.assetId, predicate, ...direction }
+    const written = relationChanges(ends).map((change) => ({
+      ...change,
+      relation: { ...change.relation, source, author: sender },
+    }))
+    return [{ type: 'resolve pending relation', relation }, ...written]
+  })
 }

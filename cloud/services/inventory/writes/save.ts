@@ -8,6 +8,12 @@ import { putSuspicions } from '../identity/duplicate-store.ts'
 import { keyOf } from '../identity/identifier.ts'
 import { deleteIdentityConflicts, putIdentityConflicts } from '../identity/identity-conflict-store.ts'
 import { insertMerges, markUndone, moveIdentifiers } from '../identity/merge-store.ts'
+import {
+  deletePendingRelations,
+  deleteReportedRelations,
+  pendingKey,
+  putPendingRelations,
+} from '../relations/pending-relation-store.ts'
 import { type RelationRow, relationEvents } from '../relations/relation.ts'
 import { endRelations, endRelationsOf, putRelations } from '../relations/relation-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
@@ -49,13 +55,15 @@ export async function save(tx: Transaction, batch: Batch, { rows, last }: SaveOp
  * Returns the rows of the assets that a batch creates or changes. They depend on the change set only, so they can be
  * computed before the batch is saved.
  */
-export async function assetRows({ tenantId }: Transaction, { changes }: Batch): Promise<store.AssetRow[]> {
+export async function assetRows({ tenantId }: Pick<Transaction, 'tenantId'>, batch: Batch): Promise<store.AssetRow[]> {
+  const { changes } = batch
   const printed = new Map(changes.history.map(({ assetId, document }) => [assetId, document]))
   const yieldTurn = createYield(tenantId, { priority: priorities.decision })
   const rows: store.AssetRow[] = []
   for (const asset of changes.assets.values()) {
     await yieldTurn()
-    rows.push(rowOf(asset, printed.get(asset.id)))
+    const row = rowOf(asset, printed.get(asset.id))
+    rows.push(batch.hasStoredSources(asset) ? { ...row, field_sources: undefined } : row)
   }
   return rows
 }
@@ -109,10 +117,21 @@ async function stepsOf(
           changes.identityConflicts.filter(({ assetId, gatewayId }) => !isDeleted(assetId, gatewayId)),
         ),
       () => deleteIdentityConflicts(tx, changes.resolvedConflicts),
+      () => deleteReportedRelations(tx, changes.reportedPredicates),
+      () => deletePendingRelations(tx, changes.resolvedRelations),
+      () => putPendingRelations(tx, stillPending(changes)),
       () => insertMerges(tx, changes.merges),
       () => markUndone(tx, changes.undoneMerges),
     ],
   ])
+}
+
+/** Returns the pending relations that no later write of the batch has written, and whose assets exist. */
+function stillPending({ pendingRelations, resolvedRelations, deleted }: ChangeSet) {
+  const resolved = new Set(resolvedRelations.map(pendingKey))
+  return pendingRelations.filter(
+    (one) => !resolved.has(pendingKey(one)) && !deleted.has(one.assetId) && !deleted.has(one.gatewayId),
+  )
 }
 
 function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {

@@ -39,6 +39,24 @@ export type DocumentRest = {
   partOf?: { assetId: string | null; predicates: string[] }
 }
 
+/** A row of an imported file, checked when it was accepted. */
+export type ImportItem = {
+  /** The cells of a table. They are compared with the asset when the row is applied. */
+  cells?: { readonly [target: string]: string }
+  /** The fields of a document. */
+  asset?: Record<string, unknown>
+  identifiers: StoredIdentifier[]
+  /** The id that the row names. It counts only if the asset exists. */
+  assetId?: string
+  accessGroupId?: string
+  /** The values of custom properties. Other values stay. */
+  properties: { key: string; value: string }[]
+  states?: DocumentRest['states']
+  responsible?: string
+}
+
+export type ImportPayload = { items: (ImportItem | RefusedItem)[]; defaultGroupId: string }
+
 export type WriteSource = { type: 'discovery' | 'assetlinkdiscovery' | 'manual'; value?: string }
 
 export type PutPayload = {
@@ -92,6 +110,8 @@ export type Payloads = {
   'put-many': PutPayload
   /** Writes one asset with its states, properties and parent. Either everything is written or nothing. */
   'put-whole': PutPayload
+  /** Writes rows of an imported file. */
+  'import-rows': ImportPayload
   patch: PatchPayload
   delete: DeletePayload
   merge: MergePayload
@@ -136,6 +156,7 @@ export function itemsIn({ kind, payload }: Write): number {
     case 'put':
     case 'put-many':
     case 'put-whole':
+    case 'import-rows':
     case 'patch':
       return Math.max(1, payload.items.length)
     case 'delete':

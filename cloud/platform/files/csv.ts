@@ -1,5 +1,8 @@
 /** Reading and writing of CSV (RFC 4180). */
 
+/** Spreadsheets read a file without this mark in the character set of the operating system. */
+const byteOrderMark = '\ufeff'
+
 /** A row with the number of its first line in the file. */
 export type CsvRow = { line: number; cells: string[] }
 
@@ -13,15 +16,16 @@ type CsvOptions = {
 }
 
 /**
- * Parses CSV with commas or semicolons, one row after the other. The separator is the one that the first line contains
- * more often. Empty lines are left out.
+ * Parses CSV with commas, semicolons or tabs, one row after the other. The separator is the one that the first line
+ * contains most often, or the one that a first line such as `sep=;` names, as Excel reads and writes it. Empty lines are left out.
  */
 export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: CsvOptions): AsyncGenerator<CsvRow> {
-  const content = text.startsWith('\ufeff') ? text.slice(1) : text
-  const separator = separatorOf(content)
-  const cellEnd = separator === ';' ? /[;\n]/g : /[,\n]/g
-  let at = 0
-  let line = 1
+  const content = text.startsWith(byteOrderMark) ? text.slice(1) : text
+  const [, named] = (separatorLine.exec(content) ?? []) as (Separator | undefined)[]
+  const separator = named ?? separatorOf(content)
+  const cellEnd = cellEnds[separator]
+  let at = named === undefined ? 0 : content.indexOf('\n') + 1
+  let line = named === undefined ? 1 : 2
   let read = 0
   const tooLong = `a cell has more than ${limits.characters} characters`
   while (at < content.length) {
@@ -58,21 +62,29 @@ export async function* parseCsv(text: string, { invalid, yieldTurn, limits }: Cs
   }
 }
 
+/** The ends of cells. The expressions keep their place only within one row, which is read without interruption. */
+const cellEnds = { ',': /[,\n]/g, ';': /[;\n]/g, '\t': /[\t\n]/g } as const
+
+/** A first line for Excel that only names the separator. */
+const separatorLine = /^sep=([,;\t])\r?\n/i
+
 /** The number of characters in which the separator is searched. */
 const headerCharacters = 65_536
 
-/** Returns the separator that the first line contains more often, outside quotation marks. */
-function separatorOf(content: string): ',' | ';' {
-  let difference = 0
+type Separator = ',' | ';' | '\t'
+
+/** Returns the separator that the first line contains most often, outside quotation marks. */
+function separatorOf(content: string): Separator {
+  const counts: Record<Separator, number> = { ',': 0, ';': 0, '\t': 0 }
   let isQuoted = false
   for (const character of content.slice(0, headerCharacters)) {
     if (character === '"') isQuoted = !isQuoted
     if (isQuoted) continue
     if (character === '\n') break
-    if (character === ';') difference += 1
-    if (character === ',') difference -= 1
+    if (Object.hasOwn(counts, character)) counts[character as Separator] += 1
   }
-  return difference > 0 ? ';' : ','
+  const most = Math.max(...Object.values(counts))
+  return counts[','] === most ? ',' : counts[';'] === most ? ';' : '\t'
 }
 
 type QuotedCell = { cell: string; lines: number; end: number }
@@ -107,6 +119,18 @@ function withoutReturn(content: string, start: number, end: number): string {
  */
 const protectedStart = /^(?:[\t\r\n']|[\s\u200b-\u200f\u2060]*[=+\-@＝＋－＠])/
 
+type CsvTable = {
+  headings: readonly string[]
+  /** The rows, some at a time. */
+  pages: AsyncIterable<readonly (readonly string[])[]> | Iterable<readonly (readonly string[])[]>
+}
+
+/** Writes a table as CSV for spreadsheets. */
+export async function* writeCsv({ headings, pages }: CsvTable): AsyncGenerator<string> {
+  yield byteOrderMark + printCsvRow(headings)
+  for await (const rows of pages) yield rows.map(printCsvRow).join('')
+}
+
 /** Prints one line. A cell that a spreadsheet could run as a formula starts with an apostrophe. */
 export function printCsvRow(cells: readonly string[]): string {
   return `${cells.map((cell) => quoted(protectedStart.test(cell) ? `'${cell}` : cell)).join(',')}\r\n`
@@ -116,7 +140,12 @@ function quoted(cell: string): string {
   return /[",;\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** Removes the apostrophe that `printCsvRow` added. */
+/** The formula with which other programs write text that Excel must not convert to a number: `="00123"`. */
+const textFormula = /^="([^"]*)"$/
+
+/** Removes the apostrophe that `printCsvRow` added, and returns the text of a formula that only contains a text. */
 function unprotected(cell: string): string {
+  const [, text] = textFormula.exec(cell) ?? []
+  if (text !== undefined) return text
   return cell.startsWith("'") && protectedStart.test(cell.slice(1)) ? cell.slice(1) : cell
 }
