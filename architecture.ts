@@ -31,9 +31,11 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/credentials',
       'cloud/services/discovery',
       'cloud/services/events',
+      'cloud/services/exports',
       'cloud/services/gatekeeper',
       'cloud/services/hierarchy',
       'cloud/services/identity',
+      'cloud/services/imports',
       'cloud/services/inventory',
       'cloud/services/inventory-v1',
       'cloud/services/jobs',
@@ -55,6 +57,10 @@ export const modules: Readonly<Record<string, Module>> = {
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/events': { purpose: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/exports': {
+    purpose: 'Exports of assets, relations, hierarchies and the audit trail as files',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/gatekeeper': {
     purpose: 'The API for gateways: leases, uploads, credentials',
     mayImport: ['api', 'cloud/platform'],
@@ -65,6 +71,10 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   'cloud/services/identity': {
     purpose: 'Users, service accounts, sign-in, tokens',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/imports': {
+    purpose: 'Imports of assets from files: spreadsheets, CSV, NDJSON, Asset Administration Shells',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/inventory': {
@@ -170,6 +180,9 @@ export const restrictedPackages: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['cloud/platform/metrics.ts'],
   pino: ['cloud/platform/log.ts', 'gateway/log.ts'],
   croner: ['cloud/platform/tasks'],
+  hucre: ['cloud/platform/files'],
+  yauzl: ['cloud/platform/files'],
+  '@fastify/busboy': ['cloud/platform/http'],
   commander: ['cli'],
 }
 

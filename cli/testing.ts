@@ -37,6 +37,9 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
     print: async (line) => {
       printed.out += `${line}\n`
     },
+    write: async (content) => {
+      for await (const part of content) printed.out += Buffer.from(part).toString()
+    },
     note: (line) => {
       printed.err += `${line}\n`
       onNote?.(line)

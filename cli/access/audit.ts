@@ -10,7 +10,7 @@ import { type ConnectionOptions, connect, platformCommand, withConnectionOptions
 import { splitResponse } from '../session/response-text.ts'
 import { problemOf, type Session } from '../session/session.ts'
 
-type Selection = {
+export type AuditSelection = {
   action?: string
   outcome?: string
   principal?: string
@@ -22,10 +22,10 @@ type Selection = {
 
 export function addCommands(command: Command, terminal: Terminal): void {
   platformCommand(
-    withPagingOptions(withFilterOptions(command.command('list').description('list audit entries, newest first'))),
+    withPagingOptions(withAuditFilters(command.command('list').description('list audit entries, newest first'))),
     terminal,
-    async (session, options: Selection & PagingOptions) => {
-      const query = await queryOf(session, options)
+    async (session, options: AuditSelection & PagingOptions) => {
+      const query = await auditQuery(session, options)
       const pages = pagesOf(options, (page) => session.api(audit).listEntries({ query: { ...query, ...page } }))
       await session.output.list(await pages, {
         columns: {
@@ -48,7 +48,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
   )
 
   platformCommand(
-    withFilterOptions(
+    withAuditFilters(
       command.command('export').description('export matching entries with their hashes as NDJSON, oldest first'),
     ),
     terminal,
@@ -67,7 +67,8 @@ export function addCommands(command: Command, terminal: Terminal): void {
   )
 }
 
-function withFilterOptions(command: Command): Command {
+/** Adds the options that select entries of the audit trail. */
+export function withAuditFilters(command: Command): Command {
   return command
     .option('--action <action>', 'action, such as authorization.createGrant')
     .addOption(new Option('--outcome <outcome>', 'outcome').choices(auditOutcomes))
@@ -78,7 +79,10 @@ function withFilterOptions(command: Command): Command {
     .option('--to <time>', 'before this time')
 }
 
-async function queryOf(session: Session, { action, outcome, principal, target, request, from, to }: Selection) {
+export async function auditQuery(
+  session: Session,
+  { action, outcome, principal, target, request, from, to }: AuditSelection,
+) {
   return {
     ...(action === undefined ? {} : { action }),
     ...(outcome === undefined ? {} : { outcome }),
@@ -91,8 +95,8 @@ async function queryOf(session: Session, { action, outcome, principal, target, r
 }
 
 /** Prints the export line by line, so that a long audit trail does not have to fit into memory. */
-async function exportEntries(session: Session, options: Selection): Promise<void> {
-  const response = await session.open(audit, 'exportEntries', { query: await queryOf(session, options) })
+async function exportEntries(session: Session, options: AuditSelection): Promise<void> {
+  const response = await session.open(audit, 'exportEntries', { query: await auditQuery(session, options) })
   if (response.status >= 400) {
     throw problemOf(audit, { status: response.status, headers: response.headers, body: await response.json() })
   }

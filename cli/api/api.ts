@@ -1,5 +1,6 @@
+import { openAsBlob } from 'node:fs'
 import type { AnyInput } from '@millwright/api/client.ts'
-import type { Contract } from '@millwright/api/contract.ts'
+import { type Contract, type SentFile, takesFile } from '@millwright/api/contract.ts'
 import { suggestion } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
 import { parseJson, parsePair, readJson } from '../input/json-input.ts'
@@ -67,7 +68,8 @@ function addService(
       .option('--header <name=value>', 'header of the request; repeatable', collect)
       .option('--include', 'print status and headers of the response to standard error')
       .addHelpText('after', () => `\n${operationHelp(one)}`)
-    if (one.operation.body !== undefined) command.option('--body <@file|->', 'body of the request, as JSON')
+    if (one.operation.body !== undefined)
+      command.option('--body <@file|->', takesFile(one.operation) ? 'the file to send' : 'body of the request, as JSON')
     platformCommand(command, terminal, (session, options: Options) => call(session, one, options))
   }
 }
@@ -157,6 +159,7 @@ function pairs(values: readonly string[] = [], option: string): [string, string]
 }
 
 async function bodyFrom(terminal: Terminal, one: ApiOperation, body: string): Promise<unknown> {
+  if (takesFile(one.operation)) return fileFrom(terminal, body)
   if (!body.startsWith('@') && body !== '-') {
     if (takesSecret(one)) {
       throw usageError(
@@ -168,4 +171,12 @@ async function bodyFrom(terminal: Terminal, one: ApiOperation, body: string): Pr
   }
   if (body === '-') return readJson(terminal, '-')
   return readJson(terminal, body.slice(1))
+}
+
+/** Returns the file to send. The platform recognises its format by its content. */
+async function fileFrom(terminal: Terminal, body: string): Promise<SentFile> {
+  const mediaType = 'application/octet-stream'
+  if (body === '-') return { mediaType, content: await terminal.input() }
+  if (!body.startsWith('@')) throw usageError('The body of this operation is a file.', 'pass it as --body @file')
+  return { mediaType, content: await openAsBlob(body.slice(1)) }
 }

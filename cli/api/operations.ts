@@ -6,6 +6,7 @@ import {
   isMedia,
   type Operation,
   pathOf,
+  takesFile,
 } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 
@@ -112,7 +113,8 @@ export function operationHelp({ contract, name, operation }: ApiOperation): stri
   ]
   const parameters = parametersOf(operation)
   if (parameters.length > 0) lines.push('', 'Parameters (--param name=value):', ...parameters.map(parameterLine))
-  if (operation.body !== undefined) {
+  if (takesFile(operation)) lines.push('', 'Body (--body @file, or - for standard input): a file')
+  else if (operation.body !== undefined) {
     const example = JSON.stringify(exampleOf(operation.body as Schema), undefined, 2)
     lines.push(
       '',
@@ -155,6 +157,6 @@ export function exampleLine({ contract, name, operation }: ApiOperation): string
   const parameters = parametersOf(operation)
     .filter(({ required }) => required)
     .map((parameter) => ` --param ${parameter.name}=${exampleOf(parameter.schema)}`)
-  const body = operation.body === undefined ? '' : ' --body @body.json'
+  const body = operation.body === undefined ? '' : takesFile(operation) ? ' --body @assets.xlsx' : ' --body @body.json'
   return `millwright api ${contract.name} ${name}${parameters.join('')}${body}`
 }

@@ -81,6 +81,12 @@ test('credentials instances create reads secrets only from a prompt or standard 
   assert.ok(!printed.join('').includes(plantedWord))
 })
 
+test('credentials instances create keeps a number in a text field as text', async () => {
+  await succeed(creation('Number', '--set', 'user=3'), { input: JSON.stringify({ password: `the ${plantedWord}` }) })
+  const { data } = JSON.parse(await succeed(['credentials', 'instances', 'show', 'Number', '--json']))
+  assert.equal(data.values.user, '3')
+})
+
 test('credentials commands add a credential to a monitoring set and an asset, and where-used lists both', async () => {
   await succeed(['assets', 'create', '--name', 'Oven 1', '--mac', '00-1B-1B-00-00-77'])
   await succeed(creation('Ovens'), { answers: [`the ${plantedWord}`] })

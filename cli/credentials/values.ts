@@ -3,6 +3,7 @@ import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 type JsonSchema = {
+  type?: string | string[]
   properties?: Record<string, JsonSchema>
   required?: string[]
   writeOnly?: boolean
@@ -39,7 +40,8 @@ export async function valuesFrom(terminal: Terminal, { schema, set }: ValueSourc
         'omit it: the command prompts for it',
       )
     }
-    put(values, name.split('.'), parseValue(value))
+    const path = name.split('.')
+    put(values, path, typedValue(value, propertyAt(schema, path)))
   }
   if (terminal.isInteractive) {
     for (const { path, required, title } of secrets) {
@@ -51,6 +53,16 @@ export async function valuesFrom(terminal: Terminal, { schema, set }: ValueSourc
   const text = (await terminal.input()).trim()
   if (text === '') return values
   return { ...values, ...objectIn(text) }
+}
+
+function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  return path.reduce<JsonSchema | undefined>((inner, name) => inner?.properties?.[name], schema)
+}
+
+/** Parses a value as JSON, unless its field is a text: the version `3` of SNMP stays a text. */
+function typedValue(text: string, property: JsonSchema | undefined): unknown {
+  const value = parseValue(text)
+  return property?.type === 'string' && typeof value !== 'string' ? text : value
 }
 
 function objectIn(text: string): Record<string, unknown> {

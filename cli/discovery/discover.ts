@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AssetLink, discovery } from '@millwright/api/discovery.ts'
 import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
+import { plannedFunctions } from '@millwright/api/sent-function.ts'
 import type { Command } from 'commander'
 import { parsePair } from '../input/json-input.ts'
 import { gatewayId } from '../input/lookup.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { sanitize } from '../output/text.ts'
+import { addressesText, countAddresses, printFunctions } from '../scan/scan-plan.ts'
 import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { follow } from './scan-progress.ts'
@@ -19,6 +21,7 @@ type Options = {
   schedule?: string
   timezone?: string
   follow: boolean
+  dryRun?: boolean
 }
 
 /** The time that the command waits for a usable link of the gateway, and the interval between two checks. */
@@ -36,6 +39,7 @@ export function addCommands(discover: Command, terminal: Terminal): void {
     .option('--option <key=value>', 'option of the link; repeatable', collect)
     .option('--schedule <cron>', 'cron schedule instead of one scan now: minute hour day month weekday')
     .option('--timezone <name>', 'time zone of the schedule, such as Europe/Berlin (default: UTC)')
+    .option('--dry-run', 'print what the link would send, and start no scan')
     .option('--follow', 'show devices as they are found, and the report at the end', true)
     .option('--no-follow', 'exit when the scan is accepted')
   platformCommand(command, terminal, start).addHelpText(
@@ -47,6 +51,7 @@ Ctrl-C stops the output, and asks whether to cancel the scan on the gateway too.
 Examples:
   millwright discover
   millwright discover --gateway 'Hall 4' --link millwright.links.plant --option size=250
+  millwright discover --link snmp --filter ip_range=10.0.0.0/24 --dry-run
   millwright discover --filter ip_range=10.0.0.0/16 --schedule '0 3 * * *' --timezone Europe/Berlin`,
   )
 }
@@ -54,6 +59,7 @@ Examples:
 async function start(session: Session, options: Options): Promise<void> {
   const gateway = await gatewayId(session, options.gateway)
   const link = await linkOf(session, gateway, options)
+  if (options.dryRun) return printPlan(session, link, options)
   const data = {
     assetLinkId: link.assetLinkId,
     ...(options.filter === undefined ? {} : { discoveryFilters: options.filter.map(parameter('--filter')) }),
@@ -70,6 +76,38 @@ async function start(session: Session, options: Options): Promise<void> {
   await follow(session, { link, start: create })
 }
 
+/** Prints the functions that the link would send with these options, and the number of addresses. */
+async function printPlan(session: Session, link: LinkChoice, { filter = [], option = [] }: Options): Promise<void> {
+  const { assetLinkId, sends, filters = [], options = [] } = link
+  if (sends === undefined) {
+    throw new CommandError(
+      sanitize(`The link ${assetLinkId} does not list what it sends, because it is not budgeted or not known.`),
+      { exitCode: exitCodes.notFound, next: 'to list links: millwright gateway links' },
+    )
+  }
+  const scope = pairsOf('--filter', filter, filters)
+  const values = Object.fromEntries(pairsOf('--option', option, options))
+  const of = (name: string) => scope.filter(([key]) => key === name).map(([, value]) => value)
+  const [ranges, excluded] = [of('ip_range'), of('exclude')]
+  const addresses = ranges.length === 0 ? undefined : countAddresses(ranges, excluded)
+  const rows = plannedFunctions(sends, options, values).map((sent) => ({ link: assetLinkId, ...sent }))
+  if (!session.output.isText) return session.output.done('', { data: { ranges, excluded, addresses, sends: rows } })
+  await printFunctions(session.terminal, rows)
+  const visited = addresses === undefined ? '' : ` The scan would visit ${addressesText(addresses)}.`
+  await session.output.printText(
+    `Nothing was sent.${visited} The budget of the gateway applies. All functions only read.`,
+  )
+}
+
+/** Returns keys and values. Refuses a key that the link does not declare. */
+function pairsOf(name: string, texts: readonly string[], declared: readonly { key: string }[]): [string, string][] {
+  return texts.map((text) => {
+    const [key, value] = parsePair(text, name)
+    if (declared.some((one) => one.key === key)) return [key, value]
+    throw usageError(`${name} ${text}: the link declares ${declared.map((one) => one.key).join(', ') || 'none'}.`)
+  })
+}
+
 function schedule(cron: string, timezone: string | undefined) {
   return { cron, ...(timezone === undefined ? {} : { timezone }) }
 }
@@ -81,7 +119,8 @@ function parameter(option: string): (text: string) => { key: string; value: stri
   }
 }
 
-type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass'>
+type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass' | 'sends'> &
+  Partial<Pick<AssetLink, 'filters' | 'options'>>
 
 async function linkOf(session: Session, gateway: string, options: Options): Promise<LinkChoice> {
   if (options.link !== undefined) return namedLink(session, gateway, options.link)

@@ -47,7 +47,8 @@ function budgetLines({ perDevice, perGateway, protocols, hours, excludedAddresse
   ]
 }
 
-function limitsText({
+/** Returns the limits of a budget as text. */
+export function limitsText({
   datagramsPerSecond,
   connectionsPerSecond,
   requestsPerSecond,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorLines } from './scan-progress.ts'
+import { endSentence, errorLines } from './scan-progress.ts'
 
 test('errorLines prints the device, the problem and each rejected field with the reason', () => {
   const lines = errorLines({
@@ -10,14 +10,16 @@ test('errorLines prints the device, the problem and each rejected field with the
     fields: [{ pointer: '/asset_identifiers/0/id_link', detail: 'must be: an http address' }],
   })
   assert.equal(lines.length, 2)
-  assert.match(lines[0] ?? '', /^Pump.*: A field of a device could not be taken over \(3\)$/)
+  assert.match(lines[0] ?? '', /^Pump.*: A field of a device could not be taken over$/)
   assert.ok(!lines.join('').includes('\u001b'), 'control characters are removed')
   assert.equal(lines[1], '  /asset_identifiers/0/id_link: must be: an http address')
 })
 
-test('errorLines prints the address of a device without a name', () => {
-  const lines = errorLines({ code: 16, description: 'protected', device: { ipAddress: '10.0.0.2' } })
-  assert.deepEqual(lines, ['{"ipAddress":"10.0.0.2"}: protected (16)'])
+test('errorLines prints the address of a device without a name, unless the description contains the address', () => {
+  const device = { ip_address: '10.0.0.2', port: 502 }
+  assert.deepEqual(errorLines({ code: 16, description: 'protected', device }), ['10.0.0.2: protected'])
+  const description = '10.0.0.2 port 502 closes the connection.'
+  assert.deepEqual(errorLines({ code: 14, description, device }), [description])
 })
 
 test('errorLines prints the problem code of a rejected device instead of the status code', () => {
@@ -25,4 +27,10 @@ test('errorLines prints the problem code of a rejected device instead of the sta
   assert.deepEqual(errorLines({ ...error, device: { name: 'Pump' } }), [
     'Pump: The asset cannot be changed. (identity_taken)',
   ])
+})
+
+test('endSentence ends with one full stop', () => {
+  const message = 'The budget allows traffic only from 22:00 to 05:00.'
+  assert.equal(endSentence({ state: 'failed', message }), `The scan failed: ${message}`)
+  assert.equal(endSentence({ state: 'canceled', message: '' }), 'The scan was canceled.')
 })

@@ -120,26 +120,33 @@ async function printReport(session: Session, end: Discovery): Promise<void> {
     if (report.totalErrors > report.errors.length)
       terminal.note(`  … and ${report.totalErrors - report.errors.length} more`)
   }
-  if (end.state !== 'finished')
-    throw new CommandError(
-      `The scan ${end.state === 'canceled' ? 'was canceled' : end.state}${end.message ? `: ${end.message}` : ''}.`,
-    )
+  if (end.state !== 'finished') throw new CommandError(endSentence(end))
+}
+
+/** Returns the sentence for a scan that failed or was canceled. The message of a link can end with a full stop. */
+export function endSentence({ state, message }: { state: string; message?: string | undefined }): string {
+  const reason = message ? `: ${message.replace(/\.$/, '')}` : ''
+  return `The scan ${state === 'canceled' ? 'was canceled' : state}${reason}.`
 }
 
 /**
- * Returns the lines for an error of one device: the problem code or status code, then each rejected field with the
- * reason.
+ * Returns the lines for an error of one device: the device unless the description names it, the problem code if the
+ * inventory rejected the device, then each rejected field with the reason.
  */
-export function errorLines({ code, description, reason, device, fields = [] }: DeviceError): string[] {
-  const subject = device === undefined ? '' : `${sanitize(nameOf(device))}: `
+export function errorLines({ description, reason, device, fields = [] }: DeviceError): string[] {
+  const name = device === undefined ? '' : nameOf(device)
+  const subject = description.includes(name) ? '' : `${sanitize(name)}: `
   return [
-    `${subject}${sanitize(description)} (${sanitize(reason ?? String(code))})`,
+    `${subject}${sanitize(description)}${reason === undefined ? '' : ` (${sanitize(reason)})`}`,
     ...fields.map(({ pointer, detail }) => `  ${sanitize(pointer)}: ${sanitize(detail)}`),
   ]
 }
 
+/** Returns the name of a device, or its address without numbers such as ports. The form of an address depends on the link. */
 function nameOf(device: Record<string, unknown>): string {
-  return typeof device.name === 'string' && device.name !== '' ? device.name : JSON.stringify(device)
+  if (typeof device.name === 'string' && device.name !== '') return device.name
+  const texts = Object.values(device).filter((value) => typeof value === 'string' && value !== '')
+  return texts.length > 0 ? texts.join(', ') : JSON.stringify(device)
 }
 
 export function reportLine(end: Discovery): string {

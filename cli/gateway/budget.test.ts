@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -30,6 +30,10 @@ test('shows the default budget, changes single limits, and restores the defaults
   })
   await budget('--exclude', '10.0.8.0/24')
   assert.deepEqual(stored().excludedAddresses, ['10.0.0.7', '10.0.8.0/24'])
+  await budget('--local-addresses', 'allow')
+  assert.equal(stored().localAddresses, true)
+  await budget('--local-addresses', 'refuse')
+  assert.equal(stored().localAddresses, undefined)
   assert.equal((await budget('--exclude', 'none', '--hours', 'all', '--protocols', 'all')).code, 0)
   assert.equal(stored().perDevice.requestsPerSecond, 5)
   assert.equal((await budget('--reset')).code, 0)
@@ -39,17 +43,35 @@ test('shows the default budget, changes single limits, and restores the defaults
 test('refuses a limit that does not exist, and values that are not valid, without a change', async () => {
   for (const [args, message] of [
     [['--set', 'perDevice.speed=5'], /"perDevice\.speed" is not a limit/],
-    [['--set', 'perDevice.requestsPerSecond=0'], /\/perDevice\/requestsPerSecond must be >= 1/],
-    [['--exclude', '10.0.0.300'], /"10\.0\.0\.300" in excludedAddresses is not an address/],
+    [
+      ['--set', 'perDevice.requestsPerSecond=0'],
+      /perDevice\.requestsPerSecond must be a whole number of at least 1, but is "0"/,
+    ],
+    [['--exclude', '10.0.0.300'], /"10\.0\.0\.300" is not an address range/],
     [
       ['--protocols', 'snmp,modbuss'],
       /Unknown protocol "modbuss" in --protocols\. Use one or more of dns, icmp, modbus, /,
     ],
     [['--hours', '22-5'], /"22-5" is not a span of hours/],
+    [['--hours', '22:00-24:00'], /"22:00-24:00" is not a span of hours/],
+    [['--hours', '10:00-10:00'], /"10:00-10:00" is not a span of hours/],
+    [['--set', 'perDevice.connections=0.5'], /must be a whole number/],
   ] as const) {
     const { code, err } = await budget(...args)
-    assert.notEqual(code, 0)
+    assert.equal(code, 2)
     assert.match(err, message)
   }
   assert.deepEqual(stored(), defaultBudget)
+})
+
+test('uses the gateway in the home of the platform, and reports when the folder contains no gateway', async () => {
+  const platformHome = join(home, 'platform')
+  const gatewayFolder = join(platformHome, 'gateway')
+  mkdirSync(gatewayFolder, { recursive: true })
+  writeFileSync(join(gatewayFolder, 'identity.json'), '{}')
+  const { terminal, printed } = testTerminal({ environment: { MILLWRIGHT_HOME: platformHome } })
+  assert.equal(await run(['gateway', 'budget', '--exclude', '10.0.0.9'], terminal), 0)
+  assert.deepEqual(JSON.parse(readFileSync(join(gatewayFolder, 'budget.json'), 'utf8')).excludedAddresses, ['10.0.0.9'])
+  assert.equal(printed.err, '')
+  assert.match((await budget()).err, new RegExp(`There is no gateway in ${home}`))
 })

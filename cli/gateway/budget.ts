@@ -1,12 +1,13 @@
 import { join } from 'node:path'
+import { parseIpRange } from '@millwright/api/ip-range.ts'
 import { defaultBudget, type ScanBudget } from '@millwright/api/scan-budget.ts'
-import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { type Command, Option } from 'commander'
 import { parsePair } from '../input/json-input.ts'
 import { usageError } from '../output/error-report.ts'
 import { Output } from '../output/output.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { collect } from '../session/platform-command.ts'
+import { gatewayHome, noteMissingGateway } from './gateway-home.ts'
 
 type Options = {
   home?: string
@@ -14,6 +15,7 @@ type Options = {
   exclude?: string[]
   protocols?: string
   hours?: string
+  localAddresses?: 'allow' | 'refuse'
   reset?: boolean
   json?: boolean
 }
@@ -23,7 +25,10 @@ export function addBudget(gateway: Command, terminal: Terminal): void {
   gateway
     .command('budget')
     .description('limits of the traffic to devices, shared by all links of the gateway on this machine')
-    .option('--home <folder>', 'folder of the gateway')
+    .option(
+      '--home <folder>',
+      'home of the gateway (default: MILLWRIGHT_GATEWAY_HOME, or the folder gateway in MILLWRIGHT_HOME)',
+    )
     .option('--set <limit=number>', 'set a limit, such as perDevice.requestsPerSecond=5; repeatable', collect)
     .option(
       '--exclude <range>',
@@ -32,13 +37,20 @@ export function addBudget(gateway: Command, terminal: Terminal): void {
     )
     .option('--protocols <names>', 'allow only these protocols, separated by commas; "all" allows all')
     .option('--hours <spans>', 'allow traffic only in these hours, such as 22:00-05:00; "all" allows all')
+    .addOption(
+      new Option(
+        '--local-addresses <rule>',
+        'scans of this machine (127.0.0.0/8) and of link-local addresses (169.254.0.0/16)',
+      ).choices(['allow', 'refuse']),
+    )
     .option('--reset', 'restore the defaults')
     .addOption(new Option('--json', 'print the budget as JSON'))
     .addHelpText(
       'after',
       `
 A link takes a permit from the gateway before it sends anything. The gateway gives permits within this budget. A change
-applies within about one second, also to running scans. Links that take no permits are shown as not budgeted: the budget does not limit them.
+applies within about one second, also to running scans. The budget does not limit links that take no permits:
+"millwright gateway links" shows them as not budgeted.
 
 Limits: perDevice and perGateway, each with datagramsPerSecond, connectionsPerSecond, requestsPerSecond, connections.
 
@@ -53,28 +65,29 @@ Examples:
 
 async function run(terminal: Terminal, options: Options): Promise<void> {
   const { budgetFileName, readBudget, writeBudget } = await import('@millwright/gateway/permits/budget-file.ts')
-  const file = join(homeOf(terminal.environment, options.home), budgetFileName)
+  const home = gatewayHome(terminal.environment, options.home)
+  const file = join(home, budgetFileName)
   const before = options.reset ? defaultBudget : await readBudget(file)
   if (options.protocols !== undefined) await requireProtocols(options.protocols, before)
   const budget = changed(before, options)
   if (JSON.stringify(budget) !== JSON.stringify(await readBudget(file).catch(() => undefined)))
     await writeBudget(file, budget)
   await new Output(terminal, options.json ? 'json' : 'text').show({ data: budget })
+  noteMissingGateway(terminal, home)
 }
 
-function homeOf(environment: Environment, home: string | undefined): string {
-  return readSettings({ ...environment, ...(home === undefined ? {} : { [gatewaySettings.home.variable]: home }) }).home
-}
-
-function changed(before: ScanBudget, { set = [], exclude, protocols, hours }: Options): ScanBudget {
+function changed(before: ScanBudget, { set = [], exclude, protocols, hours, localAddresses }: Options): ScanBudget {
   const budget = structuredClone(before)
   for (const text of set) setLimit(budget, text)
   if (exclude !== undefined) {
+    for (const range of exclude) requireRange(range)
     const kept = exclude.includes('none') ? [] : budget.excludedAddresses
     budget.excludedAddresses = [...new Set([...kept, ...exclude.filter((range) => range !== 'none')])]
   }
   if (protocols === 'all') delete budget.protocols
   else if (protocols !== undefined) budget.protocols = listOf(protocols)
+  if (localAddresses === 'refuse') delete budget.localAddresses
+  else if (localAddresses === 'allow') budget.localAddresses = true
   if (hours === 'all') delete budget.hours
   else if (hours !== undefined) budget.hours = listOf(hours).map(spanOf)
   return budget
@@ -110,11 +123,19 @@ function setLimit(budget: ScanBudget, text: string): void {
     const limits = Object.keys(defaultBudget.perDevice).join(', ')
     throw usageError(`"${path}" is not a limit. Use perDevice or perGateway, a dot, and one of ${limits}.`)
   }
+  if (!/^[1-9]\d{0,8}$/.test(value))
+    throw usageError(`${path} must be a whole number of at least 1, but is "${value}".`)
   budget[part][limit as keyof ScanBudget['perDevice']] = Number(value)
 }
 
+function requireRange(text: string): void {
+  if (text === 'none' || parseIpRange(text) !== undefined) return
+  throw usageError(`"${text}" is not an address range. Use 10.0.0.0/24, 10.0.0.1-10.0.0.99 or one address.`)
+}
+
 function spanOf(text: string): { from: string; to: string } {
-  if (!/^\d\d:\d\d-\d\d:\d\d$/.test(text)) throw usageError(`"${text}" is not a span of hours. Use 22:00-05:00.`)
-  const [from = '', to = ''] = text.split('-')
-  return { from, to }
+  const [from = '', to = '', ...rest] = text.split('-')
+  const isTime = (part: string) => /^([01]\d|2[0-3]):[0-5]\d$/.test(part)
+  if (isTime(from) && isTime(to) && from !== to && rest.length === 0) return { from, to }
+  throw usageError(`"${text}" is not a span of hours from 00:00 to 23:59. Use 22:00-05:00, or "all" for the whole day.`)
 }

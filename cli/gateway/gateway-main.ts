@@ -1,4 +1,4 @@
-import { productVersion } from '@millwright/cloud/version.ts'
+import { productVersion } from '@millwright/cloud/platform/version.ts'
 import { Command } from 'commander'
 import { exitCodes, reportAndExit } from '../output/error-report.ts'
 import { addRunCommand } from './gateway.ts'

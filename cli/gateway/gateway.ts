@@ -39,8 +39,8 @@ gateway-config.json, which is valid for 30 minutes and for one enrolment. Start 
 creates its key pair, which never leaves this machine, and enrols. Later starts do not need the file.
 
 The gateway runs the built-in links that MILLWRIGHT_GATEWAY_LINKS names (plant,snmp,… or all). "millwright gateway links
-enable" and "disable" start and stop them later. Other links register at the registry port, with one of the vendor prefixes in MILLWRIGHT_LINK_VENDORS.
-The gateway opens all connections to the platform. The platform never connects to the gateway.
+enable" and "disable" start and stop them later. Other links register at the registry port, with one of the vendor
+prefixes in MILLWRIGHT_LINK_VENDORS. The gateway opens all connections to the platform. The platform never connects to the gateway.
 
 Examples:
   millwright gateway onboard 'Hall 4'

@@ -34,8 +34,8 @@ export function addManagement(gateway: Command, terminal: Terminal): void {
   ).addHelpText(
     'after',
     `
-The file is valid for one enrolment within 30 minutes. Any person with the file can enrol as this gateway, so only you can
-read it.
+The file is valid for one enrolment within 30 minutes. Any person with the file can enrol as this gateway, so the
+file is readable only by you.
 
 Examples:
   millwright gateway onboard 'Hall 4'

@@ -5,6 +5,7 @@ import { type GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
+import { isProcessAlive } from '@millwright/gateway/process-state.ts'
 import { type GatewaySettings, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { PortTakenError } from '@millwright/gateway/setup-error.ts'
 
@@ -99,8 +100,7 @@ export async function runningPorts(home: string): Promise<GatewayPorts | undefin
     const { processId, ...ports } = JSON.parse(await readFile(portsFile(home), 'utf8')) as GatewayPorts & {
       processId: number
     }
-    process.kill(processId, 0)
-    return ports
+    return isProcessAlive(processId) ? ports : undefined
   } catch {
     return undefined
   }

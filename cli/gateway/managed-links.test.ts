@@ -49,3 +49,12 @@ test('millwright gateway links list shows the state, problem and notices of the 
   assert.equal((await links(home, 'logs', 'plant', '--lines', '1')).out, '2026-01-31T00:00:00.000Z warn No network\n')
   assert.equal((await links(home, 'logs', 'plant', '--lines', 'x')).code, 2)
 })
+
+test('millwright gateway links enable fails when the running gateway does not apply the change', async () => {
+  const home = temporaryFolder()
+  mkdirSync(join(home, 'links'))
+  const link = { name: 'plant', appInstanceId: 'x', enabled: false, state: 'stopped', restarts: 0 }
+  writeFileSync(join(home, 'links', 'state.json'), JSON.stringify({ processId: process.pid, links: [link] }))
+  const { code, err } = await links(home, 'enable', 'plant')
+  assert.deepEqual([code, /has not applied the change/.test(err)], [1, true])
+})

@@ -32,7 +32,10 @@ export function addManagedLinks(links: Command, terminal: Terminal): void {
   links.enablePositionalOptions()
   const local = (command: Command) =>
     command
-      .option('--home <folder>', 'home of the gateway (default: MILLWRIGHT_GATEWAY_HOME, or .millwright/gateway)')
+      .option(
+        '--home <folder>',
+        'home of the gateway (default: MILLWRIGHT_GATEWAY_HOME, or the folder gateway in MILLWRIGHT_HOME)',
+      )
       .option('--json', 'print JSON')
 
   local(links.command('list').description('list the built-in links of the gateway on this machine, with their state'))
@@ -66,7 +69,7 @@ Examples:
         'after',
         `
 ${enabled ? 'An enabled link sends nothing to devices until a scan starts or a user reads properties of a device. No other program can register with the id of an enabled link.' : 'A running scan of the link fails.'}
-The gateway stores the change in links.json in its home, so the change outlasts restarts and overrides
+The gateway stores the change in links.json in its home, so the change remains after a restart and overrides
 MILLWRIGHT_GATEWAY_LINKS. A running gateway applies it within a second.
 
 Examples:
@@ -122,9 +125,8 @@ async function linksOf(
 }
 
 async function homeOf(terminal: Terminal, { home }: HomeOptions): Promise<string> {
-  const { readSettings, gatewaySettings } = await loadRunner()
-  const given = home === undefined ? {} : { [gatewaySettings.home.variable]: home }
-  return readSettings({ ...terminal.environment, ...given }).home
+  const { gatewayHome } = await import('./gateway-home.ts')
+  return gatewayHome(terminal.environment, home)
 }
 
 async function list(terminal: Terminal, options: HomeOptions): Promise<void> {
@@ -170,10 +172,14 @@ async function setEnabled(terminal: Terminal, { names, enabled, ...options }: Ch
       })
     },
   )
-  const { rows, isRunning } = await applied(home, terminal.environment, { names, enabled })
+  const { rows, isRunning, isDone } = await applied(home, terminal.environment, { names, enabled })
   const isChanged = ({ name }: LinkRow) => names.includes(name)
   await show(terminal, rows.filter(isChanged), options)
   if (!isRunning) terminal.note('No gateway is running with this home. The change applies when it starts.')
+  else if (!isDone)
+    throw new CommandError(`The gateway has not applied the change within ${appliedWithinMs / 1_000} seconds.`, {
+      next: 'check the log of the gateway, and list the links again',
+    })
 }
 
 /** Waits until the running gateway has applied the change, and returns the links. */
@@ -182,7 +188,7 @@ async function applied(home: string, environment: Terminal['environment'], { nam
   for (;;) {
     const found = await linksOf(home, environment)
     const isDone = found.rows.every((row) => !names.includes(row.name) || row.enabled === enabled)
-    if (isDone || !found.isRunning || performance.now() > deadline) return found
+    if (isDone || !found.isRunning || performance.now() > deadline) return { ...found, isDone }
     await pause(checkEveryMs)
   }
 }

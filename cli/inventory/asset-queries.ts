@@ -16,7 +16,7 @@ import type { Session } from '../session/session.ts'
 import { assetColumns, columnsOf, namesIn, requireProperties } from './asset-columns.ts'
 import { labelOf } from './asset-labels.ts'
 
-type Selection = {
+export type Selection = {
   filter?: string
   relationsFilter?: string
   depth?: number
@@ -26,7 +26,7 @@ type Selection = {
 }
 
 export type AssetListOptions = Selection & PagingOptions & { columns?: string; fields?: string; paths?: boolean }
-type NodeOptions = HierarchyOption & { node?: string; below?: boolean; unassigned?: string }
+export type NodeOptions = HierarchyOption & { node?: string; below?: boolean; unassigned?: string }
 type NodeSelection = { hierarchyNode: string; includeBelow: boolean } | { unassignedIn: string } | undefined
 
 /** Adds the options that select assets. They have the same names as the parameters of the API. */
@@ -62,13 +62,18 @@ export function withListOptions(command: Command): Command {
     .option('--paths', 'also the paths of the nodes of each asset, in the field hierarchy_paths')
 }
 
+/** Adds the options that select the assets of a node of a hierarchy. */
+export function withNodeOptions(command: Command): Command {
+  return command
+    .option('--node <node>', 'assets of this node: id, or path in a hierarchy such as "Site 1/Line A"')
+    .option('--below', 'with --node: also assets of all nodes below')
+    .option('--unassigned <hierarchy>', 'assets without a node in this hierarchy')
+    .option('--hierarchy <hierarchy>', 'hierarchy of the path in --node (default: the only hierarchy)')
+}
+
 export function addQueries(assets: Command, terminal: Terminal): void {
   platformCommand(
-    withListOptions(assets.command('list').description('list matching assets'))
-      .option('--node <node>', 'assets of this node: id, or path in a hierarchy such as "Site 1/Line A"')
-      .option('--below', 'with --node: also assets of all nodes below')
-      .option('--unassigned <hierarchy>', 'assets without a node in this hierarchy')
-      .option('--hierarchy <hierarchy>', 'hierarchy of the path in --node (default: the only hierarchy)'),
+    withNodeOptions(withListOptions(assets.command('list').description('list matching assets'))),
     terminal,
     list,
   ).addHelpText(
@@ -134,19 +139,21 @@ Examples:
   )
 }
 
-async function list(
+async function list(session: Session, options: AssetListOptions & NodeOptions): Promise<void> {
+  await listAssets(session, await nodeSelection(session, options), options)
+}
+
+/** Returns the query for the assets of a node, or for the assets without a node in a hierarchy. */
+export async function nodeSelection(
   session: Session,
-  { node, below = false, unassigned, hierarchy: tree, ...options }: AssetListOptions & NodeOptions,
-): Promise<void> {
+  { node, below = false, unassigned, hierarchy: tree }: NodeOptions,
+): Promise<NodeSelection> {
   if (below && node === undefined) throw usageError('--below applies to --node.', 'pass --node with a node')
   if (node !== undefined && unassigned !== undefined)
     throw usageError('--node and --unassigned cannot be combined.', 'pass one of them')
-  const selection = async (): Promise<NodeSelection> => {
-    if (node !== undefined)
-      return { hierarchyNode: await nodeId(session, node, { hierarchy: tree }), includeBelow: below }
-    return unassigned === undefined ? undefined : { unassignedIn: await hierarchyId(session, unassigned) }
-  }
-  await listAssets(session, await selection(), options)
+  if (node !== undefined)
+    return { hierarchyNode: await nodeId(session, node, { hierarchy: tree }), includeBelow: below }
+  return unassigned === undefined ? undefined : { unassignedIn: await hierarchyId(session, unassigned) }
 }
 
 /**

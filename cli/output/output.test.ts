@@ -28,6 +28,16 @@ describe('a table', () => {
     ])
   })
 
+  test('drops columns of a table before it truncates an address', () => {
+    const rows = [
+      { address: '192.168.100.101', name: 'A long name of a device', mac: '00:1B:1B:73:00:0A', links: 'snmp' },
+    ]
+    const [, line] = new Table({ address: 'address', name: 'name', mac: 'mac', links: 'links' }, { columns: 48 }).lines(
+      rows,
+    )
+    assert.equal(line, '192.168.100.101  A long name…  00:1B:1B:73:00:0A')
+  })
+
   test('drops empty columns of a table first, then the last column, on a narrow terminal', () => {
     const lines = new Table({ id: 'id', name: 'name', nothing: 'none', number: 'deep.er', fine: 'ok' }, { columns: 50 })
     assert.deepEqual(lines.lines(rows), [

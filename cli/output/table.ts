@@ -10,7 +10,7 @@ type Screen = { columns?: number | undefined; hasColour?: boolean }
 
 const gap = 2
 /** The minimum width of a column. If the minimum widths do not fit, the table is wider than the terminal. */
-const minWidth = 8
+const minWidth = 12
 
 /**
  * `Table` formats rows as text. The first rows determine the widths of the columns. The columns fit into the width of
@@ -53,7 +53,7 @@ export class Table {
   }
 }
 
-type ColumnLayout = { index: number; width: number; isId: boolean; isEmpty: boolean }
+type ColumnLayout = { index: number; width: number; isAtomic: boolean; isEmpty: boolean }
 
 function layoutOf(headings: readonly string[], cells: readonly string[][], screen: number | undefined) {
   const all = headings.map((heading, index): ColumnLayout => {
@@ -61,7 +61,7 @@ function layoutOf(headings: readonly string[], cells: readonly string[][], scree
     return {
       index,
       width: Math.max(displayWidth(heading), ...own.map(displayWidth)),
-      isId: own.every((cell) => idOrEmpty.test(cell)) && own.some((cell) => cell !== ''),
+      isAtomic: own.every((cell) => atomicOrEmpty.test(cell)) && own.some((cell) => cell !== ''),
       isEmpty: own.every((cell) => cell === ''),
     }
   })
@@ -72,7 +72,8 @@ function layoutOf(headings: readonly string[], cells: readonly string[][], scree
 function dropColumns(all: readonly ColumnLayout[], screen: number): ColumnLayout[] {
   const visible = [...all]
   const needed = () =>
-    sum(visible.map(({ width, isId }) => (isId ? width : Math.min(width, minWidth)))) + gap * (visible.length - 1)
+    sum(visible.map(({ width, isAtomic }) => (isAtomic ? width : Math.min(width, minWidth)))) +
+    gap * (visible.length - 1)
   while (needed() > screen && visible.length > 2) {
     const empty = visible.findLastIndex(({ isEmpty }) => isEmpty)
     visible.splice(empty > 0 ? empty : visible.length - 1, 1)
@@ -80,17 +81,18 @@ function dropColumns(all: readonly ColumnLayout[], screen: number): ColumnLayout
   return visible
 }
 
-const idOrEmpty = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
+/** Matches an id, an IPv4 address, a MAC address, or no text. */
+const atomicOrEmpty = /^([0-9a-f]{8}-[0-9a-f-]{27}|\d{1,3}(\.\d{1,3}){3}|[0-9A-F]{2}(:[0-9A-F]{2}){5})?$/
 
 /**
- * Reduces the width of the widest column until the table fits. Ids are never truncated, because a part of an id is
- * useless.
+ * Reduces the width of the widest column until the table fits. Ids and addresses are never truncated, because a part of
+ * them is useless.
  */
 function fitWidths(columns: readonly ColumnLayout[], screen: number): ColumnLayout[] {
   const fit = columns.map((column) => ({ ...column }))
   const available = screen - gap * (fit.length - 1)
   for (let over = sum(fit.map(({ width }) => width)) - available; over > 0; over--) {
-    const widest = fit.filter(({ isId }) => !isId).toSorted((a, b) => b.width - a.width)[0]
+    const widest = fit.filter(({ isAtomic }) => !isAtomic).toSorted((a, b) => b.width - a.width)[0]
     if (widest === undefined || widest.width <= minWidth) break
     widest.width -= 1
   }

@@ -13,6 +13,8 @@ export type Terminal = {
   environment: Environment
   /** Prints a line to standard output. Waits while the program that reads the output is slower than the command. */
   print(line: string): Promise<void>
+  /** Writes content to standard output as it is, for example a file. */
+  write(content: AsyncIterable<Uint8Array>): Promise<void>
   /** Prints a line to standard error. Everything except the result of the command is printed to standard error. */
   note(line: string): void
   /**
@@ -51,6 +53,10 @@ export function processTerminal(): Terminal {
       clear()
       if (!stdout.write(`${line}\n`)) await once(stdout, 'drain')
     },
+    async write(content) {
+      clear()
+      for await (const part of content) if (!stdout.write(part)) await once(stdout, 'drain')
+    },
     note(line) {
       clear()
       stderr.write(`${line}\n`)
@@ -58,7 +64,7 @@ export function processTerminal(): Terminal {
     progress(line) {
       if (!stderr.isTTY) return
       clear()
-      shown = truncate(line, (stderr.columns ?? 80) - 1)
+      shown = truncate(line, (stderr.columns || 80) - 1)
       stderr.write(shown)
     },
     columns: stdout.isTTY ? stdout.columns : undefined,

@@ -57,6 +57,6 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Formats a count with its noun: `1 asset`, `2 assets`. */
-export function formatCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+export function formatCount(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`
 }

@@ -52,6 +52,22 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'trees of sites, buildings, lines and cells, and the assets in them',
     load: () => import('../hierarchy/hierarchy.ts'),
   },
+  import: {
+    group: work,
+    description: 'import assets from a spreadsheet, CSV, NDJSON or AASX file',
+    load: () => import('../files/import.ts'),
+  },
+  imports: {
+    group: work,
+    description: 'past imports, their reports, templates and mappings of columns',
+    load: () => import('../files/imports.ts'),
+  },
+  export: {
+    group: work,
+    description: 'export assets, relations, hierarchies, graphs or the audit trail to a file',
+    load: () => import('../files/export.ts'),
+  },
+  exports: { group: work, description: 'exports of the last 24 hours', load: () => import('../files/exports.ts') },
   scan: {
     group: work,
     description: 'scan a network from this machine, without a platform',

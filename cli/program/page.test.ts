@@ -12,7 +12,7 @@ const blocksOf = (page: string, language: string) =>
   [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, text = '']) => (name === language ? [text] : []))
 
 /** The files that the examples read or write. */
-const fileNames = ['gateway-config.json', 'plant.csv', 'rules.json']
+const fileNames = ['assets.xlsx', 'gateway-config.json', 'plant.csv', 'rules.json', 'template.xlsx']
 
 let platform: TestPlatform
 let token: string

@@ -1,4 +1,4 @@
-import { productVersion } from '@millwright/cloud/version.ts'
+import { productVersion } from '@millwright/cloud/platform/version.ts'
 import { Command, CommanderError } from 'commander'
 import { errorJson, errorText, exitCodeHelp, exitCodeOf, exitCodes } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'

@@ -49,6 +49,8 @@ describe('millwright scan', () => {
       ['scan', '127.0.61.1-127.0.61.4', '--links', 'snmp', '--option', `snmp.port=${agents.port}`, ...args],
       options,
     )
+  const list = async (args: readonly string[], token: string) =>
+    JSON.parse((await platform.run([...args, '--json'], { token })).out).data
   /** The second agent does not answer to the community, so each scan of it waits for the time limit. */
   const patient = ['--option', 'snmp.timeout_ms=3000']
   const withoutProtected = ['--exclude', '127.0.61.2', '--option', 'snmp.timeout_ms=10000']
@@ -59,8 +61,39 @@ describe('millwright scan', () => {
     const { code, out } = await scan(['--dry-run', '--rate', '7', '--exclude', '127.0.61.2'])
     assert.equal(code, 0)
     assert.match(out, /snmp +snmp +GetBulk +0xA5 +udp/)
-    assert.match(out, /would visit 3 addresses with at most 7 per second/)
+    assert.match(out, /would visit 3 addresses\./)
+    assert.match(out, /Budget per device: 7 datagrams\/s, 7 new connections\/s, 7 requests\/s, /)
+    const changed = await scan(['--dry-run', '--option', 'snmp.port=1161'])
+    assert.match(changed.out, /GetBulk +0xA5 +udp\n +Port 1161: /)
+    const unknown = await scan(['--dry-run', '--option', 'snmp.ports=1161'])
+    assert.equal(unknown.code, 2)
     assert.equal(sentBytes(), before)
+  })
+
+  test('--dry-run lists the ports and functions that the options select', async () => {
+    const sent = async (links: string, ...options: string[]) => {
+      const texts = options.flatMap((option) => ['--option', option])
+      const { code, out, err } = await platform.run([
+        ...['scan', '127.0.61.1', '--dry-run', '--json', '--links', links, ...texts],
+      ])
+      assert.equal(code, 0, err)
+      const { sends } = JSON.parse(out) as { sends: { operation: string; ports: string }[] }
+      return sends.map(({ operation, ports }) => [operation, ports])
+    }
+    assert.deepEqual(await sent('modbus'), [
+      ['Connect', '502'],
+      ['ReadDeviceIdentification', '502'],
+    ])
+    assert.deepEqual(await sent('modbus', 'modbus.ports=5020,5100-5900', 'modbus.report_server_id=true'), [
+      ['Connect', '5020,5100-5900'],
+      ['ReadDeviceIdentification', '5020,5100-5900'],
+      ['ReportServerId', '5020,5100-5900'],
+    ])
+    assert.deepEqual(await sent('ip-scan', 'ip-scan.ports=', 'ip-scan.icmp=false', 'ip-scan.reverse_dns=false'), [
+      ['empty datagram', '9'],
+    ])
+    assert.deepEqual(new Set((await sent('snmp', 'snmp.port=1161')).map(([, ports]) => ports)), new Set(['1161']))
+    assert.deepEqual(new Set((await sent('opcua', 'opcua.ports=48010')).map(([, ports]) => ports)), new Set(['48010']))
   })
 
   test('finds devices without a platform, also with credentials from a file, and prints a receipt', async () => {
@@ -105,6 +138,16 @@ describe('millwright scan', () => {
     assert.doesNotMatch(out + err, /auth-secret|priv-secret/)
   })
 
+  test('prints a table with the firmware of each device, and the receipt with one line per protocol', async () => {
+    const { code, out, err } = await scan(withoutProtected)
+    assert.equal(code, 0, err)
+    assert.match(out, /^127\.0\.61\.1 +core-1 .* VP61 +V04\.03\.00 /m)
+    assert.match(
+      out,
+      /^Receipt \(not signed\): \d+ datagrams, connections and requests to 3 addresses\n {2}snmp {2}\d+ Get/m,
+    )
+  })
+
   test('prints one line per device and the receipt with --ndjson, and a protected device as an error', async () => {
     const { code, out } = await scan(['--ndjson', ...patient])
     assert.equal(code, 0)
@@ -136,10 +179,18 @@ describe('millwright scan', () => {
     const operator = await platform.as('operator')
     const first = await scan(['--save', ...withoutProtected], { token: operator.token })
     assert.equal(first.code, 0, first.err)
-    assert.match(first.out, /core-1 .*VP61/)
+    assert.match(first.out, /core-1 .*VP61 +V04\.03\.00/)
     assert.match(first.out, /1 created/)
     const second = await scan(['--save', ...withoutProtected], { token: operator.token })
     assert.match(second.out, /1 unchanged/, second.err)
+    const [{ source }] = await list(['assets', 'history', 'core-1'], operator.token)
+    assert.deepEqual(source, { type: 'discovery', value: 'millwright scan' })
+
+    await platform.run(['assets', 'update', 'core-1', '--name', 'Switch of line 1'], { token: operator.token })
+    const third = await scan(['--save', ...withoutProtected], { token: operator.token })
+    assert.match(third.out, /1 unchanged/, third.err)
+    assert.equal((await list(['assets', 'list', '-q', 'VP61'], operator.token))[0].name, 'Switch of line 1')
+
     const nothing = await scan(['--exclude', '127.0.61.1-127.0.61.2'])
     assert.equal(nothing.code, 0)
     assert.match(nothing.out, /0 devices, 0 errors/)
@@ -180,10 +231,39 @@ describe('millwright scan', () => {
       [['scan', '127.0.61.1', '--links', 'fax'], /"fax" is not a link/],
       [['scan', '127.0.61.1', '--option', 'snmp.speed=1'], /the link snmp has the options/],
       [['scan', '127.0.61.1', '--option', 'fax.speed=1'], /"fax" is not a link of this scan/],
+      [['scan', '127.0.61.1', '--dry-run', '--option', 'snmp.port=99999'], /"port" must contain ports from 1 to 65535/],
+      [['scan', '127.0.61.1', '--option', 'snmp.timeout_ms=soon'], /timeout_ms must have the type integer/],
       [['scan', '127.0.61.1', '--credentials', '-'], /The credentials are not JSON/],
     ] as const
     for (const [args, message] of wrong) {
       const { code, err } = await platform.run(args, { input: '{"password":"hidden' })
+      assert.equal(code, 2, err)
+      assert.match(err, message)
+      assert.doesNotMatch(err, /hidden/)
+    }
+  })
+
+  test('refuses credentials that do not match a schema of their link before the scan', async () => {
+    const authPassword = 'hidden-secret'
+    const wrong = [
+      ['snmp', { version: '9' }, /Entry 2 .*"version" must be one of 1, 2c, 3/],
+      ['snmp', { version: 3 }, /Entry 2 .*"version" must be a string/],
+      ['snmp', { version: '3', user: 'reader', authPassword }, /Entry 2 .*"privPassword" is missing/],
+      [
+        'snmp',
+        { version: '3', user: 'reader', authPassword, privPassword: 'hidden' },
+        /"privPassword" must have at least 8/,
+      ],
+      ['snmp', { version: '2c' }, /Entry 2 .*"community" is missing/],
+      ['snmp', { version: '2c', comunity: 'hidden' }, /"comunity" is not a field of these credentials/],
+      ['opcua', { certificate: 'hidden' }, /Entry 2 .*"private_key" is missing/],
+      ['opcua', { username: 'operator' }, /Entry 2 .*"password" is missing/],
+      ['fax', {}, /Entry 2 .*the link "fax" has no credentials/],
+    ] as const
+    const valid = { link: 'snmp', ranges: ['127.0.61.0/24'], values: { version: '2c', community: 'plant' } }
+    for (const [link, given, message] of wrong) {
+      const input = JSON.stringify([valid, { link, ranges: ['127.0.61.0/24'], values: given }])
+      const { code, err } = await platform.run(['scan', '127.0.61.1', '--credentials', '-'], { input })
       assert.equal(code, 2, err)
       assert.match(err, message)
       assert.doesNotMatch(err, /hidden/)

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
-import { isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
+import type { PacketCounts } from '@millwright/api/receipt.ts'
 import { defaultBudget, type ScanBudget, type TrafficLimits } from '@millwright/api/scan-budget.ts'
-import type { Credential } from '@millwright/gateway/job-credentials.ts'
+import { plannedFunctions } from '@millwright/api/sent-function.ts'
 import type { LocalError, LocalFinding, LocalOption, LocalScan } from '@millwright/gateway/local-scan/local-scan.ts'
-import { scanRangeOf } from '@millwright/link-sdk/network/range.ts'
+import type { Parameter } from '@millwright/link-sdk/manifest.ts'
+import { portsOf } from '@millwright/link-sdk/network/range.ts'
 import { type BuiltInLink, builtInLinks, manifestOf } from '@millwright/links/catalogue.ts'
 import { type Command, Option } from 'commander'
-import { addressCount } from '../discovery/receipt-summary.ts'
+import { addressCount, limitsText, totalOf } from '../discovery/receipt-summary.ts'
 import { errorLines } from '../discovery/scan-progress.ts'
 import { batches } from '../input/batches.ts'
 import { parsePair } from '../input/json-input.ts'
@@ -19,9 +19,11 @@ import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { wholeNumber } from '../output/paging.ts'
 import { Table, valueAt } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { formatCount, sanitize } from '../output/text.ts'
+import { displayWidth, formatCount, pad, sanitize } from '../output/text.ts'
 import { type ConnectionOptions, collect, connect, withConnectionOptions } from '../session/platform-command.ts'
+import { readCredentials, requireRange } from './credentials-file.ts'
 import type { FoundDevice, FoundDevices } from './found-devices.ts'
+import { addressesText, countAddresses, type PlannedRow, printFunctions } from './scan-plan.ts'
 
 type Options = ConnectionOptions & {
   links?: string
@@ -61,17 +63,19 @@ export function addCommands(scan: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Scans a network from this machine. No platform and no set-up is needed. All links only read from devices, share one
-budget, and never send more than the rate to a device. Ctrl-C stops the scan: nothing is sent after one second.
+Scans a network from this machine, without a platform and without set-up. The links only read from devices. All links
+together never exceed --rate for a device. Ctrl-C stops the scan: nothing is sent later than one second after it.
 The receipt at the end lists what was sent. It is not signed: only a gateway signs receipts.
 
-If a gateway has its folder on this machine (MILLWRIGHT_GATEWAY_HOME), the limits, hours, protocols and excluded addresses of
-its budget also apply to the scan.
+If a gateway has its home on this machine (MILLWRIGHT_GATEWAY_HOME, or the folder gateway in MILLWRIGHT_HOME), the
+limits, hours, protocols and excluded addresses of its budget also apply to the scan.
 
-With --ndjson, each device has an id. A later line with the same id replaces the former. A line with "mergedInto" removes its
-id, because both lines are one device. Lines with "error" and the line with "receipt" follow at the end.
+With --ndjson, each device has an id. A line with the id of an earlier line replaces that line. A line with "mergedInto"
+means that its id is the same device as the id in "mergedInto". Lines with "error" and the line with "receipt" follow at
+the end.
 
-The file with credentials is a JSON list. Without it, SNMP v2c with the community "public" is tried, and nothing else:
+Without --credentials, SNMP uses the community "public", OPC UA signs in as an anonymous user, and nothing else is tried.
+The file with credentials is a JSON list:
   [{ "link": "snmp", "ranges": ["10.0.0.0/24"],
      "values": { "version": "3", "user": "reader", "authProtocol": "sha256", "authPassword": "…",
                  "privProtocol": "aes128", "privPassword": "…" } }]
@@ -97,11 +101,11 @@ async function run(terminal: Terminal, ranges: readonly string[], options: Optio
   const links = linksNamed(options.links)
   const excluded = (options.exclude ?? []).flatMap((text) => text.split(','))
   for (const text of [...ranges, ...excluded]) requireRange(text)
-  requireAddresses(ranges, excluded)
-  const budget = await budgetFor(terminal, options.rate ?? defaultBudget.perDevice.requestsPerSecond, excluded)
-  if (options.dryRun) return printPlan(terminal, { links, ranges, excluded: budget.excludedAddresses, budget, options })
+  countAddresses(ranges, excluded)
   const linkOptions = await readOptions(options.option ?? [], links)
-  const credentials = await readCredentials(terminal, options.credentials, links)
+  const budget = await budgetFor(terminal, options.rate ?? defaultBudget.perDevice.requestsPerSecond, excluded)
+  if (options.dryRun) return printPlan(terminal, { links, linkOptions, ranges, budget, options })
+  const credentials = await readCredentials(terminal, options.credentials, { links, known: networkLinks })
   // Signs in before the scan, so that a scan is not lost because of a missing sign-in.
   const session = options.save ? await connect(terminal, options) : undefined
   const [{ localScan }, { FoundDevices }] = await Promise.all([
@@ -144,20 +148,6 @@ function linksNamed(names: string | undefined): BuiltInLink[] {
   })
 }
 
-function requireRange(text: string): void {
-  if (parseIpRange(text) === undefined)
-    throw usageError(`"${text}" is not an address range. Use 10.0.0.0/24, 10.0.0.1-10.0.0.99 or one address.`)
-}
-
-/** Refuses a range that no link accepts, such as one with too many addresses. */
-function requireAddresses(ranges: readonly string[], excluded: readonly string[]): void {
-  try {
-    countAddresses(ranges, excluded)
-  } catch (error) {
-    throw usageError((error as Error).message)
-  }
-}
-
 /** Returns the budget of the scan. The budget of a gateway on this machine also applies. */
 async function budgetFor(terminal: Terminal, rate: number, excluded: readonly string[]): Promise<ScanBudget> {
   const rates = { datagramsPerSecond: rate, connectionsPerSecond: rate, requestsPerSecond: rate }
@@ -165,12 +155,14 @@ async function budgetFor(terminal: Terminal, rate: number, excluded: readonly st
     ...defaultBudget,
     perDevice: { ...defaultBudget.perDevice, ...rates },
     excludedAddresses: [...excluded],
+    // The person at the machine can scan the machine itself.
+    localAddresses: true,
   }
-  const [{ readSettings }, { budgetFileName, readBudget }] = await Promise.all([
-    import('@millwright/gateway/settings.ts'),
+  const [{ gatewayHome }, { budgetFileName, readBudget }] = await Promise.all([
+    import('../gateway/gateway-home.ts'),
     import('@millwright/gateway/permits/budget-file.ts'),
   ])
-  const file = join(readSettings(terminal.environment).home, budgetFileName)
+  const file = join(gatewayHome(terminal.environment), budgetFileName)
   if (!existsSync(file)) return own
   const gateway = await readBudget(file)
   terminal.note(`The budget of the gateway also applies: ${file}`)
@@ -179,6 +171,7 @@ async function budgetFor(terminal: Terminal, rate: number, excluded: readonly st
     perDevice: lower(own.perDevice, gateway.perDevice),
     perGateway: lower(own.perGateway, gateway.perGateway),
     excludedAddresses: [...new Set([...own.excludedAddresses, ...gateway.excludedAddresses])],
+    localAddresses: true,
   }
 }
 
@@ -193,55 +186,33 @@ function lower(one: TrafficLimits, other: TrafficLimits): TrafficLimits {
 
 type Plan = {
   links: readonly BuiltInLink[]
+  linkOptions: ReadonlyMap<string, readonly LocalOption[]>
   ranges: readonly string[]
-  excluded: readonly string[]
   budget: ScanBudget
   options: Options
 }
 
-/** Prints the functions that the links would send, the addresses and the budget. */
-async function printPlan(terminal: Terminal, { links, ranges, excluded, budget, options }: Plan): Promise<void> {
-  const rows = (
-    await Promise.all(
-      links.map(async (link) =>
-        ((await manifestOf(link)).sends ?? []).map((sent) => ({
-          link: link.name,
-          ...sent,
-          ports: sent.ports?.join(', ') ?? '',
-        })),
-      ),
-    )
-  ).flat()
+/** Prints the functions that the links would send with their options, the addresses and the budget. */
+async function printPlan(terminal: Terminal, { links, linkOptions, ranges, budget, options }: Plan): Promise<void> {
+  const plans = links.map(async (link): Promise<PlannedRow[]> => {
+    const { sends = [], options: declared = [] } = await manifestOf(link)
+    const defaults = declared.map(({ key, default: defaultValue }) => ({ key, defaultValue }))
+    const values = Object.fromEntries((linkOptions.get(link.name) ?? []).map(({ key, value }) => [key, value]))
+    return plannedFunctions(sends, defaults, values).map((sent) => ({ link: link.name, ...sent }))
+  })
+  const rows = (await Promise.all(plans)).flat()
+  const { perDevice, perGateway, excludedAddresses: excluded } = budget
   const addresses = countAddresses(ranges, excluded)
-  if (options.json || options.ndjson) {
-    const { perDevice, perGateway } = budget
+  if (options.json || options.ndjson)
     return terminal.print(JSON.stringify({ ranges, excluded, addresses, perDevice, perGateway, sends: rows }))
-  }
-  const columns = {
-    link: 'link',
-    protocol: 'protocol',
-    function: 'operation',
-    code: 'code',
-    transport: 'transport',
-    ports: 'ports',
-    purpose: 'description',
-  }
-  for (const line of new Table(columns, terminal).lines(rows)) await terminal.print(line)
-  const { perDevice, perGateway } = budget
-  await terminal.print('')
+  await printFunctions(terminal, rows)
   await terminal.print(
-    `Nothing was sent. The scan would visit ${addressesText(addresses)} with at most ${perDevice.requestsPerSecond} per second and ${formatCount(perDevice.connections, 'connection')} at a time for each device, and ${perGateway.requestsPerSecond} per second in all. All functions only read.`,
+    [
+      `Nothing was sent. The scan would visit ${addressesText(addresses)}. All functions only read.`,
+      `Budget per device: ${limitsText(perDevice)}`,
+      `Budget of all devices together: ${limitsText(perGateway)}`,
+    ].join('\n'),
   )
-}
-
-function addressesText(count: number): string {
-  return `${count} address${count === 1 ? '' : 'es'}`
-}
-
-function countAddresses(ranges: readonly string[], excluded: readonly string[]): number {
-  const filters = (key: string, values: readonly string[]) =>
-    values.map((value) => ({ key, operator: 'EQUAL' as const, value }))
-  return scanRangeOf([...filters('ip_range', ranges), ...filters('exclude', excluded)]).size
 }
 
 /** Parses the options of links. The type of a value is the type that the link declares. */
@@ -256,79 +227,32 @@ async function readOptions(
     const link = links.find((one) => one.name === name)
     if (link === undefined) throw usageError(`--option ${text}: "${name}" is not a link of this scan.`)
     const key = rest.join('.')
-    const declared = (await manifestOf(link)).options ?? []
+    const { options: declared = [], sends = [] } = await manifestOf(link)
     const option = declared.find((one) => one.key === key)
     if (option === undefined) {
       const keys = declared.map((one) => one.key).join(', ')
       throw usageError(`--option ${text}: the link ${name} has the options ${keys}.`)
     }
+    await requireType(text, option, value)
+    if (sends.some(({ portsOption }) => portsOption === key)) requirePorts(text, key, value)
     byLink.set(name, [...(byLink.get(name) ?? []), { key, type: option.type, value }])
   }
   return byLink
 }
 
-type FileCredential = { fits: (link: BuiltInLink, address: string) => boolean; credential: Credential }
-
-const fileForm = 'Use a list such as [{ "link": "snmp", "ranges": ["10.0.0.0/24"], "values": { … } }].'
-
-async function readCredentials(
-  terminal: Terminal,
-  file: string | undefined,
-  links: readonly BuiltInLink[],
-): Promise<FileCredential[]> {
-  if (file === undefined) return []
-  const text = file === '-' ? await terminal.input() : await readOwnFile(file)
-  const entries = parseEntries(text)
-  const { Secret } = await import('@millwright/gateway/secret.ts')
-  return Promise.all(
-    entries.map(async ({ link: name, ranges, values }, index) => {
-      const link = networkLinks.find((one) => one.name === name)
-      const [schema] = link === undefined ? [] : ((await manifestOf(link)).credentialSchemas ?? [])
-      if (link === undefined || schema === undefined)
-        throw usageError(`Entry ${index + 1} of the credentials: the link "${name}" has no credentials.`, fileForm)
-      for (const range of ranges) requireRange(range)
-      const parsed = ranges.flatMap((range) => parseIpRange(range) ?? [])
-      const secret = new Secret(JSON.stringify(values))
-      return {
-        fits: (one: BuiltInLink, address: string) =>
-          one === link && links.includes(one) && isInRanges(parsed, numberOfAddress(address) ?? -1),
-        credential: { instanceId: `entry ${index + 1}`, schemaUri: schema.uri, secret },
-      }
-    }),
-  )
+/** Refuses a value that the link would refuse, before anything is sent. */
+async function requireType(text: string, { key, type }: Parameter, value: string): Promise<void> {
+  const { variantOfType, variantTypeOf } = await import('@millwright/api/variant.ts')
+  if (variantOfType(variantTypeOf(type), value) === undefined)
+    throw usageError(`--option ${text}: the option ${key} must have the type ${type}.`)
 }
 
-/** Reads a file that only its owner can read. The checks apply to the opened file, which another user cannot replace. */
-async function readOwnFile(file: string): Promise<string> {
-  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw usageError(`${file} cannot be read (${error.code}).`)
-  })
-  await using _ = handle
-  const { mode, uid } = await handle.stat()
-  if (mode & 0o077) throw usageError(`Other users can read ${file}.`, `chmod 600 ${file}`)
-  const user = process.getuid?.() ?? uid
-  if (uid !== user) throw usageError(`${file} belongs to another user.`, `copy the file, and use chmod 600 on the copy`)
-  return handle.readFile('utf8')
-}
-
-type Entry = { link: string; ranges: string[]; values: object }
-
-/** Parses the file. Error messages contain no part of the file, because it contains secrets. */
-function parseEntries(text: string): Entry[] {
-  let entries: unknown
+function requirePorts(text: string, key: string, value: string): void {
   try {
-    entries = JSON.parse(text)
-  } catch {
-    throw usageError('The credentials are not JSON.', fileForm)
+    portsOf({ [key]: value }, key)
+  } catch (error) {
+    throw usageError(`--option ${text}: ${(error as Error).message}`)
   }
-  if (Array.isArray(entries) && entries.every(isEntry)) return entries
-  throw usageError('The credentials do not have the required form.', fileForm)
-}
-
-function isEntry(value: unknown): value is Entry {
-  const { link, ranges, values } = (value ?? {}) as Partial<Entry>
-  const isText = (text: unknown) => typeof text === 'string'
-  return isText(link) && Array.isArray(ranges) && ranges.every(isText) && typeof values === 'object' && values !== null
 }
 
 /** Prints one line for each device when it is found, and at the end the lines of devices that changed since. */
@@ -404,7 +328,7 @@ function rowOf({ address, asset }: Pick<FoundDevice, 'address' | 'asset'>) {
 function firmwareOf({ software_components: components }: Record<string, unknown>): string {
   if (!Array.isArray(components)) return ''
   const artifacts = components.map(({ artifact }) => artifact).filter((artifact) => artifact?.is_firmware === true)
-  return artifacts.map((artifact) => String(valueAt(artifact, 'asset_identifiers.0.version') ?? '')).join(', ')
+  return artifacts.flatMap((artifact) => valueAt(artifact, 'asset_identifiers.version') ?? []).join(', ')
 }
 
 type PrintOptions = { devices: FoundDevice[]; result: LocalScan; options: Options }
@@ -432,20 +356,34 @@ function errorOf({ link, error }: LocalError): object {
 }
 
 function summaryOf(devices: readonly FoundDevice[], { errors, receipt }: LocalScan): string {
-  const sent = Object.entries(receipt.totals).map(([name, count]) => `${count} ${name}`)
+  const addresses = addressesText(addressCount(receipt.devices))
   const seconds = Math.max(1, Math.round((Date.parse(receipt.to) - Date.parse(receipt.from)) / 1_000))
   return [
     `${formatCount(devices.length, 'device')}, ${formatCount(errors.length, 'error')} in ${seconds} s.`,
-    `Receipt (not signed): sent to ${addressesText(addressCount(receipt.devices))}: ${sent.join(', ') || 'nothing'}.`,
+    `Receipt (not signed): ${totalOf(receipt.totals)} datagrams, connections and requests to ${addresses}`,
+    ...sentLines(receipt.totals),
   ].join('\n')
 }
+
+/** Returns one line for each protocol, with the numbers of its operations. */
+function sentLines(totals: PacketCounts): string[] {
+  const byProtocol = Map.groupBy(Object.entries(totals), ([name]) => name.split(' ')[0] ?? name)
+  const width = Math.max(0, ...[...byProtocol.keys()].map(displayWidth))
+  return [...byProtocol].map(([protocol, counts]) => {
+    const operations = counts.map(([name, count]) => `${count} ${name.slice(protocol.length + 1)}`)
+    return `  ${pad(protocol, width)}  ${operations.join(', ')}`
+  })
+}
+
+/** The source of saved devices. A scan is not an edit of a person, so later scans of a gateway replace its values. */
+const savedSource = 'millwright scan'
 
 async function save(session: Awaited<ReturnType<typeof connect>>, devices: readonly FoundDevice[]): Promise<void> {
   const results = new BatchResults(session, 'assets')
   for await (const assets of batches(devices.map(({ asset }) => asset))) {
     const accepted = await session
       .api(inventory)
-      .createAssets({ body: { data: { assets } }, query: {}, headers: waitHeaders })
+      .createAssets({ body: { data: { assets, meta: { source: savedSource } } }, query: {}, headers: waitHeaders })
     await results.add(await resultsOf(session, accepted))
   }
   await results.finish()

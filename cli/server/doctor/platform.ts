@@ -1,7 +1,7 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
-import { productVersion } from '@millwright/cloud/version.ts'
+import { productVersion } from '@millwright/cloud/platform/version.ts'
 import type { Session } from '../../session/session.ts'
 import { type Check, runCheck } from './checks.ts'
 

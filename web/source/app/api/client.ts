@@ -63,9 +63,17 @@ function requestFor(contract: ContractName, operation: string, input: OperationI
   const headers = new Headers()
   for (const [name, value] of Object.entries(input.headers ?? {})) if (value !== undefined) headers.set(name, value)
   const init: RequestInit = { method, headers, ...(input.signal && { signal: input.signal }) }
-  if (input.body !== undefined) {
+  if (isFile(input.body)) {
+    headers.set('content-type', input.body.mediaType)
+    init.body = input.body.content
+  } else if (input.body !== undefined) {
     headers.set('content-type', 'application/json')
     init.body = JSON.stringify(input.body)
   }
   return [query.size === 0 ? filled : `${filled}?${query}`, init]
+}
+
+/** Returns whether a body is a file, which is sent as it is. */
+function isFile(body: unknown): body is { mediaType: string; content: Blob } {
+  return typeof body === 'object' && body !== null && 'content' in body && body.content instanceof Blob
 }

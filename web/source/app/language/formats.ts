@@ -8,6 +8,8 @@ export type Formats = {
   dateTime(timestamp: string): string
   /** Formats a date and time with seconds. */
   exact(timestamp: string): string
+  /** Formats the time of day with seconds. */
+  time(timestamp: string): string
   /** Formats a time relative to now: `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
   duration(ms: number): string
@@ -37,6 +39,7 @@ function createFormats(locale: string): Formats {
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
@@ -45,6 +48,7 @@ function createFormats(locale: string): Formats {
     date: (timestamp) => date.format(new Date(timestamp)),
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
     exact: (timestamp) => exact.format(new Date(timestamp)),
+    time: (timestamp) => time.format(new Date(timestamp)),
     relative(timestamp, now = Date.now()) {
       const seconds = (Date.parse(timestamp) - now) / 1000
       const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]

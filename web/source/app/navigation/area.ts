@@ -12,6 +12,8 @@ export type AreaRoute = {
   path: string
   /** Loads the module and returns its page component. */
   load: () => Promise<ComponentType>
+  /** The permission that a user needs for this page, if one of the permissions of the area is not enough. */
+  permission?: Permission
 }
 
 /** `AreaCommand` is a view or an action of an area that the command palette offers. */

@@ -5,6 +5,7 @@ import { area as audit } from '../../pages/audit/area.ts'
 import { area as credentials } from '../../pages/credentials/area.ts'
 import { area as discovery } from '../../pages/discovery/area.ts'
 import { area as events } from '../../pages/events/area.ts'
+import { area as files } from '../../pages/files/area.ts'
 import { area as hierarchy } from '../../pages/hierarchy/area.ts'
 import { area as inbox } from '../../pages/inbox/area.ts'
 import { area as jobs } from '../../pages/jobs/area.ts'
@@ -22,6 +23,7 @@ export const areas: readonly Area[] = [
   hierarchy,
   topology,
   discovery,
+  files,
   credentials,
   jobs,
   workflows,

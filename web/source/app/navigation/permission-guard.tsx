@@ -8,21 +8,24 @@ import { useAppContext, useRights } from '../session/app-context.tsx'
 import { appMessages } from '../shell/messages.ts'
 import type { Area } from './area.ts'
 
+/** The title of the area of a page, and the permissions for the page. */
+type GuardedPage = Pick<Area, 'title' | 'permissions'>
+
 /**
- * `PermissionGuard` renders an area only for users who have one of its permissions. All other users see which
- * permission is missing.
+ * `PermissionGuard` renders a page only for users who have one of its permissions. All other users see which permission
+ * is missing.
  */
-export function PermissionGuard({ area, children }: { area: Area; children: ReactNode }) {
+export function PermissionGuard({ children, ...page }: GuardedPage & { children: ReactNode }) {
   const rights = useRights()
-  if (area.permissions.length === 0 || rights.hasAny(area.permissions)) return children
-  return <AccessDenied area={area} />
+  if (page.permissions.length === 0 || rights.hasAny(page.permissions)) return children
+  return <AccessDenied {...page} />
 }
 
-function AccessDenied({ area }: { area: Area }) {
+function AccessDenied({ title: titles, permissions }: GuardedPage) {
   const language = useLanguage()
   const text = useText(appMessages)
   const { user } = useAppContext()
-  const title = area.title[language]
+  const title = titles[language]
   usePageTitle(title)
   return (
     <>
@@ -30,7 +33,7 @@ function AccessDenied({ area }: { area: Area }) {
       <EmptyState icon={iconLock} title={text.accessDenied}>
         <p>{text.needsPermission(title)}</p>
         <ul className="plain-list">
-          {area.permissions.map((permission) => (
+          {permissions.map((permission) => (
             <li key={permission}>
               <code>{permission}</code>
             </li>

@@ -11,10 +11,11 @@ import { PermissionGuard } from './permission-guard.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
 
-function pageOf(area: Area, { path, load }: AreaRoute) {
+function pageOf(area: Area, { path, load, permission }: AreaRoute) {
   const Page = lazy(async () => ({ default: await load() }))
+  const permissions = permission === undefined ? area.permissions : [permission]
   const guarded = () => (
-    <PermissionGuard area={area}>
+    <PermissionGuard title={area.title} permissions={permissions}>
       <Page />
     </PermissionGuard>
   )

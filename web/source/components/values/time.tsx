@@ -8,18 +8,20 @@ type TimeProps = {
   isDate?: boolean
   /** Whether to show seconds. Lists of events show them. */
   isExact?: boolean
+  /** Whether to show only the time of day, for lists that have the date elsewhere. */
+  isTimeOfDay?: boolean
 }
 
 /** `Time` shows a timestamp in the language of the user. The tooltip contains the exact value. */
-export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
+export function Time({ at, isRelative, isDate, isExact, isTimeOfDay }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   if (at === null || at === undefined) return <span className="quiet">{text.never}</span>
   if (isRelative) return <Ago at={at} />
-  const shown = isDate ? formats.date(at) : isExact ? formats.exact(at) : formats.dateTime(at)
+  const format = isDate ? formats.date : isTimeOfDay ? formats.time : isExact ? formats.exact : formats.dateTime
   return (
     <time dateTime={at} title={at}>
-      {shown}
+      {format(at)}
     </time>
   )
 }

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/dialogs/confirm-dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
+import { ExportDialog, useCanExport } from '../files/export/export-dialog.tsx'
 import { assetMessages } from './messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'
@@ -19,10 +20,11 @@ export function AssetActions({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
-  const [openDialog, setAsking] = useState<'move' | 'delete'>()
+  const [openDialog, setAsking] = useState<'move' | 'delete' | 'export'>()
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const state = textAt(asset, 'management_state/state_value')
+  const canExport = useCanExport('assets')
   const setState = async (next: State) => {
     const done = { regarded: text.onboarded, ignored: text.ignored, unknown: text.restored }[next]
     const body = { data: { state_value: next } }
@@ -36,6 +38,7 @@ export function AssetActions({ asset }: { asset: Asset }) {
   const entries: MenuEntry[] = [
     ...(state === 'unknown' ? [] : [item(text.restore, () => setState('unknown'))]),
     item(text.move, () => setAsking('move')),
+    ...(canExport ? [item(text.export, () => setAsking('export'))] : []),
     { kind: 'line' },
     item(text.delete, () => setAsking('delete')),
   ]
@@ -53,6 +56,9 @@ export function AssetActions({ asset }: { asset: Asset }) {
       )}
       <MenuButton label={text.more} entries={entries} isAtEnd />
       {failure !== undefined && <ProblemMessage failure={failure} />}
+      {openDialog === 'export' && (
+        <ExportDialog what="assets" selection={{ assetId: asset.id }} onClose={() => setAsking(undefined)} />
+      )}
       {openDialog === 'move' && <MoveDialog asset={asset} onClose={() => setAsking(undefined)} />}
       {openDialog === 'delete' && <DeleteDialog asset={asset} onClose={() => setAsking(undefined)} />}
     </>

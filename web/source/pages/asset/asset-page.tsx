@@ -15,6 +15,7 @@ import { Tabs } from '../../components/page/tabs.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { StateChip } from '../assets/table/asset-cells.tsx'
+import { ExportButton } from '../files/export/export-dialog.tsx'
 import { AssetPaths } from '../hierarchy/asset-paths.tsx'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
@@ -111,7 +112,13 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
             ))}
           </span>
         }
-        actions={canWrite && <AssetActions asset={asset} />}
+        actions={
+          canWrite ? (
+            <AssetActions asset={asset} />
+          ) : (
+            at === undefined && <ExportButton what="assets" selection={{ assetId: asset.id }} />
+          )
+        }
       />
       <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />
       <Tabs

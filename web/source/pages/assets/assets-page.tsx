@@ -1,14 +1,16 @@
 import { iconFilter, iconFilterFilled, iconProductManagement, iconTableColumns } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { usePreference } from '../../app/preferences/preference.ts'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { Grid } from '../../components/tables/grid.tsx'
+import { ExportButton } from '../files/export/export-dialog.tsx'
 import { BulkBar } from './bulk/bulk-bar.tsx'
 import { conditionsOf } from './filter/filter-conditions.ts'
 import { FilterPanel } from './filter/filter-panel.tsx'
@@ -22,6 +24,7 @@ import { gridColumns } from './table/asset-cells.tsx'
 import { fieldsFor, useAssetList } from './table/asset-list.ts'
 import { useColumnChanges } from './table/column-changes.ts'
 import { ColumnsDialog } from './table/columns-dialog.tsx'
+import { selectionOf, shownColumns } from './table/export-columns.ts'
 import { useAssetSelection } from './table/selection.ts'
 import { namedColumns, type TableColumn, tableColumnsOf } from './table/table-columns.ts'
 import { effectiveFilter, searchOf, type View, viewOf } from './views/view-search.ts'
@@ -38,11 +41,24 @@ export function AssetsPage() {
   const [columns, setColumns] = useColumns(view, properties)
   const [isFilterOpen, setFilterOpen] = useState(view.filter !== '')
   const [isChoosing, setChoosing] = useState(false)
+  const language = useLanguage()
   const show = (change: Partial<View>) =>
     navigate({ to: '/assets', search: searchOf({ ...view, ...change }) as never, replace: change.q !== undefined })
   return (
     <>
-      <PageHeader title={text.title} actions={<ViewsMenu view={view} columns={columns.map(({ path }) => path)} />} />
+      <PageHeader
+        title={text.title}
+        actions={
+          <>
+            <ExportButton
+              what="assets"
+              selection={selectionOf(view)}
+              shown={shownColumns(columns, properties, language)}
+            />
+            <ViewsMenu view={view} columns={columns.map(({ path }) => path)} />
+          </>
+        }
+      />
       <div className="assets-tools">
         <SearchField value={view.q} onChange={(q) => show({ q })} />
         <IxButton
@@ -197,10 +213,12 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
 
 function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>) => void }) {
   const text = useText(assetsMessages)
+  const canImport = usePermission('glb_file_import')
   const isNarrowed = view.q !== '' || effectiveFilter(view) !== ''
   return (
     <EmptyState icon={iconProductManagement} title={isNarrowed ? text.noMatches : text.noAssets}>
       <p>{isNarrowed ? text.noMatchesHint : text.noAssetsHint}</p>
+      {!isNarrowed && canImport && <Link to="/files/import">{text.importFile}</Link>}
       {isNarrowed && (
         <IxButton variant="secondary" onClick={() => onShow({ q: '', filter: '', by: '', in: undefined })}>
           {text.clearAll}

@@ -5,10 +5,7 @@ import { useState } from 'react'
 import { usePagedList } from '../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useAppContext } from '../../app/session/app-context.tsx'
-import { download } from '../../components/actions/download.ts'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
-import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
@@ -19,6 +16,7 @@ import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
 import { SubjectLink } from '../../components/values/subject-link.tsx'
 import { Time } from '../../components/values/time.tsx'
+import { ExportButton } from '../files/export/export-dialog.tsx'
 import { AuditFilters, type Filter, filterNames } from './audit-filters.tsx'
 import { ChainCheck } from './chain-check.tsx'
 import { auditMessages } from './messages.ts'
@@ -42,7 +40,7 @@ export function AuditPage() {
         actions={
           <>
             <ChainCheck />
-            <Download filters={filters} />
+            <ExportButton what="audit" selection={Object.keys(filters).length === 0 ? {} : { entries: filters }} />
           </>
         }
       />
@@ -72,30 +70,6 @@ export function AuditPage() {
           onClose={() => setOpen(undefined)}
         />
       )}
-    </>
-  )
-}
-
-/** `Download` is a button that downloads all entries that match the filters. */
-function Download({ filters }: { filters: Record<string, string | undefined> }) {
-  const text = useText(auditMessages)
-  const { fetchOperation } = useAppContext()
-  const [failure, setFailure] = useState<unknown>()
-  const save = async () => {
-    try {
-      setFailure(undefined)
-      const answer = await fetchOperation('audit', 'exportEntries', { query: filters })
-      download(await answer.blob(), 'audit.ndjson')
-    } catch (error) {
-      setFailure(error)
-    }
-  }
-  return (
-    <>
-      <IxButton variant="secondary" onClick={save}>
-        {text.export}
-      </IxButton>
-      {failure !== undefined && <ProblemMessage failure={failure} onRetry={save} />}
     </>
   )
 }

@@ -7,6 +7,7 @@ import { useAppContext, usePermission } from '../../app/session/app-context.tsx'
 import { download } from '../../components/actions/download.ts'
 import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
 import { showError } from '../../components/feedback/toast.ts'
+import { ExportDialog, useCanExport } from '../files/export/export-dialog.tsx'
 import { AssignmentsDialog } from './assignment/assignments.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { ImportDialog } from './exchange/import-dialog.tsx'
@@ -21,7 +22,8 @@ export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyAc
   const { fetchOperation } = useAppContext()
   const navigate = useNavigate()
   const canWrite = usePermission('glb_hierarchy_write')
-  const [open, setOpen] = useState<'edit' | 'delete' | 'import' | 'assignments'>()
+  const canExport = useCanExport('hierarchy')
+  const [open, setOpen] = useState<'edit' | 'delete' | 'import' | 'export' | 'assignments'>()
   const close = () => setOpen(undefined)
   const save = async (format: 'csv' | 'json') => {
     try {
@@ -41,6 +43,7 @@ export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyAc
     ...(canWrite ? [item(text.importNodes, () => setOpen('import'))] : []),
     item(text.exportCsv, () => save('csv')),
     item(text.exportJson, () => save('json')),
+    ...(canExport ? [item(text.exportOther, () => setOpen('export'))] : []),
     ...(canWrite
       ? [
           { kind: 'line' } as const,
@@ -55,6 +58,7 @@ export function HierarchyActions({ hierarchy, onCreate, onDeleted }: HierarchyAc
       <MenuButton label={text.moreActions} entries={entries} isAtEnd />
       {open === 'edit' && <HierarchyFormDialog hierarchy={hierarchy} onClose={close} />}
       {open === 'import' && <ImportDialog hierarchy={hierarchy} onClose={close} />}
+      {open === 'export' && <ExportDialog what="hierarchy" selection={{ hierarchyId: hierarchy.id }} onClose={close} />}
       {open === 'assignments' && <AssignmentsDialog hierarchyId={hierarchy.id} onClose={close} />}
       {open === 'delete' && (
         <DeleteDialog kind="hierarchy" id={hierarchy.id} name={hierarchy.name} onClose={close} onDeleted={onDeleted} />

@@ -187,6 +187,7 @@ export const hierarchyMessages = messages({
     importNodes: 'Import nodes…',
     exportCsv: 'Export as CSV',
     exportJson: 'Export as JSON',
+    exportOther: 'Export in another format…',
     importTitle: (name: string) => `Import nodes into ${name}`,
     importText:
       'Nodes are matched by their path. Missing nodes are created, existing nodes are updated, and no node is deleted.',
@@ -403,6 +404,7 @@ export const hierarchyMessages = messages({
     importNodes: 'Knoten importieren…',
     exportCsv: 'Als CSV exportieren',
     exportJson: 'Als JSON exportieren',
+    exportOther: 'In anderem Format exportieren…',
     importTitle: (name: string) => `Knoten in ${name} importieren`,
     importText:
       'Knoten werden über ihren Pfad erkannt. Fehlende Knoten werden angelegt, vorhandene aktualisiert. Es wird kein Knoten gelöscht.',

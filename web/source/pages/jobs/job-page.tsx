@@ -1,3 +1,4 @@
+import { platformClient } from '@millwright/api/built-in-workflows.ts'
 import type { AnyJobInFull } from '@millwright/api/jobs.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
@@ -105,7 +106,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const { discoveryId: scanId } = job.definition
+  const { discoveryId: scanId, importId, exportId } = job.definition
   const gateways = useGatewayNames()
   return (
     <KeyValueList
@@ -121,6 +122,8 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
           name: text.gateway,
           value: gateways.has(job.gatewayId) ? (
             <Link to={`/discovery/gateways/${job.gatewayId}`}>{gateways.get(job.gatewayId)}</Link>
+          ) : job.gatewayId === platformClient ? (
+            text.platform
           ) : (
             job.gatewayId
           ),
@@ -128,6 +131,18 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         typeof scanId === 'string' && {
           name: text.scan,
           value: <Link to={`/discovery/scans/${scanId}`}>{text.toScan}</Link>,
+        },
+        typeof importId === 'string' && {
+          name: text.file,
+          value: <Link to={`/files/imports/${importId}`}>{text.toImport}</Link>,
+        },
+        typeof exportId === 'string' && {
+          name: text.file,
+          value: (
+            <Link to="/files" search={{ view: 'exports' }}>
+              {text.toExports}
+            </Link>
+          ),
         },
         { name: text.created, value: <Time at={job.createdTimestamp} /> },
         { name: text.changed, value: <Time at={job.lastModifiedTimestamp} /> },

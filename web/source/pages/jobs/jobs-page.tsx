@@ -1,3 +1,4 @@
+import { platformClient } from '@millwright/api/built-in-workflows.ts'
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
@@ -84,6 +85,7 @@ export function JobsPage() {
           choices={[
             { value: '', label: text.anyGateway },
             ...[...gateways].map(([value, label]) => ({ value, label })),
+            { value: platformClient, label: text.platform },
           ]}
         />
       </Toolbar>
@@ -136,7 +138,7 @@ function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJo
       id: 'gateway',
       header: text.gateway,
       width: 180,
-      cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId,
+      cell: ({ gatewayId }) => (gatewayId === platformClient ? text.platform : (gateways.get(gatewayId) ?? gatewayId)),
     },
     { id: 'created', header: text.created, width: 170, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     {

@@ -3,7 +3,7 @@ import { messages } from '../../app/language/language.ts'
 export const jobMessages = messages({
   en: {
     title: 'Jobs',
-    subtitle: 'All jobs for gateways, newest first. Jobs are deleted 90 days after they end.',
+    subtitle: 'All jobs of gateways and of the platform, newest first. Jobs are deleted 90 days after they end.',
     job: 'Job',
     type: 'Type',
     phase: 'State',
@@ -16,6 +16,10 @@ export const jobMessages = messages({
     anyType: 'All types',
     anyPhase: 'All states',
     anyGateway: 'All gateways',
+    platform: 'Platform',
+    file: 'File',
+    toImport: 'View import',
+    toExports: 'View exports',
     count: (count: number, shown: string) => (count === 1 ? '1 job' : `${shown} jobs`),
     none: 'No jobs yet',
     noneHint: 'A scan creates the first job.',
@@ -51,7 +55,8 @@ export const jobMessages = messages({
   },
   de: {
     title: 'Aufträge',
-    subtitle: 'Alle Aufträge für Gateways, neueste zuerst. Aufträge werden 90 Tage nach ihrem Ende gelöscht.',
+    subtitle:
+      'Alle Aufträge von Gateways und Plattform, neueste zuerst. Aufträge werden 90 Tage nach ihrem Ende gelöscht.',
     job: 'Auftrag',
     type: 'Typ',
     phase: 'Zustand',
@@ -64,6 +69,10 @@ export const jobMessages = messages({
     anyType: 'Alle Typen',
     anyPhase: 'Alle Zustände',
     anyGateway: 'Alle Gateways',
+    platform: 'Plattform',
+    file: 'Datei',
+    toImport: 'Import anzeigen',
+    toExports: 'Exporte anzeigen',
     count: (count: number, shown: string) => (count === 1 ? '1 Auftrag' : `${shown} Aufträge`),
     none: 'Noch keine Aufträge',
     noneHint: 'Ein Suchlauf erzeugt den ersten Auftrag.',

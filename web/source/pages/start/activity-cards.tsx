@@ -21,7 +21,7 @@ export function ChangedCard() {
   const changed = useQuery(
     query(
       ['inventory', 'listAssets'],
-      { query: { sort, limit: maxShown, count: false, fields: 'id,name,last_modified_timestamp' } },
+      { query: { sort, limit: maxShown, count: false, fields: 'id,name,connection_points,last_modified_timestamp' } },
       { live: ['inventory.asset'] },
     ),
   )

@@ -20,6 +20,7 @@ import { useGatewayStates } from './plant-queries.ts'
  */
 export function FirstSteps() {
   const text = useText(startMessages)
+  const canImport = usePermission('glb_file_import')
   const gateways = useGatewayStates().data?.data ?? []
   const online = gateways.find(({ state }) => state === 'online')
   const [jobId, setJobId] = useState<string>()
@@ -51,6 +52,11 @@ export function FirstSteps() {
           )}
         </Step>
       </ol>
+      {canImport && (
+        <p>
+          {text.firstImport} <Link to="/files/import">{text.importFile}</Link>
+        </p>
+      )}
     </section>
   )
 }

@@ -44,6 +44,8 @@ export const startMessages = messages({
     scan: 'Start a scan',
     firstTitle: 'Get started',
     firstLead: 'Three steps to see your plant.',
+    firstImport: 'Do you already have a list of your assets?',
+    importFile: 'Import file',
     stepGateway: 'Connect a gateway',
     stepGatewayText:
       'A gateway runs on the shop floor and communicates with the devices. Add a gateway, or use the gateway on this machine.',
@@ -110,6 +112,8 @@ export const startMessages = messages({
     scan: 'Suchlauf starten',
     firstTitle: 'Erste Schritte',
     firstLead: 'In drei Schritten zur Übersicht Ihrer Anlage.',
+    firstImport: 'Haben Sie bereits eine Liste Ihrer Assets?',
+    importFile: 'Datei importieren',
     stepGateway: 'Gateway verbinden',
     stepGatewayText:
       'Ein Gateway läuft in der Anlage und kommuniziert mit den Geräten. Fügen Sie ein Gateway hinzu, oder verwenden Sie das Gateway auf diesem Rechner.',

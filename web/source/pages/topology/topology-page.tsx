@@ -13,6 +13,7 @@ import { GraphExplorer } from '../../components/graph/graph-explorer.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
+import { ExportButton } from '../files/export/export-dialog.tsx'
 import { useImpact, usePath } from './graph-queries.ts'
 import { topologyMessages } from './messages.ts'
 import { NodeActions } from './node-actions.tsx'
@@ -43,7 +44,11 @@ export function TopologyPage() {
   const [nodes, relations] = [topology.data.nodes.size, topology.data.edges.size].map(formats.number)
   return (
     <>
-      <PageHeader title={text.title} subtitle={text.subtitle} />
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={<ExportButton what="graph" selection={search.q === undefined ? {} : { q: search.q }} />}
+      />
       <TopologyTools search={search} change={change} count={text.count(nodes ?? '', relations ?? '')} />
       <TimeNotice query={query} changes={topology.changes} change={change} />
       {topology.isTruncated && (

@@ -36,6 +36,24 @@ test('compares custom properties by key, not by index', () => {
   assert.deepEqual(differencesOf(before, after), [{ field: 'custom_properties/b', before: undefined, after: '2' }])
 })
 
+test('formats parts of an asset as their main texts', () => {
+  const artifact = { name: 'Firmware', asset_identifiers: [{ name: 'Firmware', version: 'V2.1' }] }
+  const parts = [
+    { name: 'Siemens' },
+    { connection_point_type: 'EthernetPort', id: 'port1', mac_address: '00:1B:1B:00:00:01', name: 'eth0' },
+    { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '10.0.0.1' },
+    { software_component_type: 'SoftwareArtifactComponent', artifact },
+    { key: 'open_tcp_ports', value: '502' },
+  ]
+  assert.deepEqual(parts.map(valueText), [
+    'Siemens',
+    '00:1B:1B:00:00:01 · eth0',
+    '10.0.0.1',
+    'Firmware V2.1',
+    'open_tcp_ports: 502',
+  ])
+})
+
 test('formats changed values as text', () => {
   assert.deepEqual(
     [valueText(undefined), valueText(null), valueText('<b>'), valueText({ a: 1 })],

@@ -1,3 +1,5 @@
+import { textsIn } from '../../assets/model/asset.ts'
+
 /** `Difference` is a field whose value differs between two versions of a document. */
 
 export type Difference = { field: string; before: unknown; after: unknown }
@@ -48,10 +50,19 @@ function isEqual(one: unknown, other: unknown): boolean {
   return Array.isArray(one) === Array.isArray(other) && names.every((name) => isEqual(one[name], other[name]))
 }
 
-/** Returns a value as text. An absent value is shown as a dash, and an object as JSON. */
+/** Returns a value as text. An absent value is shown as a dash, and an object as a summary or as JSON. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return '–'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return isBranch(value) ? summaryOf(value) || JSON.stringify(value) : String(value)
+}
+
+/** Returns the main texts of a manufacturer, a connection point, a software component, an annotation or a location. */
+function summaryOf(value: Branch): string {
+  const { key, name, value: text, artifact } = value
+  if (isBranch(artifact)) return [artifact.name, ...textsIn(artifact, 'asset_identifiers', 'version')].join(' ')
+  if (key !== undefined && text !== undefined) return `${key}: ${text}`
+  const addresses = ['mac_address', 'ipv4_address', 'ipv6_address', 'location_identifier'].map((field) => value[field])
+  return [...addresses, name].filter((part) => typeof part === 'string' && part !== '').join(' · ')
 }
 
 /**

@@ -8,7 +8,9 @@ import { ProblemMessage } from '../../../components/feedback/problem-message.tsx
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { assetEvents } from '../asset-data.ts'
+import { valueAt } from '../../assets/model/asset.ts'
+import { linkTitle } from '../../discovery/built-in-links.ts'
+import { assetEvents, useAsset } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 import { useFieldTexts } from './field-texts.ts'
 
@@ -21,12 +23,13 @@ export function FieldSources({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(
     query(['inventory', 'readFieldSources'], { params: { id } }, { live: assetEvents }),
   )
-  const columns = useColumns()
+  const asset = useAsset(id, undefined)
+  const columns = useColumns(asset.data)
   if (error !== null) return <ProblemMessage failure={error} onRetry={refetch} />
   if (data === undefined) return <Loading />
   return (
     <>
-      <p className="quiet">{text.sourcesHint}</p>
+      <p className="quiet card-lead">{text.sourcesHint}</p>
       <DataTable
         label={text.sources}
         columns={columns}
@@ -42,13 +45,22 @@ export function FieldSources({ id }: { id: string }) {
   )
 }
 
-function useColumns(): Column<FieldSource>[] {
+function useColumns(asset: unknown): Column<FieldSource>[] {
   const text = useText(assetMessages)
   const { fieldName, fieldValueText } = useFieldTexts()
   return [
-    { id: 'field', header: text.field, width: 330, cell: ({ field }) => fieldName(pathOf(field)) },
-    { id: 'source', header: text.source, width: 230, cell: ({ source }) => <SourceName source={source} /> },
-    { id: 'since', header: text.since, width: 215, cell: ({ since }) => <Time at={since} isExact /> },
+    { id: 'field', header: text.field, width: 170, cell: ({ field }) => fieldName(pathOf(field)) },
+    {
+      id: 'value',
+      header: text.value,
+      width: 260,
+      cell: ({ field }) => {
+        const shown = fieldValueText(pathOf(field), valueAt(asset, pathOf(field)))
+        return <span title={shown}>{shown}</span>
+      },
+    },
+    { id: 'source', header: text.source, width: 150, cell: ({ source }) => <SourceName source={source} /> },
+    { id: 'since', header: text.since, width: 195, cell: ({ since }) => <Time at={since} isExact /> },
     {
       id: 'others',
       header: text.notUsed,
@@ -69,7 +81,7 @@ export function SourceName({ source }: { source: string }) {
 }
 
 function sourceName(source: string, edit: string): string {
-  return source === 'manual' ? edit : source
+  return source === 'manual' ? edit : linkTitle(source)
 }
 
 /** Returns the path of a JSON pointer. */

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useText } from '../../../app/language/language-context.tsx'
+import { linkTitle } from '../../discovery/built-in-links.ts'
 import { identityMessages } from '../identity/identity-messages.ts'
 
 type SourceProps = { source: { type: string; value?: string } }
@@ -17,7 +18,7 @@ export function Source({ source: { type, value } }: SourceProps) {
   }
   const name = names[type] ?? type
   if (value === undefined) return name
-  if (!/^(merge|merge_undone|split)$/.test(type)) return `${name}: ${value}`
+  if (!/^(merge|merge_undone|split)$/.test(type)) return `${name}: ${linkTitle(value)}`
   return (
     <>
       {name}:{' '}

@@ -198,7 +198,8 @@ function Connectivity({ asset }: { asset: Asset }) {
             <span className="quiet">
               {[
                 className(textAt(point, 'connection_point_type'), language),
-                textAt(point, 'name') || textAt(point, 'id'),
+                // The id of a point without a name contains only its address.
+                textAt(point, 'name') || (address === '' ? textAt(point, 'id') : ''),
               ]
                 .filter(Boolean)
                 .join(' · ')}
@@ -221,12 +222,13 @@ function Software({ asset }: { asset: Asset }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: components have no id
         <li key={index}>
           <span>
-            {textAt(component, 'artifact/name') || textsIn(component, 'artifact/asset_identifiers', 'name')[0]}{' '}
-            <strong>{textsIn(component, 'artifact/asset_identifiers', 'version')[0]}</strong>
+            {softwareName(component)} <strong>{textsIn(component, 'artifact/asset_identifiers', 'version')[0]}</strong>
           </span>
           <span className="quiet">
             {[
-              valueAt(component, 'artifact/is_firmware') === true && text.firmware,
+              valueAt(component, 'artifact/is_firmware') === true &&
+                softwareName(component) !== 'Firmware' &&
+                text.firmware,
               textAt(component, 'software_component_type') === 'RunningSoftwareComponent' && text.running,
             ]
               .filter(Boolean)
@@ -236,6 +238,10 @@ function Software({ asset }: { asset: Asset }) {
       ))}
     </ul>
   )
+}
+
+function softwareName(component: unknown): string {
+  return textAt(component, 'artifact/name') || (textsIn(component, 'artifact/asset_identifiers', 'name')[0] ?? '')
 }
 
 /** `Elements` shows elements of any schema class as a list of their fields. */

@@ -15,6 +15,7 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf } from '../../assets/model/asset.ts'
+import { ExportButton } from '../../files/export/export-dialog.tsx'
 import { NodeLink } from '../../hierarchy/node-link.tsx'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
@@ -45,6 +46,7 @@ export function Relations({ asset, at, canWrite }: AssetTabProps) {
           <IxButton variant="secondary" icon={iconHistory} onClick={() => show({ tab: 'history', view: 'relations' })}>
             {text.relationHistory}
           </IxButton>
+          <ExportButton what="relations" selection={{ filter: relationsOf(asset.id) }} />
           {canRelate && (
             <IxButton icon={iconAdd} onClick={() => setAdding(true)}>
               {text.addRelation}
@@ -68,6 +70,11 @@ export function Relations({ asset, at, canWrite }: AssetTabProps) {
       {deleting !== undefined && <DeleteRelation row={deleting} onClose={() => setDeleting(undefined)} />}
     </div>
   )
+}
+
+/** Returns the filter of the relations of an asset. */
+function relationsOf(id: string): string {
+  return `subject.id eq '${id}' or object.id eq '${id}'`
 }
 
 type RelationTableProps = { rows: readonly RelationRow[]; onDelete: ((row: RelationRow) => void) | undefined }

@@ -29,8 +29,10 @@ export function textsIn(asset: unknown, array: string, field: string): string[] 
   return elements.map((element) => textAt(element, field)).filter((text) => text !== '')
 }
 
+/** Returns the name of an asset. An asset without a name is shown with its IP address, its MAC address or its id. */
 export function nameOf(asset: Asset): string {
-  return textAt(asset, 'name') || asset.id
+  const [address] = ['ipv4_address', 'mac_address'].flatMap((field) => textsIn(asset, 'connection_points', field))
+  return textAt(asset, 'name') || address || asset.id
 }
 
 /**

@@ -62,7 +62,7 @@ export function useAssetList({ filter, q, sort, fields, scope }: AssetListOption
   return pages
 }
 
-/** Returns the fields to request from the API: the fields of the columns, the id and the name. */
+/** Returns the fields to request from the API: the fields of the columns, the id, and the fields of the shown name. */
 export function fieldsFor(fields: Iterable<string>): string[] {
-  return [...new Set(['id', 'name', ...fields])].toSorted()
+  return [...new Set(['id', 'name', 'connection_points', ...fields])].toSorted()
 }

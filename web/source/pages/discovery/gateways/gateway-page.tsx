@@ -6,7 +6,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { gatewayStateIntervalMs } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
@@ -18,6 +18,7 @@ import { usePageTitle } from '../../../components/page/page-title.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../../access/grants/principal-grants.tsx'
+import { builtInDescription, builtInName } from '../built-in-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { IdentityConflicts } from '../scans/identity-conflicts.tsx'
 import { keyFor, ScanDialog } from '../scans/scan-dialog.tsx'
@@ -175,9 +176,10 @@ function LinkDetails({ link }: { link: AssetLink }) {
   const text = useText(gatewayMessages)
   const scans = useText(discoveryMessages)
   const { product, problem, incompatibility } = link
+  const description = builtInDescription(builtInName(link.assetLinkId), useLanguage()) ?? product?.description
   return (
     <>
-      {product?.description !== undefined && <p className="quiet card-lead">{product.description}</p>}
+      {description !== undefined && <p className="quiet card-lead">{description}</p>}
       <KeyValueList
         items={[
           { name: scans.state, value: <LinkState link={link} /> },

@@ -1,16 +1,15 @@
-import type { AssetLink } from '@millwright/api/discovery.ts'
 import type { ManagedLink } from '@millwright/api/gatekeeper.ts'
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { CheckField } from '../../../components/forms/fields.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
-import { useLinksOf } from './gateway-links.ts'
+import { builtInDescription, builtInTitle } from '../built-in-links.ts'
 import { managedLinkMessages } from './managed-link-messages.ts'
 
 /** The interval at which the links are read again. A gateway reports the latest log lines every minute. */
@@ -31,7 +30,6 @@ export function ManagedLinksCard({ gateway }: { gateway: OnboardedGateway }) {
     ),
     refetchInterval: refreshMs,
   })
-  const assetLinks = useLinksOf(gateway.id)
   const links = managed.data?.data ?? []
   if (links.length === 0) return null
   return (
@@ -40,17 +38,12 @@ export function ManagedLinksCard({ gateway }: { gateway: OnboardedGateway }) {
       <ul className="managed-links">
         {links.map((link) => (
           <li key={link.name}>
-            <LinkRow gateway={gateway} link={link} title={titleOf(link, assetLinks.data?.data ?? [])} />
+            <LinkRow gateway={gateway} link={link} />
           </li>
         ))}
       </ul>
     </Card>
   )
-}
-
-/** Returns the product name if the link has run on this gateway, otherwise the name of the link. */
-function titleOf({ appInstanceId, name }: ManagedLink, links: readonly AssetLink[]): string {
-  return links.find(({ assetLinkId }) => assetLinkId === appInstanceId)?.product?.name ?? name
 }
 
 const tones: Record<ManagedLink['state'], Tone> = {
@@ -60,9 +53,9 @@ const tones: Record<ManagedLink['state'], Tone> = {
   stopped: 'neutral',
 }
 
-type LinkRowProps = { gateway: OnboardedGateway; link: ManagedLink; title: string }
+type LinkRowProps = { gateway: OnboardedGateway; link: ManagedLink }
 
-function LinkRow({ gateway, link, title }: LinkRowProps) {
+function LinkRow({ gateway, link }: LinkRowProps) {
   const text = useText(managedLinkMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -87,7 +80,7 @@ function LinkRow({ gateway, link, title }: LinkRowProps) {
     <>
       <div className="managed-link">
         <CheckField
-          label={title}
+          label={builtInTitle(name)}
           isSwitch
           isChecked={enabled}
           onChange={flip}
@@ -98,7 +91,13 @@ function LinkRow({ gateway, link, title }: LinkRowProps) {
           <StatusChip tone={tones[state]}>{text[state]}</StatusChip>
         </span>
       </div>
-      {[problem, ...notices].map((remark) => remark !== undefined && <p key={remark}>{remark}</p>)}
+      <p className="managed-link-about quiet">{builtInDescription(name, useLanguage())}</p>
+      {problem !== undefined && <Remark tone="bad">{problem}</Remark>}
+      {notices.map((notice) => (
+        <Remark key={notice} tone="warning">
+          {notice}
+        </Remark>
+      ))}
       {failure !== undefined && <ProblemMessage failure={failure} />}
       {log.length > 0 && (
         <details>
@@ -110,5 +109,14 @@ function LinkRow({ gateway, link, title }: LinkRowProps) {
         </details>
       )}
     </>
+  )
+}
+
+/** `Remark` shows a text of the gateway, which is in English. */
+function Remark({ tone, children }: { tone: 'warning' | 'bad'; children: string }) {
+  return (
+    <p className="remark" data-tone={tone} lang="en">
+      {children}
+    </p>
   )
 }

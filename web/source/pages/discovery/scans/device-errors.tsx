@@ -25,14 +25,14 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
         onEnd={onEnd}
-        empty={<p className="quiet">{text.none}</p>}
+        empty={<p className="quiet">{text.noErrors}</p>}
       />
       {open !== undefined && (
         <Dialog title={deviceName(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
           <KeyValueList
             items={[
               { name: text.problem, value: open.description },
-              { name: text.code, value: open.reason ?? open.code },
+              { name: text.code, value: causeOf(text, open) },
               open.fields !== undefined && {
                 name: text.fields,
                 value: open.fields.map(({ pointer, detail }) => (
@@ -64,11 +64,32 @@ function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedEr
     cell: ({ fields: refused }) => fieldErrorText(refused),
   }
   return [
-    { id: 'device', header: text.device, width: 200, cell: ({ device }) => deviceName(device) },
-    { id: 'code', header: text.code, width: 140, cell: ({ reason, code }) => reason ?? code },
-    { id: 'problem', header: text.problem, width: 640, cell: ({ description }) => description },
+    { id: 'device', header: text.device, width: 150, cell: ({ device }) => deviceName(device) },
+    {
+      id: 'problem',
+      header: text.problem,
+      width: 640,
+      cell: ({ description }) => <span title={description}>{description}</span>,
+    },
+    { id: 'code', header: text.code, width: 190, cell: (error) => causeOf(text, error) },
     ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
   ]
+}
+
+/** Returns the cause of an error in words. Codes of gRPC that devices do not cause are shown as numbers. */
+function causeOf(text: Text, { reason, code }: DeviceError): string {
+  const names: Readonly<Record<number, string>> = {
+    3: text.invalidArgument,
+    4: text.timeout,
+    5: text.notFound,
+    7: text.denied,
+    8: text.exhausted,
+    12: text.unimplemented,
+    13: text.internal,
+    14: text.unavailable,
+    16: text.unauthenticated,
+  }
+  return reason ?? names[code] ?? String(code)
 }
 
 /** Returns the rejected fields and their reasons as one text. */

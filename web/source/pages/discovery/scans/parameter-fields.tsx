@@ -1,11 +1,13 @@
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 import { isRequiredParameter } from '@millwright/api/link-parameter.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
-import { type FormValues, isNumeric, type ParameterError } from './parameter-form.ts'
+import { parameterTexts } from '../built-in-links.ts'
+import { addressCountOf, type FormValues, isNumeric, isRangeOf, type ParameterError } from './parameter-form.ts'
 import { scanMessages } from './scan-messages.ts'
 
 type ParameterFieldsProps = {
+  assetLinkId: string
   parameters: readonly LinkParameter[]
   typed: FormValues
   errors: Readonly<Record<string, ParameterError>>
@@ -13,10 +15,11 @@ type ParameterFieldsProps = {
 }
 
 /** `ParameterFields` contains form fields for the parameters that an asset link declares. */
-export function ParameterFields({ parameters, typed, errors, onChange }: ParameterFieldsProps) {
+export function ParameterFields({ assetLinkId, parameters, typed, errors, onChange }: ParameterFieldsProps) {
   return parameters.map((parameter) => (
     <ParameterField
       key={parameter.key}
+      assetLinkId={assetLinkId}
       parameter={parameter}
       value={typed[parameter.key] ?? ''}
       error={errors[parameter.key]}
@@ -26,18 +29,25 @@ export function ParameterFields({ parameters, typed, errors, onChange }: Paramet
 }
 
 type ParameterFieldProps = {
+  assetLinkId: string
   parameter: LinkParameter
   value: string
   error: ParameterError | undefined
   onChange: (value: string) => void
 }
 
-function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
+function ParameterField({ assetLinkId, parameter, value, error, onChange }: ParameterFieldProps) {
   const text = useText(scanMessages)
-  const { key, dataType, defaultValue, description } = parameter
+  const formats = useFormats()
+  const { dataType, defaultValue } = parameter
+  const { label, hint } = parameterTexts(assetLinkId, parameter, useLanguage())
+  const addresses = isRangeOf(assetLinkId, parameter) ? addressCountOf(value) : undefined
   const common = {
-    label: key,
-    hint: hintOf(description, defaultValue !== undefined && text.isDefault(shown(defaultValue))),
+    label,
+    hint: hintOf(hint, [
+      hasDefault(parameter) && text.isDefault(shown(defaultValue)),
+      addresses !== undefined && text.addresses(addresses, formats.number(addresses)),
+    ]),
     error: error && text[error],
     isRequired: isRequiredParameter(parameter),
     value,
@@ -45,7 +55,10 @@ function ParameterField({ parameter, value, error, onChange }: ParameterFieldPro
   }
   if (dataType === 'boolean') {
     const choices = [
-      { value: '', label: text.unset },
+      {
+        value: '',
+        label: typeof defaultValue === 'boolean' ? text.unsetIs(text[defaultValue ? 'yes' : 'no']) : text.unset,
+      },
       { value: 'true', label: text.yes },
       { value: 'false', label: text.no },
     ]
@@ -54,12 +67,18 @@ function ParameterField({ parameter, value, error, onChange }: ParameterFieldPro
   return <TextField {...common} type={isNumeric(parameter) ? 'number' : 'text'} />
 }
 
-/** Returns the hint of a field: its description, ended with a full stop if necessary, and the default value. */
-function hintOf(description: string | undefined, isDefault: string | false): string | undefined {
+/** Returns the hint of a field: its description, ended with a full stop if necessary, and further facts. */
+function hintOf(description: string | undefined, facts: readonly (string | false)[]): string | undefined {
   const sentence = description?.replace(/[^.!?:]$/, '$&.')
-  return [sentence, isDefault].filter(Boolean).join(' ') || undefined
+  return [sentence, ...facts].filter(Boolean).join(' ') || undefined
 }
 
+/** Returns whether the hint shows the default value. The choices of a boolean show it, and an empty text has none. */
+function hasDefault({ dataType, defaultValue }: LinkParameter): boolean {
+  return defaultValue !== undefined && defaultValue !== '' && dataType !== 'boolean'
+}
+
+/** Returns a value as text. Lists get a space after each comma, so that the text can wrap. */
 function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value.replaceAll(/,(?=\S)/g, ', ') : JSON.stringify(value)
 }

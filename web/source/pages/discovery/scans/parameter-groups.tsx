@@ -19,7 +19,7 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
   const text = useText(scanMessages)
   const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))
   const [options, setOptions] = useState<FormValues>(() => formValuesOf(before?.discoveryOptions ?? []))
-  const errors = { filters: errorsOf(link.filters, filters), options: errorsOf(link.options, options) }
+  const errors = { filters: errorsOf(link, link.filters, filters), options: errorsOf(link, link.options, options) }
   const fields = (isSubmitted: boolean) => (
     <>
       {link.filters.length + link.options.length === 0 && <p className="quiet">{text.noParameters}</p>}
@@ -27,6 +27,7 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
         <fieldset className="group">
           <legend>{text.filters}</legend>
           <ParameterFields
+            assetLinkId={link.assetLinkId}
             parameters={link.filters}
             typed={filters}
             errors={isSubmitted ? errors.filters : {}}
@@ -41,6 +42,7 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
         >
           <summary>{text.options}</summary>
           <ParameterFields
+            assetLinkId={link.assetLinkId}
             parameters={link.options}
             typed={options}
             errors={isSubmitted ? errors.options : {}}

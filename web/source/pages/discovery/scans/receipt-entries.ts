@@ -29,3 +29,8 @@ export function largestFirst(packets: PacketCounts): [name: string, count: numbe
 export function totalOf(packets: PacketCounts): number {
   return Object.values(packets).reduce((sum, count) => sum + count, 0)
 }
+
+/** Returns the number of addresses of all entries. An entry of a large scan is a network with several addresses. */
+export function addressCount(entries: readonly ReceiptEntry[]): number {
+  return entries.reduce((sum, entry) => sum + ('network' in entry ? entry.addresses : 1), 0)
+}

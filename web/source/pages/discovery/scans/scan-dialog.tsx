@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { Loading } from '../../../components/feedback/loading.tsx'
@@ -12,11 +12,14 @@ import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { builtInDescription, builtInName } from '../built-in-links.ts'
 import { type GatewayLink, nameOf, useReadyLinks } from '../gateways/gateway-links.ts'
 import { useParameterForm } from './parameter-groups.tsx'
 import { scanMessages } from './scan-messages.ts'
 import { browserTimeZone, cronOf, runNow, type ScheduleChoice } from './schedule.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
+import { SentFunctions } from './sent-functions.tsx'
 
 type ScanDialogProps = { onClose: () => unknown; chosen?: string | undefined }
 
@@ -68,11 +71,21 @@ export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'lin
 /** `LinkFacts` shows what the link does, that it needs a range, and whether the scan budget applies to it. */
 function LinkFacts({ link }: { link: AssetLink }) {
   const text = useText(scanMessages)
+  const description = builtInDescription(builtInName(link.assetLinkId), useLanguage()) ?? link.product?.description
+  const asksDns = link.options.some(({ key }) => key === 'reverse_dns')
   return (
-    <div className="quiet">
-      {link.product?.description !== undefined && <p>{link.product.description}</p>}
-      {link.filters.some(isRequiredParameter) && <p>{text.rangeOnly}</p>}
-      {!link.budgeted && <p>{text.notBudgeted}</p>}
+    <div className="link-facts quiet">
+      {description !== undefined && <p>{description}</p>}
+      {link.filters.some(isRequiredParameter) && (
+        <p>
+          {text.rangeOnly} {asksDns && text.asksDns}
+        </p>
+      )}
+      {!link.budgeted && (
+        <p>
+          <StatusChip tone="warning">{text.notBudgeted}</StatusChip> {text.notBudgetedDetail}
+        </p>
+      )}
     </div>
   )
 }
@@ -108,6 +121,7 @@ function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLin
   return (
     <Form action={schedule.kind === 'now' ? text.start : text.schedule} onSubmit={submit}>
       {fields(isSubmitted)}
+      <SentFunctions link={link} options={settings.discoveryOptions} />
       <ScheduleFields schedule={schedule} onChange={setSchedule} zone={browserTimeZone()} isSubmitted={isSubmitted} />
     </Form>
   )

@@ -24,6 +24,7 @@ import { ScanState } from '../state-chips.tsx'
 import { ScanReceipt } from './scan-receipt.tsx'
 import { ScanReport } from './scan-report.tsx'
 import { ScanSettingsCard } from './scan-settings-card.tsx'
+import { scopeOf } from './scan-table.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
 
 const live = ['discovery', 'workflows.job']
@@ -43,6 +44,7 @@ export function ScanPage() {
     <>
       <PageHeader
         title={title}
+        subtitle={scan.data && scopeOf(scan.data.data)}
         above={<Link to="/discovery">{text.all}</Link>}
         actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
       />
@@ -84,8 +86,8 @@ function RunDetails({ scan }: { scan: Discovery }) {
       <KeyValueList
         items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          // The message of a successful run is left out, because the figures below show the same information.
-          scan.state !== 'finished' && { name: text.message, value: scan.message },
+          // The progress or the figures show the same information as the message of a running or successful run.
+          scan.state !== 'finished' && scan.state !== 'running' && { name: text.message, value: scan.message },
           {
             name: text.gateway,
             value: (

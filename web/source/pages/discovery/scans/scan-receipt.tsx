@@ -14,9 +14,16 @@ import { type Column, DataTable } from '../../../components/tables/data-table.ts
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { BarChart } from '../../../components/values/bar-chart.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
-import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { addressOf, largestFirst, matchingEntries, type ReceiptEntry, totalOf } from './receipt-entries.ts'
+import {
+  addressCount,
+  addressOf,
+  largestFirst,
+  matchingEntries,
+  type ReceiptEntry,
+  totalOf,
+} from './receipt-entries.ts'
 import { receiptMessages } from './receipt-messages.ts'
 
 type ReceiptAnswer = Output<'discovery', 'getReceipt'>
@@ -79,6 +86,13 @@ function DownloadButton({ receipt }: { receipt: Receipt }) {
   )
 }
 
+const stateTones: Readonly<Record<Receipt['state'], Tone>> = {
+  finished: 'good',
+  failed: 'bad',
+  canceled: 'neutral',
+  interrupted: 'warning',
+}
+
 type ReceiptDetailsProps = { answer: ReceiptAnswer; onSelect: (lease: string) => void }
 
 function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDetailsProps) {
@@ -130,6 +144,10 @@ function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDe
       <KeyValueList
         items={[
           {
+            name: text.number,
+            value: text.sentTo(formats.number(totalOf(totals)), formats.number(addressCount(devices))),
+          },
+          {
             name: text.signature,
             value: meta.verified ? (
               <StatusChip tone="good">{text.valid}</StatusChip>
@@ -140,7 +158,15 @@ function ReceiptDetails({ answer: { data: receipt, meta }, onSelect }: ReceiptDe
             ),
           },
           { name: text.key, value: <code>{meta.keyThumbprint}</code> },
-          { name: text.state, value: stateNames[receipt.state] },
+          {
+            name: text.state,
+            value: (
+              <>
+                <StatusChip tone={stateTones[receipt.state]}>{stateNames[receipt.state]}</StatusChip>{' '}
+                {receipt.state === 'interrupted' && text.interruptedDetail}
+              </>
+            ),
+          },
           { name: text.period, value: text.until(formats.exact(from), formats.exact(to)) },
           ...budgetItems(budget),
           {
@@ -183,28 +209,30 @@ function ReceiptEntries({ entries }: { entries: readonly ReceiptEntry[] }) {
     {
       id: 'address',
       header: text.address,
-      width: 230,
+      width: 220,
       cell: (entry) =>
         'network' in entry ? `${entry.network} (${text.addresses(formats.number(entry.addresses))})` : entry.address,
     },
     {
       id: 'number',
       header: text.number,
-      width: 110,
+      width: 90,
       isNumber: true,
       cell: ({ packets }) => formats.number(totalOf(packets)),
     },
     {
       id: 'classes',
       header: text.classes,
-      width: 300,
-      cell: ({ packets }) =>
-        largestFirst(packets)
+      width: 480,
+      cell: ({ packets }) => {
+        const shown = largestFirst(packets)
           .map(([name, number]) => `${name} ${formats.number(number)}`)
-          .join(', '),
+          .join(', ')
+        return <span title={shown}>{shown}</span>
+      },
     },
-    { id: 'first', header: text.first, width: 190, cell: ({ first }) => <Time at={first} isExact /> },
-    { id: 'last', header: text.last, width: 190, cell: ({ last }) => <Time at={last} isExact /> },
+    { id: 'first', header: text.first, width: 110, cell: ({ first }) => <Time at={first} isTimeOfDay /> },
+    { id: 'last', header: text.last, width: 110, cell: ({ last }) => <Time at={last} isTimeOfDay /> },
   ]
   return (
     <>

@@ -1,17 +1,18 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/app-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { discoveryMessages } from '../messages.ts'
 import { DeviceErrors } from './device-errors.tsx'
 
@@ -124,16 +125,54 @@ function useReport({ jobId, runId }: Discovery, { run, view }: ReportOptions) {
   })
 }
 
+/** The number of assets per request. The ids of more assets do not fit into a filter. */
+const assetsPerRequest = 50
+const assetFields = 'id,name,connection_points,product_instance_information'
+const product = 'product_instance_information/manufacturer_product'
+
+/** Loads the assets of findings, by id. Assets that were deleted, or that the user cannot read, are left out. */
+function useAssets(findings: readonly Finding[]): ReadonlyMap<string, Asset> {
+  const query = useOperationQuery()
+  const canRead = usePermission('inventory_read_asset_data')
+  const chunks = Array.from({ length: Math.ceil(findings.length / assetsPerRequest) }, (_, index) =>
+    findings.slice(index * assetsPerRequest, (index + 1) * assetsPerRequest),
+  )
+  return useQueries({
+    queries: chunks.map((chunk) => {
+      const filter = `id in (${chunk.map(({ assetId }) => `'${assetId}'`).join(', ')})`
+      const input = { query: { filter, fields: assetFields, limit: assetsPerRequest } }
+      return { ...query(['inventory', 'listAssets'], input), enabled: canRead }
+    }),
+    combine: (results) =>
+      new Map(results.flatMap(({ data }) => (data?.data ?? []) as Asset[]).map((asset) => [asset.id, asset])),
+  })
+}
+
 function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: () => void }) {
   const text = useText(discoveryMessages)
   const navigate = useNavigate()
+  const assets = useAssets(findings)
+  const shownName = ({ assetId, name }: Finding) => {
+    const asset = assets.get(assetId)
+    return name ?? (asset === undefined ? text.unnamed : nameOf(asset))
+  }
+  const fact = (id: string, header: string, factOf: (asset: Asset | undefined) => string): Column<Finding> => ({
+    id,
+    header,
+    width: 180,
+    cell: ({ assetId }) => factOf(assets.get(assetId)),
+  })
   const columns: Column<Finding>[] = [
     {
       id: 'name',
       header: text.device,
-      width: 400,
-      cell: ({ assetId, name }) => <Link to={`/assets/${assetId}`}>{name ?? text.unnamed}</Link>,
+      width: 240,
+      cell: (finding) => <Link to={`/assets/${finding.assetId}`}>{shownName(finding)}</Link>,
     },
+    fact('address', text.ipAddress, (asset) => textsIn(asset, 'connection_points', 'ipv4_address')[0] ?? ''),
+    fact('manufacturer', text.manufacturer, (asset) => textAt(asset, `${product}/manufacturer/name`)),
+    fact('product', text.product, (asset) => textAt(asset, `${product}/product_name`)),
+    fact('mac', text.macAddress, (asset) => textsIn(asset, 'connection_points', 'mac_address')[0] ?? ''),
   ]
   return (
     <DataTable

@@ -3,7 +3,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { showSuccess } from '../../../components/feedback/toast.ts'
@@ -11,6 +11,7 @@ import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
+import { parameterTexts } from '../built-in-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { useParameterForm } from './parameter-groups.tsx'
 
@@ -23,6 +24,7 @@ type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
   const canRun = usePermission('glb_discovery_run')
+  const language = useLanguage()
   const [isChanging, setChanging] = useState(false)
   const shown = [...scan.discoveryFilters, ...scan.discoveryOptions]
   const isEditable = link !== undefined && link.filters.length + link.options.length > 0
@@ -41,7 +43,10 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
       <KeyValueList
         items={[
           { name: text.link, value: <code>{scan.assetLinkId}</code> },
-          ...shown.map(({ key, value }) => ({ name: key, value: String(value) })),
+          ...shown.map(({ key, value }) => ({
+            name: parameterTexts(scan.assetLinkId, { key }, language).label,
+            value: String(value),
+          })),
           { name: text.startedBy, value: scan.createdBy },
           { name: text.createdAt, value: <Time at={scan.createdTimestamp} /> },
         ]}

@@ -14,7 +14,10 @@ import { useLinkNames } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
 
-/** `ScanTable` lists the scans with their latest run. Events update the list. */
+/**
+ * `ScanTable` lists the scans with their latest run. Events update the list. The columns for the gateway and for the next
+ * run are shown only if they contain information.
+ */
 export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
@@ -32,7 +35,9 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
     <DataTable
       label={text.scans}
       columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
-        ({ id }) => gatewayId === undefined || id !== 'gateway',
+        ({ id }) =>
+          (id !== 'gateway' || (gatewayId === undefined && gateways.size > 1)) &&
+          (id !== 'next' || pagedList.rows.some(({ schedule }) => schedule !== undefined)),
       )}
       rows={pagedList.rows}
       idOf={({ jobId }) => jobId}
@@ -64,23 +69,34 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 125, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'link', header: text.link, width: 145, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    {
+      id: 'scope',
+      header: text.scope,
+      width: 175,
+      cell: (row) => <span title={scopeOf(row)}>{scopeOf(row)}</span>,
+    },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
-    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found, 102),
-    count('created', text.isNew, 76),
-    count('updated', text.changed, 102),
-    count('gone', text.missingShort, 90),
-    count('errors', text.errors, 86),
-    { id: 'started', header: text.started, width: 135, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'state', header: text.state, width: 165, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 108),
+    count('created', text.isNew, 66),
+    count('updated', text.changed, 106),
+    count('gone', text.missing, 100),
+    count('errors', text.errors, 78),
+    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
-      width: 145,
+      width: 135,
       cell: ({ schedule }) =>
         schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
     },
   ]
+}
+
+/** Returns the values of the filters of a scan, such as its address range. */
+export function scopeOf({ discoveryFilters }: Discovery): string {
+  return discoveryFilters.map(({ value }) => String(value)).join(', ')
 }
 
 function StateOrProgress({ scan: { state, progress } }: { scan: Discovery }) {

@@ -17,8 +17,10 @@ import { useAssetProperties } from '../../assets/model/properties.ts'
 import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
 import { pageSize } from '../../assets/table/asset-pages.ts'
+import { shownColumns } from '../../assets/table/export-columns.ts'
 import { useAssetSelection } from '../../assets/table/selection.ts'
 import { tableColumnsOf } from '../../assets/table/table-columns.ts'
+import { ExportButton } from '../../files/export/export-dialog.tsx'
 import { hierarchyMessages } from '../messages.ts'
 import type { HierarchySearch, Place } from '../place.ts'
 import type { Dragged } from '../tree/tree-drop.ts'
@@ -115,6 +117,11 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
             onChange={(isOn) => change({ below: isOn ? undefined : 'no' })}
           />
         )}
+        <ExportButton
+          what="assets"
+          selection={{ ...(filter && { filter }), ...(q && { q }), ...(sort && { sort }), ...scope }}
+          shown={shownColumns(columns, properties, language)}
+        />
       </div>
       {isFilterOpen && (
         <FilterPanel

@@ -1,0 +1,233 @@
+import type { Language } from '../../app/language/language.ts'
+
+/** This file contains the texts of the built-in links. Links of other vendors are shown with the texts that they report. */
+
+const idPrefix = 'millwright.links.'
+
+/** Returns the short name of a built-in link, such as `snmp`. Returns undefined for links of other vendors. */
+export function builtInName(assetLinkId: string): string | undefined {
+  const name = assetLinkId.startsWith(idPrefix) ? assetLinkId.slice(idPrefix.length) : undefined
+  return name !== undefined && Object.hasOwn(links, name) ? name : undefined
+}
+
+type LinkTexts = {
+  title: string
+  descriptions: Readonly<Record<Language, string>>
+  parameters?: Readonly<Record<string, ParameterTexts>>
+}
+
+/** The label in English and German, and the German hint. The link itself reports the English hint. */
+type ParameterTexts = readonly [label: string, germanLabel: string, germanHint: string]
+
+const links: Readonly<Record<string, LinkTexts>> = {
+  'ip-scan': {
+    title: 'IP scan',
+    descriptions: {
+      en: 'Finds all devices with an IP address, with their MAC address, manufacturer, name and open TCP ports.',
+      de: 'Findet alle Geräte mit IP-Adresse, mit MAC-Adresse, Hersteller, Name und offenen TCP-Ports.',
+    },
+    parameters: {
+      ports: [
+        'TCP ports',
+        'TCP-Ports',
+        'Zu prüfende TCP-Ports, höchstens 64, etwa 80,443 oder 5000-5010. Leer: keine TCP-Verbindungen',
+      ],
+      icmp: ['Ping (ICMP)', 'Ping (ICMP)', 'ICMP-Echo senden, wenn das Programm ping des Gateways das kann'],
+      reverse_dns: ['Names from DNS', 'Namen aus DNS', 'Namen der Geräte beim DNS-Server abfragen'],
+      dns_server: [
+        'DNS server',
+        'DNS-Server',
+        'DNS-Server für die Namen, etwa 10.0.0.2. Leer: DNS-Server des Gateways',
+      ],
+      timeout_ms: ['Timeout (ms)', 'Zeitlimit (ms)', 'Wartezeit auf jede Antwort: 50 bis 950 Millisekunden'],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig geprüfte Adressen: 1 bis 256'],
+    },
+  },
+  snmp: {
+    title: 'SNMP',
+    descriptions: {
+      en: 'Finds network devices with SNMP v1, v2c and v3, with their modules, ports and cables.',
+      de: 'Findet Netzwerkgeräte mit SNMP v1, v2c und v3, mit ihren Modulen, Ports und Kabeln.',
+    },
+    parameters: {
+      port: ['UDP port', 'UDP-Port', 'UDP-Port der Agenten. Mehrere Ports: 161, 1161'],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Wartezeit auf eine Antwort: 50 bis 30000 Millisekunden. Jede Anfrage wird einmal wiederholt',
+      ],
+      device_seconds: ['Time per device (s)', 'Zeit je Gerät (s)', 'Längste Lesezeit je Gerät: 1 bis 600 Sekunden'],
+      parallel: ['Parallel devices', 'Parallele Geräte', 'Gleichzeitig gelesene Geräte: 1 bis 1024'],
+      neighbours: [
+        'Cables (LLDP and bridge tables)',
+        'Kabel (LLDP und Bridge-Tabellen)',
+        'LLDP- und Bridge-Tabellen lesen und melden, welche Geräte verbunden sind',
+      ],
+    },
+  },
+  opcua: {
+    title: 'OPC UA',
+    descriptions: {
+      en: 'Finds OPC UA servers: endpoints, certificates, build information and nameplates of devices.',
+      de: 'Findet OPC-UA-Server: Endpunkte, Zertifikate, Build-Informationen und Typenschilder von Geräten.',
+    },
+    parameters: {
+      ports: ['TCP ports', 'TCP-Ports', 'Ports der OPC-UA-Server: 4840 oder 4840, 48010-48020'],
+      timeout_ms: [
+        'Connection timeout (ms)',
+        'Zeitlimit der Verbindung (ms)',
+        'Zeit für eine Verbindung: 50 bis 60000 Millisekunden. Neuer Versuch alle 900 Millisekunden',
+      ],
+      answer_timeout_ms: [
+        'Answer timeout (ms)',
+        'Zeitlimit der Antwort (ms)',
+        'Zeit für jede Antwort: 50 bis 60000 Millisekunden. Steuerungen brauchen für die erste gesicherte Antwort einige Sekunden',
+      ],
+      device_seconds: [
+        'Time per server (s)',
+        'Zeit je Server (s)',
+        'Längste Lesezeit je Server ab der Verbindung: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+      follow_discovery_servers: [
+        'Follow discovery servers',
+        'Discovery-Servern folgen',
+        'Auch Server an anderen Ports derselben Adresse lesen, die ein Discovery-Server nennt',
+      ],
+      allow_plain_password: [
+        'Passwords without encryption',
+        'Passwörter ohne Verschlüsselung',
+        'Passwörter auch unverschlüsselt senden. Jeder im Netz kann sie dann lesen',
+      ],
+    },
+  },
+  modbus: {
+    title: 'Modbus',
+    descriptions: {
+      en: 'Finds devices that speak Modbus/TCP, and units behind Modbus gateways.',
+      de: 'Findet Geräte mit Modbus/TCP und Einheiten hinter Modbus-Gateways.',
+    },
+    parameters: {
+      ports: ['TCP ports', 'TCP-Ports', 'TCP-Ports, etwa 502 oder 502,5020-5022'],
+      unit_ids: [
+        'Unit ids',
+        'Unit-IDs',
+        'Unit-IDs, die bis zur ersten Antwort versucht werden: 0 bis 255. 255 ist ein Gerät mit eigener IP-Adresse',
+      ],
+      gateway_units: [
+        'Units behind gateways',
+        'Einheiten hinter Gateways',
+        'Unit-IDs hinter Modbus-Gateways, die alle abgefragt werden, etwa 1-32. Leer: keine',
+      ],
+      category: [
+        'Nameplate detail',
+        'Umfang des Typenschilds',
+        'Wie viel vom Typenschild höchstens gelesen wird: basic, regular oder extended',
+      ],
+      report_server_id: [
+        'Report server id (0x11)',
+        'Report Server ID (0x11)',
+        'Funktion 0x11 an Geräte ohne Typenschild senden. Die Spezifikation sieht sie nur für serielle Leitungen vor',
+      ],
+      timeout_ms: [
+        'Timeout (ms)',
+        'Zeitlimit (ms)',
+        'Längste Zeit für Verbindung und Antwort: 50 bis 30000 Millisekunden. Neuer Verbindungsversuch alle 900 Millisekunden',
+      ],
+      device_seconds: [
+        'Time per device (s)',
+        'Zeit je Gerät (s)',
+        'Längste Lesezeit je Gerät ab der Verbindung: 1 bis 3600 Sekunden',
+      ],
+      parallel: ['Parallel addresses', 'Parallele Adressen', 'Gleichzeitig durchsuchte Adressen: 1 bis 256'],
+    },
+  },
+  plant: {
+    title: 'Plant',
+    descriptions: {
+      en: 'Simulated plant of any size, for demonstrations and load tests. Contacts no real device.',
+      de: 'Simulierte Anlage beliebiger Größe für Vorführungen und Lasttests. Kontaktiert keine echten Geräte.',
+    },
+    parameters: {
+      ip_range: [
+        'IP range',
+        'IP-Bereich',
+        'Nur Geräte in diesem Bereich: 10.0.0.1-10.0.3.255, 10.0.0.0/16 oder eine Adresse',
+      ],
+      size: ['Number of devices', 'Anzahl Geräte', 'Anzahl der Geräte: 1 bis 1000000'],
+      seed: ['Seed', 'Startwert', 'Startwert der Anlage: 0 bis 65535. Derselbe Wert erzeugt dieselbe Anlage'],
+      tick: [
+        'Simulated time',
+        'Simulierte Zeit',
+        'Simulierte Zeit: 0 bis 1000000 Schritte. Jeder Schritt ändert einige Geräte',
+      ],
+      changes_percent: [
+        'Changes per step (%)',
+        'Änderungen je Schritt (%)',
+        'Anteil der Geräte, die sich je Schritt ändern: je ein Drittel neu, entfernt oder mit anderer Firmware',
+      ],
+      protected_percent: [
+        'Protected devices (%)',
+        'Geschützte Geräte (%)',
+        'Anteil der Geräte, die Zugangsdaten verlangen',
+      ],
+      silent_percent: ['Silent devices (%)', 'Stumme Geräte (%)', 'Anteil der Geräte, die nicht antworten'],
+      rate: ['Devices per second', 'Geräte pro Sekunde', 'Höchstzahl der Geräte pro Sekunde; 0: unbegrenzt'],
+      reference: ['Reference devices', 'Referenzgeräte', 'Statt der Anlage die sechs Geräte des Referenz-Links finden'],
+      interface: [
+        'Network interface',
+        'Netzwerkkarte',
+        'Netzwerkkarte der sechs Geräte des Referenz-Links: eth0 oder eth1',
+      ],
+    },
+  },
+}
+
+/** The parameters that several links have. */
+const sharedParameters: Readonly<Record<string, ParameterTexts>> = {
+  ip_range: [
+    'IP range',
+    'IP-Bereich',
+    'Zu durchsuchende Adressen: 10.0.0.1-10.0.3.255, 10.0.0.0/24 oder eine Adresse. Mehrere Bereiche durch Kommas trennen',
+  ],
+  exclude: [
+    'Excluded addresses',
+    'Ausgeschlossene Adressen',
+    'Adressen, die nicht durchsucht werden, in derselben Form',
+  ],
+  interface: [
+    'Network interface',
+    'Netzwerkkarte',
+    'Netzwerkkarte des Gateways, über die gesendet wird, etwa eth0. Leer: das Betriebssystem wählt sie',
+  ],
+}
+
+/** Returns the title of a built-in link by its id. The title of another link is its id. */
+export function linkTitle(assetLinkId: string): string {
+  return builtInTitle(builtInName(assetLinkId) ?? assetLinkId)
+}
+
+/** Returns the title of a built-in link by its short name. */
+export function builtInTitle(name: string): string {
+  return links[name]?.title ?? name
+}
+
+/** Returns the description of a built-in link by its short name. Returns undefined for other names. */
+export function builtInDescription(name: string | undefined, language: Language): string | undefined {
+  return links[name ?? '']?.descriptions[language]
+}
+
+type LinkParameterText = { key: string; description?: string | undefined }
+
+/** Returns the label and the hint of a parameter. For links of other vendors, these are its key and its description. */
+export function parameterTexts(
+  assetLinkId: string,
+  { key, description }: LinkParameterText,
+  language: Language,
+): { label: string; hint: string | undefined } {
+  const name = builtInName(assetLinkId)
+  const texts = name === undefined ? undefined : (links[name]?.parameters?.[key] ?? sharedParameters[key])
+  if (texts === undefined) return { label: key, hint: description }
+  const [label, germanLabel, germanHint] = texts
+  return language === 'de' ? { label: germanLabel, hint: germanHint } : { label, hint: description }
+}
