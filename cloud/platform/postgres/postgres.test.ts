@@ -137,7 +137,7 @@ test('stops the server when its owner process is killed, and keeps committed dat
   await query(owner.connection, `insert into kept values ('committed')`)
   const { pid } = readPostmaster(data) ?? assert.fail('no server')
   owner.child.kill('SIGKILL')
-  await until(() => !identify(pid).alive)
+  await until(() => !identify(pid).alive && !identify(owner.child.pid ?? 0).alive)
 
   const server = await startPostgres({ home, settings })
   assert.deepEqual(await query(server.connection, 'select value from kept'), [{ value: 'committed' }])
