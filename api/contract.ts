@@ -62,6 +62,11 @@ export type Operation = {
   /** Whether the operation writes nothing, although its method suggests a write (a token request, a check). */
   readOnly?: true
   /**
+   * Whether the operation is a WebSocket, with its subprotocol. `acceptsTicket`: the query can contain a ticket of the
+   * service instead of an access token, because a browser cannot send headers with a WebSocket.
+   */
+  socket?: { protocol: string; acceptsTicket?: true }
+  /**
    * Whether the operation reads credentials, accounts or sessions. The audit trail then records refused reads in the same
    * way as refused writes.
    */

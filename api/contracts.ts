@@ -13,6 +13,7 @@ import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
 import { onboarding } from './onboarding.ts'
 import { type Permission, permissionNames, permissions } from './permission.ts'
+import { remoteAccess } from './remote-access.ts'
 import { workflows } from './workflows.ts'
 
 /** All contracts by name, for clients, documents and generated tests. */
@@ -32,6 +33,7 @@ export const contracts = {
   hierarchy,
   exports,
   imports,
+  'remote-access': remoteAccess,
 } as const
 
 const requiredPermissions = new Set<string>(

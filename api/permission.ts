@@ -41,6 +41,10 @@ export const permissions = {
   inventory_read_asset_data: { scope: 'access-group', title: 'Read assets' },
   inventory_write_asset_data: { scope: 'access-group', title: 'Create, change and delete assets' },
   remote_access_connect: { scope: 'access-group', title: 'Open remote connections to assets' },
+  remote_access_approve: {
+    scope: 'access-group',
+    title: 'Approve and end remote connections of other users, and read their recordings',
+  },
 } as const satisfies Record<string, Description>
 
 export type Permission = keyof typeof permissions
@@ -70,7 +74,10 @@ type BuiltInRole = { title: string; permissions: readonly Permission[] }
 export const builtInRoles = {
   viewer: { title: 'Reads assets, relations, hierarchies and jobs', permissions: reading },
   operator: { title: 'Edits assets and runs discoveries', permissions: operating },
-  supervisor: { title: 'Operator with remote access', permissions: [...operating, 'remote_access_connect'] },
+  supervisor: {
+    title: 'Operator with remote access',
+    permissions: [...operating, 'remote_access_connect', 'remote_access_approve'],
+  },
   administrator: { title: 'Has all permissions in the tenant', permissions: permissionNames },
   credential_manager: {
     title: 'Manages credential schemas, templates and instances',

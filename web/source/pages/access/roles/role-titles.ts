@@ -25,6 +25,7 @@ const permissions: Readonly<Record<Permission, string>> = {
   inventory_read_asset_data: 'Assets lesen',
   inventory_write_asset_data: 'Assets anlegen, ändern und löschen',
   remote_access_connect: 'Fernverbindungen zu Assets öffnen',
+  remote_access_approve: 'Fernverbindungen anderer Benutzer freigeben und beenden, Aufzeichnungen lesen',
 }
 
 const roles: Readonly<Record<BuiltInRoleName, string>> = {
