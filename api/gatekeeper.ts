@@ -224,6 +224,14 @@ export const AddressCredentials = closed({
 })
 export type AddressCredentials = Static<typeof AddressCredentials>
 
+/** The credential that the user of a remote session selected. */
+export const SessionCredential = closed({
+  instanceId: Uuid,
+  schemaUri: Type.String(),
+  credentials: Type.String({ description: 'JSON text, not encrypted' }),
+})
+export type SessionCredential = Static<typeof SessionCredential>
+
 const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
 
 export const gatekeeper = contract({
@@ -340,6 +348,18 @@ export const gatekeeper = contract({
       ),
       answers: { 200: data(Type.Array(AddressCredentials)) },
       errors: ['not_found', 'conflict', 'lease_lost'],
+    },
+    requestSessionCredentials: {
+      method: 'POST',
+      path: '/remote-sessions/{id}/credentials',
+      summary: 'Get the credential of an open remote session',
+      description:
+        'Only for the gateway of the session, while the session is open. The response is `null` if the user selected no credential.',
+      access: 'glb_gateway_work',
+      answersSecret: true,
+      params: closed({ id: Uuid }),
+      answers: { 200: data(Type.Union([SessionCredential, Type.Null()])) },
+      errors: ['not_found', 'conflict'],
     },
     reportLinks: {
       method: 'PUT',
