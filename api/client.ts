@@ -8,6 +8,7 @@ import {
   pathOf,
   type ResultOf,
   type SentFile,
+  type SocketOperation,
   takesFile,
 } from './contract.ts'
 import { problemFrom } from './problem.ts'
@@ -25,8 +26,9 @@ export type AnyInput = {
 /** Sends a call to its service, over HTTP or within the process. */
 export type Transport = (contract: Contract, operation: string, input: AnyInput) => Promise<Exchange>
 
+/** A client of a contract, without the operations that are WebSockets. */
 export type Client<C extends Contract> = {
-  [Name in keyof C['operations']]: (
+  [Name in keyof C['operations'] as C['operations'][Name] extends SocketOperation ? never : Name]: (
     input: InputOf<C['operations'][Name]>,
     heard?: (answer: Exchange) => void,
   ) => Promise<ResultOf<C['operations'][Name]>>

@@ -105,6 +105,9 @@ export type ReceivedFile = {
   open(): Promise<{ name: string | undefined; mediaType: string; content: AsyncIterable<Uint8Array> }>
 }
 
+/** An operation that is a WebSocket. It has no ordinary handler, and typed clients do not contain it. */
+export type SocketOperation = { socket: { protocol: string } }
+
 type FileOperation = { bodyType: 'multipart/form-data' }
 
 /**

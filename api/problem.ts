@@ -99,6 +99,7 @@ export const problemCodes = {
   mapping_not_found: { status: 422, title: 'Mapping not found' },
   property_not_found: { status: 422, title: 'Custom property not found' },
   invalid_reference: { status: 422, title: 'Referenced object not found' },
+  upgrade_required: { status: 426, title: 'WebSocket required' },
   too_many_sessions: { status: 429, title: 'Too many remote sessions' },
   too_many_requests: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'Request headers too large' },

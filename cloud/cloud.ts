@@ -49,6 +49,8 @@ export type CloudOptions = {
   /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>
   baseUrl: string
+  /** The host names of web pages of devices, such as `*.remote.example.com`. */
+  remoteAccessHost: string | undefined
   tokenLifetimeSeconds: number
   externalIssuers: readonly ExternalIssuer[]
   rateLimit: number
@@ -78,7 +80,8 @@ export type Cloud = {
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
-  const settings = { baseUrl: options.baseUrl, tokenLifetimeSeconds: options.tokenLifetimeSeconds }
+  const { baseUrl, tokenLifetimeSeconds, remoteAccessHost } = options
+  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
     database,
@@ -120,7 +123,9 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const readiness = new Readiness({ database, remote: options.remote })
   const server = await createServer({
     operations: hub.operations,
+    hosts: hub.hosts,
     forwards: forwards(options, here, voucher.vouch),
+    origins: () => [settings.baseUrl, ...options.corsOrigins],
     pages: pages({
       contracts: services.map(({ contract }) => contract),
       readiness,
@@ -203,15 +208,19 @@ function localServices({ local, remote }: Placement): Service[] {
  * handles them.
  */
 function forwards(
-  { remote }: CloudOptions,
+  { remote, remoteAccessHost }: CloudOptions,
   here: readonly Service[],
   vouch: (request: { id: string; address: string }) => Record<string, string>,
 ) {
   const elsewhere = services.filter((service) => !here.includes(service) && remote.has(service.contract.name))
-  return elsewhere.map(({ contract }) => ({
+  const suffix = remoteAccessHost?.slice(1)
+  return elsewhere.map(({ contract, hosts }) => ({
     url: remote.get(contract.name) ?? '',
     operations: Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
     vouch,
+    ...(hosts === undefined || suffix === undefined
+      ? {}
+      : { ownsHost: (hostname: string) => hostname.endsWith(suffix) }),
   }))
 }
 

@@ -11,6 +11,7 @@ import {
   readConfiguration,
   text,
   url,
+  wildcardHost,
 } from './platform/configuration.ts'
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
@@ -133,6 +134,10 @@ export const cloudSettings = {
     default: undefined,
     secret: true,
     help: 'Bearer token for /metrics; required from other machines, and always with a base URL or trusted proxies',
+  }),
+  remoteAccessHost: wildcardHost('MILLWRIGHT_REMOTE_ACCESS_HOST', {
+    default: undefined,
+    help: 'Host names for the web pages of devices, such as *.remote.example.com; without a base URL, the default is *.localhost',
   }),
   logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
     default: 'warn',

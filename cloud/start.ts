@@ -79,6 +79,8 @@ export async function startCloud(
       local: configuration.services,
       remote,
       baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
+      remoteAccessHost:
+        configuration.remoteAccessHost ?? (configuration.baseUrl === undefined ? '*.localhost' : undefined),
       metricsFromLoopback: configuration.baseUrl === undefined && configuration.trustedProxies.length === 0,
       tracing: await startTracing(environment),
       strict: false,

@@ -15,11 +15,11 @@ export type ApiOperation = { contract: Contract; name: string; operation: Operat
 
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 
-/** Returns all operations except internal operations, which only other services call. */
+/** Returns all operations except WebSockets and internal operations, which only other services call. */
 export function publicOperations(): ApiOperation[] {
   return Object.values(contracts as Record<string, Contract>).flatMap((contract) =>
     Object.entries(contract.operations)
-      .filter(([, operation]) => !isInternal(operation))
+      .filter(([, operation]) => !isInternal(operation) && operation.socket === undefined)
       .map(([name, operation]) => ({ contract, name, operation })),
   )
 }

@@ -90,6 +90,19 @@ function refuseOrigin(variable: string, value: string): never {
   )
 }
 
+/** Creates a setting for all host names below a domain, such as `*.remote.example.com`. */
+export function wildcardHost(variable: string, description: Description<undefined>): Setting<string | undefined> {
+  return {
+    variable,
+    ...description,
+    parse: (value) => {
+      const host = value.toLowerCase()
+      if (/^\*(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/.test(host) && host.length <= 200) return host
+      throw new StartError(`${variable} must be a host such as *.remote.example.com, but is "${value}".`)
+    },
+  }
+}
+
 type Parts = Description<string[]> & { part?: (text: string) => string | undefined; like?: string }
 
 /**

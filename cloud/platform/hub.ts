@@ -3,10 +3,10 @@ import type { Contract } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { problemOf } from './http/problems.ts'
-import { authorize, type LocalOperation, localOperation } from './operation.ts'
+import { authorize, type LocalOperation, localOperation, socketOperation } from './operation.ts'
 import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
-import { type BeforeBody, type Context, type Peers, plainBody, type Service } from './service.ts'
+import { type BeforeBody, type Context, type HostHandler, type Peers, plainBody, type Service } from './service.ts'
 import { copiedFor, type RawInput } from './validation.ts'
 
 type Options = {
@@ -19,19 +19,35 @@ type Options = {
   strict: boolean
 }
 
-export type Hub = { context: Context; operations: LocalOperation[] }
+export type Hub = { context: Context; operations: LocalOperation[]; hosts: HostHandler[] }
 
 /**
  * Creates the services of this process with their context. The context gives them clients for other services, in this
  * process or in other processes.
  */
-export function createHub(parts: Omit<Context, 'peers'>, { services, remote, peerTokens, strict }: Options): Hub {
+export function createHub(
+  parts: Omit<Context, 'peers' | 'peerAuthorization'>,
+  { services, remote, peerTokens, strict }: Options,
+): Hub {
   const local = new Map<string, Map<string, LocalOperation>>()
-  const context: Context = { ...parts, peers: peers({ local, remote, peerTokens, strict }) }
+  const hosts: HostHandler[] = []
+  const context: Context = {
+    ...parts,
+    peers: peers({ local, remote, peerTokens, strict }),
+    peerAuthorization: async (caller) => `${peerScheme} ${await peerTokens.sign(caller)}`,
+  }
   for (const service of services) {
     const handlers = service.handlers(context) as Record<string, never>
+    const sockets = (service.sockets?.(context) ?? {}) as Record<string, never>
+    const ticketCaller = service.ticketCaller?.(context)
+    const host = service.hosts?.(context)
+    if (host !== undefined) hosts.push(host)
     const beforeBody: Record<string, BeforeBody | undefined> = service.beforeBody?.(context) ?? {}
     const operations = Object.keys(service.contract.operations).map((name) => {
+      if (service.contract.operations[name]?.socket !== undefined) {
+        const handler = sockets[name] as never
+        return [name, socketOperation(service.contract, name, { handler, ticketCaller })] as const
+      }
       const operation = localOperation(service.contract, name, {
         handler: handlers[name] as never,
         beforeBody: beforeBody[name],
@@ -42,7 +58,7 @@ export function createHub(parts: Omit<Context, 'peers'>, { services, remote, pee
     local.set(service.contract.name, new Map(operations))
     if (service.tasks !== undefined) context.tasks.define(service.tasks(context))
   }
-  return { context, operations: [...local.values()].flatMap((operations) => [...operations.values()]) }
+  return { context, operations: [...local.values()].flatMap((operations) => [...operations.values()]), hosts }
 }
 
 type PeerOptions = {

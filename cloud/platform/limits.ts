@@ -46,9 +46,22 @@ export const limits = {
   tokenLifetimeSeconds: 86_400,
   /** How long a client may take to send its request. The largest file takes this time at `bodyBytesPerSecond`. */
   requestMs: 150_000,
+  /** How long a connection without a request stays open. */
+  keepAliveMs: 72_000,
   /** Maximum number of open event streams in a process, for one principal and for all principals together. */
   streamsPerPrincipal: 20,
   streams: 1_000,
+  /** Maximum number of open WebSockets in a process, for one principal and for all principals together. */
+  socketsPerPrincipal: 2_000,
+  sockets: 10_000,
+  /** Maximum bytes of one message of a WebSocket. */
+  socketMessageBytes: 1024 * 1024,
+  /** Maximum bytes that wait to be sent on a WebSocket. A WebSocket with more waiting bytes is closed. */
+  socketBufferBytes: 16 * 1024 * 1024,
+  /** How often an open WebSocket is checked. A client that sends nothing between two checks is disconnected. */
+  socketPingMs: 15_000,
+  /** How long a client may take to answer the close of its WebSocket. */
+  socketCloseMs: 1_000,
   /** Maximum number of concurrent requests in a process that wait for a response of another process of the platform. */
   waiting: 10_000,
   /** Maximum bytes of a streamed response that wait for a slow reader. Above this limit, the source pauses. */

@@ -4,7 +4,16 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { permissionDenied } from './access/permission-denied.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { type AnonymousCaller, Answer, type BeforeBody, CustomShape, plainBody } from './service.ts'
+import type { Socket } from './http/socket.ts'
+import {
+  type AnonymousCaller,
+  Answer,
+  type BeforeBody,
+  CustomShape,
+  plainBody,
+  type SocketHandler,
+  type TicketCaller,
+} from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
@@ -17,6 +26,10 @@ export type LocalOperation = {
   /** Refuses a request before its body is read. */
   beforeBody?: BeforeBody
   invoke(input: RawInput, caller: Caller | AnonymousCaller): Promise<Answer>
+  /** Validates the input of a WebSocket and asks the handler to open it. Only operations with `socket` have it. */
+  openSocket?(input: RawInput, caller: Caller, signal: AbortSignal): Promise<(socket: Socket) => void>
+  /** Validates the input of a WebSocket and returns the caller of the ticket in its query. */
+  redeem?(input: RawInput, request: Caller['request']): Promise<Caller>
 }
 
 type Options = {
@@ -51,6 +64,51 @@ export function localOperation(
       return answer
     },
   }
+}
+
+type SocketOptions = {
+  handler: SocketHandler<Operation>
+  /** Returns the caller of a ticket, if the operation accepts tickets. */
+  ticketCaller: TicketCaller | undefined
+}
+
+/** Returns an operation that is a WebSocket. A request without an upgrade is refused after its validation. */
+export function socketOperation(
+  contract: Contract,
+  name: string,
+  { handler, ticketCaller }: SocketOptions,
+): LocalOperation {
+  const operation = contract.operations[name]
+  if (operation?.socket === undefined) throw new TypeError(`${contract.name}.${name} is not a WebSocket`)
+  const { protocol, acceptsTicket } = operation.socket
+  const validate = inputValidator(operation)
+  return {
+    contract,
+    name,
+    operation,
+    async invoke(input) {
+      await validate(input)
+      throw upgradeRequired(protocol)
+    },
+    async openSocket(input, caller, signal) {
+      await validate(input)
+      return handler({ ...input, headers: {} } as never, caller, signal)
+    },
+    ...(acceptsTicket === undefined || ticketCaller === undefined
+      ? {}
+      : {
+          async redeem(input, request) {
+            await validate(input)
+            const { ticket } = input.query as { ticket: string }
+            return ticketCaller({ ticket, params: (input.params ?? {}) as Record<string, string>, request })
+          },
+        }),
+  }
+}
+
+export function upgradeRequired(protocol: string): Problem {
+  const detail = `This operation is a WebSocket. Open it with a WebSocket client and the subprotocol ${protocol}`
+  return new Problem('upgrade_required', detail, { headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
 /** Checks the permission for an operation, before its body is read and its handler runs. */

@@ -1,11 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket as TcpSocket } from 'node:net'
 import type { Client } from '@millwright/api/client.ts'
-import type { AnswerOf, Contract, Operation, RequestOf } from '@millwright/api/contract.ts'
+import type { AnswerOf, Contract, Operation, RequestOf, SocketOperation } from '@millwright/api/contract.ts'
 import type { Client as Owner } from 'pg'
 import type { AccessCache } from './access/cache.ts'
 import type { Caller } from './access/caller.ts'
 import type { Database } from './database/database.ts'
 import type { MigrationSource } from './database/migrations.ts'
 import type { Feed } from './events/feed.ts'
+import type { Socket } from './http/socket.ts'
 import type { Log } from './log.ts'
 import type { Safe } from './secrets/safe.ts'
 import type { SealedColumn } from './secrets/sealed-column.ts'
@@ -26,6 +29,11 @@ export type Context = {
   /** The source of event streams. */
   readonly feed: Feed
   readonly peers: Peers
+  /**
+   * Returns the header `Authorization` for a WebSocket to another process of the platform, on behalf of the caller. It is
+   * valid for a few seconds.
+   */
+  readonly peerAuthorization: (caller: Caller) => Promise<string>
   readonly settings: Settings
   readonly log: Log
   /** Aborted when the process stops. A waiting operation then responds with the data that it has. */
@@ -46,6 +54,8 @@ export type Settings = {
    */
   baseUrl: string
   readonly tokenLifetimeSeconds: number
+  /** The host names of web pages of devices, such as `*.remote.example.com`. Undefined if there are none. */
+  remoteAccessHost: string | undefined
 }
 
 /** A caller without a token. Only public operations accept it. */
@@ -117,7 +127,50 @@ export type Handler<O extends Operation> = (
   caller: O['access'] extends 'public' ? AnonymousCaller : Caller,
 ) => Promise<AnswerOf<O> | Answer<AnswerOf<O>> | JsonText | Answer<JsonText>>
 
-export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
+/** The handlers of a contract. Operations that are WebSockets have a `SocketHandler` instead. */
+export type Handlers<C extends Contract> = {
+  [Name in keyof C['operations'] as C['operations'][Name] extends SocketOperation ? never : Name]: Handler<
+    C['operations'][Name]
+  >
+}
+
+/**
+ * `SocketHandler` opens a WebSocket in two steps. First it checks the request: a problem that it throws is the response.
+ * It returns a function that receives the open socket. The signal is aborted if the socket cannot be opened, for example
+ * because the client disconnected. The handler then releases what it has opened.
+ */
+export type SocketHandler<O extends Operation> = (
+  request: RequestOf<O>,
+  caller: Caller,
+  signal: AbortSignal,
+) => Promise<(socket: Socket) => void>
+
+export type SocketHandlers<C extends Contract> = {
+  [Name in keyof C['operations'] as C['operations'][Name] extends SocketOperation ? Name : never]: SocketHandler<
+    C['operations'][Name]
+  >
+}
+
+/**
+ * `TicketCaller` redeems a ticket and returns its caller, with the rights that the caller has now. It throws
+ * `unauthenticated` if the ticket is not valid for the path. The parameters of the path are validated.
+ */
+export type TicketCaller = (use: {
+  ticket: string
+  params: Readonly<Record<string, string>>
+  request: Caller['request']
+}) => Promise<Caller>
+
+/**
+ * `HostHandler` answers all requests to its host names. These requests do not reach the API, the console and their
+ * checks.
+ */
+export type HostHandler = {
+  /** The host name is in lower case and has no port. */
+  owns(hostname: string): boolean
+  request(request: IncomingMessage, response: ServerResponse): void
+  upgrade(request: IncomingMessage, connection: TcpSocket, head: Buffer): void
+}
 
 /** `BeforeBody` runs before the body of a request is read. It throws a problem to refuse the request. */
 export type BeforeBody = (caller: Caller) => void
@@ -128,6 +181,11 @@ export type Service<C extends Contract = Contract> = {
   readonly migrations?: MigrationSource
   readonly handlers: (context: Context) => Handlers<C>
   readonly beforeBody?: (context: Context) => { readonly [Name in keyof C['operations']]?: BeforeBody }
+  /** The handlers of the operations that are WebSockets. */
+  readonly sockets?: (context: Context) => SocketHandlers<C>
+  readonly ticketCaller?: (context: Context) => TicketCaller
+  /** Answers the requests to the host names of the service. */
+  readonly hosts?: (context: Context) => HostHandler
   readonly tasks?: (context: Context) => TaskKinds
   /** Prepares the database for the service. It runs as the owner of the database, at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>

@@ -4,8 +4,11 @@ import { isEventStream, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'undici'
+import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
+import { forwardUpgrade } from './forward-connection.ts'
 import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
+import { requireHandshake, type Sockets, type Upgrade } from './sockets.ts'
 import type { StreamingResponses } from './streaming-responses.ts'
 
 /**
@@ -20,6 +23,8 @@ export type Forward = {
    * the platform can create them.
    */
   vouch: (request: { id: string; address: string }) => Record<string, string>
+  /** Returns whether the service answers all requests to a host name. */
+  ownsHost?: (hostname: string) => boolean
 }
 
 /** Headers that apply to one connection only (RFC 9110 §7.6.1), or that each process sets itself. */
@@ -29,10 +34,16 @@ const ownToConnection = new Set(
   ),
 )
 
-export async function forwardRoutes(
-  app: FastifyInstance,
-  options: { forwards: Forward[]; authorize: Authorize; streams: StreamingResponses },
-): Promise<void> {
+type ForwardOptions = {
+  forwards: Forward[]
+  authorize: Authorize
+  streams: StreamingResponses
+  sockets: Sockets
+  /** Called when a request is completed whose response has no end, because it became a WebSocket. */
+  complete: (request: FastifyRequest, status: number) => void
+}
+
+export async function forwardRoutes(app: FastifyInstance, options: ForwardOptions): Promise<void> {
   if (options.forwards.length === 0) return
   // The library is loaded on demand, because loading takes time and most installations have one process.
   const { Pool } = await import('undici')
@@ -54,11 +65,18 @@ export async function forwardRoutes(
           method: operation.method,
           config: { errorFormat: contract.errorFormat },
           onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-            const authorized = await options.authorize(incomingRequestOf(request), operation, contract)
+            const authorized = await (operation.socket === undefined
+              ? options.authorize(incomingRequestOf(request), operation, contract)
+              : options.sockets.authorize(request, { contract, operation }))
             request.caller = authorized.caller
             if (authorized.headers !== undefined) reply.headers(authorized.headers)
           },
           handler: async (request: FastifyRequest, reply: FastifyReply) => {
+            const upgrade = options.sockets.upgradeOf(request)
+            if (upgrade !== undefined) {
+              requireHandshake(request, operation)
+              return passSocket(upgrade, forward, { request, reply, ...options })
+            }
             const isStreamed = Object.values(operation.answers).some(isEventStream)
             const keepsConnection = isStreamed || operation.waits === true
             const body = await pass(keepsConnection ? streamingPool : pool, forward, { request, reply })
@@ -71,6 +89,54 @@ export async function forwardRoutes(
   }
 }
 
+/** Forwards a request for a WebSocket to the other process, and connects the client with it. */
+async function passSocket(
+  { connection, head, response }: Upgrade,
+  forward: Forward,
+  { request, reply, sockets, complete }: { request: FastifyRequest; reply: FastifyReply } & ForwardOptions,
+): Promise<FastifyReply> {
+  const release = sockets.reserve(request.caller as Caller)
+  const { origin: _, ...headers } = headersFor(request, forward)
+  const onOpen = () => {
+    reply.hijack()
+    response.detachSocket(connection)
+    sockets.track(connection)
+    connection.on('close', release)
+    complete(request, 101)
+  }
+  try {
+    const to = { url: forward.url, headers: { ...headers, host: new URL(forward.url).host } }
+    const refusal = await forwardUpgrade(request.raw, { ...to, connection, head, onOpen })
+    if (refusal === undefined) return reply
+    release()
+    reply.code(refusal.statusCode ?? 503)
+    for (const [name, value] of Object.entries(refusal.headers))
+      if (value !== undefined && !ownToConnection.has(name)) reply.header(name, value)
+    return reply.send(refusal)
+  } catch (error) {
+    release()
+    throw unreachable(error)
+  }
+}
+
+function unreachable(cause: unknown): Problem {
+  return new Problem('unavailable', 'The service for this path is not reachable. Retry later', { retryAfter: 2, cause })
+}
+
+/** Returns the headers of a request for the other process, with the signed address of the client. */
+function headersFor(request: FastifyRequest, forward: Forward): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !ownToConnection.has(name)) headers[name] = value
+  }
+  return Object.assign(
+    headers,
+    { 'x-request-id': request.id },
+    forward.vouch({ id: request.id, address: request.ip }),
+    request.trace?.headers,
+  )
+}
+
 /**
  * Forwards the request to the other process. Sets the status and the headers of the response, and returns the body,
  * which the caller sends.
@@ -80,21 +146,12 @@ async function pass(
   forward: Forward,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): Promise<Readable> {
-  const headers: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined && !ownToConnection.has(name)) headers[name] = value
-  }
+  const headers = headersFor(request, forward)
   const isBodyless = request.method === 'GET' || request.method === 'HEAD'
   const body = isBodyless ? null : ((request.body as null | undefined) ?? null)
   // The body of a GET is not forwarded, so its length is not forwarded either.
   if (body !== null && request.headers['content-length'] !== undefined)
     headers['content-length'] = request.headers['content-length']
-  Object.assign(
-    headers,
-    { 'x-request-id': request.id },
-    forward.vouch({ id: request.id, address: request.ip }),
-    request.trace?.headers,
-  )
   const response = await pool
     .request({
       method: request.method as 'GET',
@@ -103,10 +160,7 @@ async function pass(
       body,
     })
     .catch((error: unknown) => {
-      throw new Problem('unavailable', 'The service for this path is not reachable. Retry later', {
-        retryAfter: 2,
-        cause: error,
-      })
+      throw unreachable(error)
     })
   reply.code(response.statusCode)
   for (const [name, value] of Object.entries(response.headers)) {

@@ -35,6 +35,7 @@ function commonErrors(operation: Operation): ProblemCode[] {
     ...(operation.body === undefined
       ? []
       : (['invalid_body', 'invalid_json', 'body_too_large', 'unsupported_media_type'] as const)),
+    ...(operation.socket === undefined ? [] : (['upgrade_required'] as const)),
     ...(idempotencyKey(operation)
       ? (['already_answered', 'idempotency_key_reused', 'request_in_progress'] as const)
       : []),
@@ -183,7 +184,14 @@ function headerParameters(operation: Operation) {
 function answers(operation: Operation) {
   const tag = operation.tagged === true ? { headers: { ETag: { schema: { type: 'string' } } } } : {}
   const described = Object.entries(operation.answers).map(([status, answer]) => {
-    const description = Number(status) < 300 ? 'Done' : Number(status) < 400 ? 'Elsewhere' : 'Refused'
+    const description =
+      operation.socket !== undefined
+        ? `A WebSocket with the subprotocol \`${operation.socket.protocol}\``
+        : Number(status) < 300
+          ? 'Done'
+          : Number(status) < 400
+            ? 'Elsewhere'
+            : 'Refused'
     if (isEmpty(answer)) return [status, { description }]
     if (isMedia(answer)) {
       const types = [answer.mediaType, ...answer.alternatives]

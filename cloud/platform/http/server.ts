@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { Socket as TcpSocket } from 'node:net'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
 import {
@@ -18,7 +20,7 @@ import { noteRequest } from '../event-loop.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
-import { type AnonymousCaller, type Answer, JsonText } from '../service.ts'
+import { type AnonymousCaller, type Answer, type HostHandler, JsonText } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import type { CompletedRequest } from './completed-request.ts'
@@ -26,10 +28,12 @@ import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { receivedFile } from './file-body.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
+import { forwardedHost } from './forward-connection.ts'
 import { type Authorize, type IncomingRequest, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { isNestedDeeper } from './json-depth.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
+import { Sockets } from './sockets.ts'
 import { StreamingResponses } from './streaming-responses.ts'
 import { PathTable } from './unrouted.ts'
 
@@ -37,7 +41,11 @@ export type ServerOptions = {
   operations: LocalOperation[]
   forwards: Forward[]
   pages: Page[]
+  /** The handlers of the host names of services in this process. */
+  hosts: readonly HostHandler[]
   authorize: Authorize
+  /** Returns the origins whose pages can open a WebSocket, in addition to the host of the request. */
+  origins: () => readonly string[]
   /** Applies the rate limit of the client's address to a request without a route. Returns the headers of the limit. */
   limitUnrouted: (incoming: IncomingRequest) => Record<string, string>
   /** Called for every completed request. Logs and metrics use it. */
@@ -68,13 +76,19 @@ const requestIds = /^[\w.:-]{8,64}$/
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const served = [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)]
   const deprecated = formerPrefixes(served.map(({ contract }) => contract))
+  const sockets = new Sockets({ ...options, operations: served })
+  const hosts = [
+    ...options.hosts,
+    ...options.forwards.flatMap(({ url, ownsHost: owns, vouch }) =>
+      owns === undefined ? [] : [forwardedHost({ url, owns, vouch, track: (connection) => sockets.track(connection) })],
+    ),
+  ]
   const app = fastify({
     logger: false,
+    serverFactory: (handler) => httpServer({ handler, hosts, sockets }),
     bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestMs,
     forceCloseConnections: 'idle',
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
-    http: { maxHeaderSize: limits.parserHeaderBytes },
     routerOptions: { maxParamLength: 512 },
     rewriteUrl: ({ url = '/' }) => deprecated.current(withoutAlias(url)),
     genReqId: ({ headers }) => {
@@ -101,17 +115,20 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   answerUnrouted(app, new PathTable(served, options.pages), options.limitUnrouted)
   closeAnsweredConnections(app)
-  app.addHook('onResponse', (request, reply, done) => {
+  const complete = (request: FastifyRequest, status: number) => {
     const answered = {
       requestId: request.id,
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
-      status: reply.statusCode,
+      status,
       ms: performance.now() - request.arrivedAt,
       caller: request.caller,
     }
     request.trace?.end(answered)
     options.onAnswered(answered)
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    complete(request, reply.statusCode)
     done()
   })
   app.setErrorHandler((error, request, reply) => {
@@ -126,10 +143,40 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const streams = new StreamingResponses(app)
   const bodies = new BodyBudget()
   for (const operation of options.operations)
-    operationRoute(app, operation, { authorize: options.authorize, streams, bodies })
-  await forwardRoutes(app, { ...options, streams })
+    operationRoute(app, operation, { authorize: options.authorize, streams, bodies, sockets, complete })
+  await forwardRoutes(app, { ...options, streams, sockets, complete })
   await pageRoutes(app, options.pages)
+  app.server.on('upgrade', (request: IncomingMessage, connection: TcpSocket, head: Buffer) => {
+    const host = hostOf(hosts, request)
+    if (host === undefined) sockets.route(app, request, { connection, head })
+    else host.upgrade(request, connection, head)
+  })
+  sockets.start(app)
   return app
+}
+
+type HttpServerOptions = { handler: RequestListener; hosts: readonly HostHandler[]; sockets: Sockets }
+
+/** Creates the server of the HTTP library. Requests to the host names of a service do not reach the routes. */
+function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
+  const settings = {
+    maxHeaderSize: limits.parserHeaderBytes,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      hostOf(hosts, request) !== undefined || sockets.isUpgrade(request),
+  }
+  return createHttpServer(settings, (request, response) => {
+    const host = hostOf(hosts, request)
+    if (host === undefined) handler(request, response)
+    else host.request(request, response)
+  })
+}
+
+function hostOf(hosts: readonly HostHandler[], { headers }: IncomingMessage): HostHandler | undefined {
+  if (hosts.length === 0) return undefined
+  const hostname = (headers.host ?? '').toLowerCase().replace(/:\d*$/, '')
+  return hosts.find((host) => host.owns(hostname))
 }
 
 /**
@@ -261,12 +308,19 @@ function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
   }
 }
 
-type RouteOptions = { authorize: Authorize; streams: StreamingResponses; bodies: BodyBudget }
+type RouteOptions = {
+  authorize: Authorize
+  streams: StreamingResponses
+  bodies: BodyBudget
+  sockets: Sockets
+  /** Called when a request is completed whose response has no end, because it became a WebSocket. */
+  complete: (request: FastifyRequest, status: number) => void
+}
 
 function operationRoute(
   app: FastifyInstance,
   local: LocalOperation,
-  { authorize, streams, bodies }: RouteOptions,
+  { authorize, streams, bodies, sockets, complete }: RouteOptions,
 ): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
@@ -275,14 +329,23 @@ function operationRoute(
     bodyLimit: bodyBytesOf(operation),
     config: { errorFormat: contract.errorFormat },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      const authorized = await authorize(incomingRequestOf(request), operation, contract)
+      const authorized = await (operation.socket === undefined
+        ? authorize(incomingRequestOf(request), operation, contract)
+        : sockets.authorize(request, local))
       request.caller = authorized.caller
       if (authorized.headers !== undefined) reply.headers(authorized.headers)
+      if (sockets.upgradeOf(request) !== undefined) return
       reply.raw.once('close', noteRequest((request.caller as Caller | undefined)?.tenantId ?? ''))
       if (operation.body !== undefined) await bodies.reserve(request, reply, operation)
       local.beforeBody?.(request.caller as Caller)
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const upgrade = sockets.upgradeOf(request)
+      if (upgrade !== undefined && local.openSocket !== undefined) {
+        await sockets.accept(upgrade, { request, reply, local })
+        complete(request, 101)
+        return reply
+      }
       requireType(request, operation)
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()

@@ -60,7 +60,8 @@ export class PathTable {
   }
 }
 
-function patternOf(path: string): RegExp {
+/** Returns a pattern for the paths of a route, with parameters in braces. */
+export function patternOf(path: string): RegExp {
   const text = path.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^$()[\]\\|]/g, '\\$&'))
   return new RegExp(`^${text.join('[^/]+')}$`)
 }

@@ -39,6 +39,7 @@ type Overrides = Partial<
     | 'metricsToken'
     | 'metricsFromLoopback'
     | 'trustedProxies'
+    | 'remoteAccessHost'
   >
 > & {
   arrangement?: Arrangement
@@ -379,6 +380,7 @@ const checkedStatements = new Set<string>()
 
 const defaults = {
   baseUrl,
+  remoteAccessHost: '*.localhost',
   tokenLifetimeSeconds: 3600,
   externalIssuers: [],
   rateLimit: 1_000_000,

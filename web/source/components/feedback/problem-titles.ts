@@ -95,6 +95,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   schema_not_found: 'Schema nicht gefunden',
   property_not_found: 'Benutzerdefinierte Eigenschaft nicht gefunden',
   invalid_reference: 'Referenziertes Element nicht gefunden',
+  upgrade_required: 'WebSocket erforderlich',
   too_many_sessions: 'Zu viele Fernzugriffe',
   too_many_requests: 'Zu viele Anfragen',
   headers_too_large: 'Header zu groß',
