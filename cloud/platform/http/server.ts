@@ -164,7 +164,9 @@ function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     shouldUpgradeCallback: (request: IncomingMessage) =>
-      hostOf(hosts, request) !== undefined || sockets.isUpgrade(request),
+      hostOf(hosts, request) === undefined
+        ? sockets.isUpgrade(request)
+        : request.headers.upgrade?.toLowerCase() === 'websocket',
   }
   return createHttpServer(settings, (request, response) => {
     const host = hostOf(hosts, request)
@@ -175,7 +177,8 @@ function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
 
 function hostOf(hosts: readonly HostHandler[], { headers }: IncomingMessage): HostHandler | undefined {
   if (hosts.length === 0) return undefined
-  const hostname = (headers.host ?? '').toLowerCase().replace(/:\d*$/, '')
+  // A name with a dot at its end is the same host, so it must not reach the routes.
+  const hostname = (headers.host ?? '').toLowerCase().replace(/\.*(?::\d*)?$/, '')
   return hosts.find((host) => host.owns(hostname))
 }
 

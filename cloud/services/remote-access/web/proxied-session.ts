@@ -1,0 +1,102 @@
+import type { Pool } from 'undici'
+import { deviceConnections } from './device-connections.ts'
+import { type DeviceOrigin, deviceOriginOf } from './device-origin.ts'
+import type { Entry } from './entry-cookie.ts'
+import { webLimits } from './web-limits.ts'
+import type { WebSession, WebSessions } from './web-session.ts'
+
+/** `ProxiedSession` is a session that browsers use in this process, with its connections to the device. */
+export class ProxiedSession {
+  readonly device: DeviceOrigin
+  readonly connections: Pool
+  readonly #sessions: WebSessions
+  /** The digests of valid cookies. */
+  readonly #entries = new Set<string>()
+  readonly #exchanges = new Set<AbortController>()
+  #session: WebSession
+  #checkedAt = performance.now()
+  #check: Promise<WebSession> | undefined
+  #usedAt = performance.now()
+  #isEnded = false
+
+  constructor(session: WebSession, sessions: WebSessions) {
+    this.#session = session
+    this.#sessions = sessions
+    this.device = deviceOriginOf(session)
+    this.connections = deviceConnections(session, sessions)
+  }
+
+  get id(): string {
+    return this.#session.id
+  }
+
+  get tenantId(): string {
+    return this.#session.tenantId
+  }
+
+  get requests(): number {
+    return this.#exchanges.size
+  }
+
+  get isIdle(): boolean {
+    return this.#exchanges.size === 0 && performance.now() - this.#usedAt > webLimits.idleMs
+  }
+
+  async hasEntry(entry: Entry): Promise<boolean> {
+    if (entry.tenantId !== this.tenantId) return false
+    const digest = entry.digest.toString('base64url')
+    if (this.#entries.has(digest)) return true
+    if (!(await this.#sessions.hasEntry(this.id, entry))) return false
+    if (this.#entries.size < webLimits.cachedEntries) this.#entries.add(digest)
+    return true
+  }
+
+  /** Returns the session with its current state. The state is cached for `webLimits.sessionCacheMs`. */
+  async current(): Promise<WebSession> {
+    this.#usedAt = performance.now()
+    if (!this.#isEnded && performance.now() - this.#checkedAt < webLimits.sessionCacheMs) return this.#session
+    this.#check ??= this.#read().finally(() => {
+      this.#check = undefined
+    })
+    return this.#check
+  }
+
+  async #read(): Promise<WebSession> {
+    const startedAt = performance.now()
+    const session = await this.#sessions.findSession(this.#session)
+    this.#session = session ?? { ...this.#session, state: 'ended' }
+    this.#checkedAt = startedAt
+    if (this.#session.state !== 'open') this.end()
+    return this.#session
+  }
+
+  /** Adds a request. The signal is aborted when the session ends. Returns undefined if there are too many requests. */
+  begin(): AbortController | undefined {
+    if (this.#exchanges.size >= webLimits.requestsPerSession) return undefined
+    const exchange = new AbortController()
+    this.#exchanges.add(exchange)
+    if (this.#isEnded) exchange.abort()
+    return exchange
+  }
+
+  finish(exchange: AbortController): void {
+    this.#usedAt = performance.now()
+    this.#exchanges.delete(exchange)
+  }
+
+  log(line: string): void {
+    this.#sessions.logRequest(this.#session, line)
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Ends all requests and closes all connections. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    for (const exchange of this.#exchanges) exchange.abort()
+    void this.connections.destroy().catch(() => {})
+  }
+}
