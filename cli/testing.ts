@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import type { BuiltInRoleName } from '@millwright/api/permission.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
 import type { Terminal } from './output/terminal.ts'
@@ -23,10 +24,13 @@ export type RunResult = { code: number; out: string; err: string }
 export function testTerminal({ environment = {}, input = '', answers, columns, onNote }: RunOptions): {
   terminal: Terminal
   printed: { out: string; err: string }
+  /** The other ends of standard input and output, for commands that carry bytes. */
+  bytes: { input: PassThrough; output: PassThrough }
   interrupt(): void
 } {
   const printed = { out: '', err: '' }
   const listeners = new Set<() => void>()
+  const bytes = { input: new PassThrough(), output: new PassThrough() }
   const left = [...(answers ?? [])]
   const answer = async (question: string) => {
     printed.err += question
@@ -54,15 +58,18 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
     inputLines: async function* () {
       yield* input.split('\n')
     },
+    openBytes: () => bytes,
+    screen: undefined,
     onInterrupt(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    onTermination: () => () => {},
   }
   const interrupt = () => {
     for (const listener of listeners) listener()
   }
-  return { terminal, printed, interrupt }
+  return { terminal, printed, bytes, interrupt }
 }
 
 /** Splits a line into words like a shell. Supports only the shell syntax that the examples use. */

@@ -35,6 +35,16 @@ export class CommandError extends StartError {
   }
 }
 
+/** `ExitStatus` ends a command with the exit code of a program that it ran, for example a shell on a device. */
+export class ExitStatus extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`Exit code ${code}`)
+    this.code = code
+  }
+}
+
 type CommandErrorOptions = { exitCode?: number; next?: string; cause?: unknown }
 
 export function usageError(message: string, next?: string): CommandError {
@@ -81,6 +91,15 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   hierarchy_not_found: 'millwright hierarchy list',
   gateway_not_ready:
     'see the state of the gateway with millwright gateway show; start the gateway with millwright gateway',
+  gateway_offline: 'see the gateways with millwright remote status; start the gateway with millwright gateway',
+  target_not_allowed:
+    'see the allowed ports with millwright remote target <asset>; the gateway decides with remote-access.json in its home',
+  no_address: 'find the asset with a scan of its gateway: millwright discover',
+  remote_access_off: 'see the switches with millwright remote status; switch it on with millwright remote on',
+  web_access_off: 'open a local port instead: millwright connect <asset> http --listen',
+  too_many_sessions: 'end sessions that are not used: millwright remote sessions --state open',
+  host_key_changed:
+    'check the key on the device; then delete the stored key: millwright remote host-keys <asset>, millwright remote forget-host-key <id>',
   precondition_failed: 'read the resource again, then repeat the change',
   too_many_requests: 'wait a moment, then retry',
   overloaded: 'wait a moment, then retry',

@@ -88,6 +88,16 @@ export const commandModules: Readonly<Record<string, CommandModule>> = {
     description: 'receipts of scans: what was sent to each device',
     load: () => import('../discovery/receipt.ts'),
   },
+  connect: {
+    group: work,
+    description: 'connect to an asset through its gateway: terminal, web page or TCP port',
+    load: () => import('../remote-access/connect.ts'),
+  },
+  remote: {
+    group: work,
+    description: 'remote sessions, approvals, recordings, policies and file copies',
+    load: () => import('../remote-access/remote.ts'),
+  },
   credentials: {
     group: work,
     description: 'device credentials (write-only)',

@@ -1,6 +1,6 @@
 import { productVersion } from '@millwright/cloud/platform/version.ts'
 import { Command, CommanderError } from 'commander'
-import { errorJson, errorText, exitCodeHelp, exitCodeOf, exitCodes } from '../output/error-report.ts'
+import { ExitStatus, errorJson, errorText, exitCodeHelp, exitCodeOf, exitCodes } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { commandModules, startGroup } from './commands.ts'
 import { addExamples } from './examples.ts'
@@ -13,6 +13,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    if (error instanceof ExitStatus) return error.code
     const isForPrograms = args.includes('--json') || args.includes('--ndjson')
     terminal.note(isForPrograms ? errorJson(error) : errorText(error))
     return exitCodeOf(error)
