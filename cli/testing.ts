@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import type { BuiltInRoleName } from '@millwright/api/permission.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
-import type { Terminal } from './output/terminal.ts'
+import type { Screen, Terminal } from './output/terminal.ts'
 import { run } from './program/program.ts'
 
 export type RunOptions = {
@@ -14,6 +14,8 @@ export type RunOptions = {
   /** The answers to prompts, in order. Without `answers`, the terminal is not interactive. */
   answers?: string[]
   columns?: number
+  /** The screen, for commands that show the terminal of another machine. */
+  screen?: Screen
   /** Receives each line that is printed to standard error. */
   onNote?: (line: string) => void
 }
@@ -21,7 +23,7 @@ export type RunOptions = {
 export type RunResult = { code: number; out: string; err: string }
 
 /** Returns a terminal that records the output and answers prompts with the given answers. */
-export function testTerminal({ environment = {}, input = '', answers, columns, onNote }: RunOptions): {
+export function testTerminal({ environment = {}, input = '', answers, columns, screen, onNote }: RunOptions): {
   terminal: Terminal
   printed: { out: string; err: string }
   /** The other ends of standard input and output, for commands that carry bytes. */
@@ -59,7 +61,7 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
       yield* input.split('\n')
     },
     openBytes: () => bytes,
-    screen: undefined,
+    screen,
     onInterrupt(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

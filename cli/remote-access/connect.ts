@@ -64,8 +64,10 @@ Examples:
   millwright connect 'Drive 12' ssh
   millwright connect 'Drive 12' ssh --credential 'Hall 4' --reason 'firmware check' --minutes 30
   millwright connect 'Drive 12' http
-  millwright connect 'PLC 3' 102 --listen 10102     an engineering tool connects to 127.0.0.1:10102
-  millwright connect 'Drive 12' ssh --listen        a local port to the SSH server, for scp or an SSH client
+  millwright connect 'PLC 3' 102 --listen 10102
+  millwright connect 'Drive 12' ssh --listen
+
+With "102 --listen 10102", an engineering tool on this machine connects to 127.0.0.1:10102.
 
 In ~/.ssh/config, for ssh, scp and rsync:
   Host drive-12

@@ -1,9 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { posix } from 'node:path'
+import { basename, join, posix } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -13,7 +13,6 @@ import type { Session } from '../session/session.ts'
 import { type SessionOptions, sessionRequest, withSessionOptions } from './connect.ts'
 import { type OpenRemoteSession, withRemoteSession } from './remote-session.ts'
 import { openSignedIn } from './sign-in.ts'
-import type { StreamMessage } from './stream.ts'
 
 /** This file copies single files from and to a device with SFTP. */
 
@@ -125,7 +124,8 @@ async function upload(session: Session, target: DevicePath, { file, options }: C
   const found = await stat(file).catch((error) => {
     throw fileErrorOf(error, `${file} cannot be read`)
   })
-  if (!found.isFile()) throw usageError(`${file} is not a file.`, 'copy the files of a folder one by one, or as an archive')
+  if (!found.isFile())
+    throw usageError(`${file} is not a file.`, 'copy each file of a folder, or an archive of the folder')
   const path = target.path === '' || target.path.endsWith('/') ? `${target.path}${basename(file)}` : target.path
   await withFiles(session, { asset: target.asset, options }, async (remote) => {
     let stored: number | undefined

@@ -61,7 +61,11 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function printAddress({ output, terminal }: Session, { details }: OpenRemoteSession, port: number): Promise<void> {
+async function printAddress(
+  { output, terminal }: Session,
+  { details }: OpenRemoteSession,
+  port: number,
+): Promise<void> {
   const { id, assetName, address, expiresTimestamp } = details
   const left = durationText(Date.parse(expiresTimestamp) - Date.now())
   const target = address === undefined ? '' : ` (${targetText(address, details.port)})`

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
 import { type RemoteSession, remoteAccess, type SessionRequest } from '@millwright/api/remote-access.ts'
+import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { formatBytes, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import { durationText, endError, SessionWatch } from './session-watch.ts'
-import { openStream, type RemoteStream, type StreamMessage, type StreamQuery } from './stream.ts'
+import { openStream, type RemoteStream, type StreamQuery } from './stream.ts'
 
 /**
  * This file runs a command with its own remote session: it requests the session, waits until the session is open, and ends
@@ -17,7 +18,10 @@ export type OpenRemoteSession = {
   readonly details: RemoteSession
   /** Aborted when the session ends or when the user interrupts the command. */
   signal: AbortSignal
-  open(query: StreamQuery, options?: { onMessage?: (message: StreamMessage) => void; signal?: AbortSignal }): Promise<RemoteStream>
+  open(
+    query: StreamQuery,
+    options?: { onMessage?: (message: StreamMessage) => void; signal?: AbortSignal },
+  ): Promise<RemoteStream>
   /** Reads the state of the session now, for example because a stream reported its end. */
   refresh(): Promise<void>
 }
@@ -59,7 +63,11 @@ export async function withRemoteSession(
 
 type UseOptions = { stop: AbortController; isQuiet: boolean; work: (remote: OpenRemoteSession) => Promise<void> }
 
-async function useSession(session: Session, created: RemoteSession, { stop, isQuiet, work }: UseOptions): Promise<void> {
+async function useSession(
+  session: Session,
+  created: RemoteSession,
+  { stop, isQuiet, work }: UseOptions,
+): Promise<void> {
   const { signal } = stop
   let isEnded = false
   const closing = new AbortController()
@@ -142,9 +150,7 @@ async function endSession(session: Session, { id }: RemoteSession, isQuiet: bool
     if (!isQuiet) terminal.note(`Session ended${await trafficText(session, id)}.`)
   } catch (error) {
     if (error instanceof Problem && ['not_found', 'conflict'].includes(error.code)) return
-    terminal.note(
-      `The session could not be ended: ${(error as Error).message} To end it: millwright remote end ${id}`,
-    )
+    terminal.note(`The session could not be ended: ${(error as Error).message} To end it: millwright remote end ${id}`)
   } finally {
     timeout.abort()
     ending.catch(() => {})

@@ -114,10 +114,7 @@ Examples:
   addHostKeys(remote, terminal)
 }
 
-async function list(
-  session: Session,
-  { state, asset, gateway, awaitsMe, ...options }: ListOptions,
-): Promise<void> {
+async function list(session: Session, { state, asset, gateway, awaitsMe, ...options }: ListOptions): Promise<void> {
   const filters = {
     ...(state === undefined ? {} : { state }),
     ...(asset === undefined ? {} : { assetId: await assetId(session, asset) }),
@@ -165,7 +162,9 @@ function addHostKeys(remote: Command, terminal: Terminal): void {
     terminal,
     async (session, asset: string, options: PagingOptions) => {
       const id = await assetId(session, asset)
-      const pages = pagesOf(options, (page) => session.api(remoteAccess).listHostKeys({ query: { assetId: id, ...page } }))
+      const pages = pagesOf(options, (page) =>
+        session.api(remoteAccess).listHostKeys({ query: { assetId: id, ...page } }),
+      )
       await session.output.list(await pages, {
         columns: {
           id: 'id',

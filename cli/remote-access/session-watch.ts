@@ -65,7 +65,7 @@ export class SessionWatch {
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof Problem && error.status < 500 && error.status !== 429)
-        return onEnd(new CommandError(`The session ${id} cannot be read any more: ${error.message}`, { cause: error }))
+        return onEnd(new CommandError(`The session ${id} can no longer be read: ${error.message}`, { cause: error }))
       this.#noteUnreachable()
     }
   }
@@ -130,7 +130,8 @@ const endings: Readonly<Record<SessionEnding, string>> = {
 export function endError({ ending, endingDetail, endedBy, decidedBy }: RemoteSession): CommandError {
   const person = ending === 'denied' ? decidedBy : endedBy
   const by = person === undefined ? '' : ` by ${sanitize(person.name)}`
-  const reason = endingDetail === undefined || endingDetail === '' ? '' : `: ${sanitize(endingDetail).replace(/\.$/, '')}`
+  const reason =
+    endingDetail === undefined || endingDetail === '' ? '' : `: ${sanitize(endingDetail).replace(/\.$/, '')}`
   const text = ending === undefined ? 'The session ended' : endings[ending]
   const isDenied = ending === 'denied' || ending === 'permission-lost' || ending === 'approval-expired'
   return new CommandError(`${text}${ending === 'ended-by-reviewer' ? '' : by}${reason}.`, {

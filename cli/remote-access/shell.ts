@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
+import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { ExitStatus } from '../output/error-report.ts'
 import { sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
@@ -7,7 +8,7 @@ import { EscapeFilter, escapeHelp } from './escape.ts'
 import type { OpenRemoteSession } from './remote-session.ts'
 import { durationText } from './session-watch.ts'
 import { openSignedIn } from './sign-in.ts'
-import type { RemoteStream, StreamMessage } from './stream.ts'
+import type { RemoteStream } from './stream.ts'
 
 /** The size of the terminal on the device if standard output is not a terminal. */
 const defaultSize = { columns: 80, rows: 24 } as const
@@ -22,8 +23,10 @@ export async function runShell(session: Session, remote: OpenRemoteSession): Pro
   let exitCode = 0
   const onMessage = (message: StreamMessage) => {
     if (message.type !== 'exit') return
-    exitCode = typeof message.code === 'number' ? message.code & 0xff : message.signal === undefined ? 0 : signalExitCode
-    if (typeof message.signal === 'string') terminal.note(`The shell was ended by the signal ${sanitize(message.signal)}.`)
+    exitCode =
+      typeof message.code === 'number' ? message.code & 0xff : message.signal === undefined ? 0 : signalExitCode
+    if (typeof message.signal === 'string')
+      terminal.note(`The shell was ended by the signal ${sanitize(message.signal)}.`)
   }
   const query = { kind: 'terminal', ...sizeOf(session) } as const
   const stream = await openSignedIn(session, remote, { query, onMessage })

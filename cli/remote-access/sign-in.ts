@@ -1,9 +1,10 @@
+import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 import { targetText } from './local-port.ts'
 import type { OpenRemoteSession } from './remote-session.ts'
-import type { RemoteStream, StreamMessage, StreamQuery } from './stream.ts'
+import type { RemoteStream, StreamQuery } from './stream.ts'
 
 /** This file opens a stream to the SSH server of a device: it shows the host key and answers prompts of the device. */
 
@@ -76,7 +77,8 @@ async function answersTo({ terminal }: Session, message: StreamMessage, signal: 
       next: 'pass a credential of the platform with --credential, or use a terminal',
     })
   for (const text of [message.title, message.instructions])
-    if (typeof text === 'string' && text.trim() !== '') for (const line of text.trim().split(/\r?\n/)) terminal.note(sanitize(line))
+    if (typeof text === 'string' && text.trim() !== '')
+      for (const line of text.trim().split(/\r?\n/)) terminal.note(sanitize(line))
   const answers: string[] = []
   for (const { text, isSecret } of prompts) {
     const question = `${sanitize(text.trim()).replace(/:$/, '')}: `

@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream'
 import { requestFor } from '@millwright/api/client.ts'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { remoteAccess, type StreamKind, tunnelProtocol } from '@millwright/api/remote-access.ts'
+import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import { WebSocket } from 'ws'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import { sanitize } from '../output/text.ts'
@@ -13,9 +14,6 @@ import { problemOf, type Session } from '../session/session.ts'
  * This file opens streams of remote sessions. Each stream is a WebSocket: binary messages are bytes, text messages are JSON
  * messages about the stream. Both directions have back-pressure.
  */
-
-/** A message about a stream. `type` names it. The other fields come from a gateway and are checked where they are used. */
-export type StreamMessage = { type: string; [field: string]: unknown }
 
 export type StreamQuery = { kind: StreamKind; columns?: number; rows?: number; path?: string }
 
@@ -36,6 +34,13 @@ const bufferBytes = 256 * 1024
 const problemBytes = 64 * 1024
 /** The time after which a closing WebSocket is aborted. */
 const closeTimeoutMs = 2_000
+
+/**
+ * How often an open stream is checked. The platform sends a ping at least every 15 seconds, and expects bytes in the same
+ * time, also from a client that does not read because the receiver of its bytes is slow.
+ */
+const checkMs = 5_000
+const silenceMs = 45_000
 
 /** The close codes of a stream. */
 const closeCodes = { normal: 1000, restart: 1012, sessionEnded: 4001 } as const
@@ -148,11 +153,17 @@ export class RemoteStream extends Duplex {
   #failure: StreamError | undefined
   /** Whether the other side has sent its last byte. */
   #isEnded = false
+  #heardAt = performance.now()
+  readonly #timer = setInterval(() => this.#check(), checkMs).unref()
 
   constructor(socket: WebSocket, onMessage: (message: StreamMessage) => void = () => {}) {
     super({ readableHighWaterMark: bufferBytes, writableHighWaterMark: bufferBytes })
     this.#socket = socket
     this.#onMessage = onMessage
+    const hear = () => {
+      this.#heardAt = performance.now()
+    }
+    socket.on('open', hear).on('ping', hear).on('message', hear)
     socket.on('message', (content, isBinary) => {
       if (!isBinary) return this.#receiveMessage(String(content))
       if (!this.#isEnded && !this.destroyed && !this.push(content as Buffer)) socket.pause()
@@ -185,6 +196,7 @@ export class RemoteStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const socket = this.#socket
+    clearInterval(this.#timer)
     if (socket.readyState === WebSocket.CONNECTING) socket.terminate()
     else if (socket.readyState !== WebSocket.CLOSED) {
       socket.resume()
@@ -193,6 +205,16 @@ export class RemoteStream extends Duplex {
       socket.once('close', () => clearTimeout(timer))
     }
     done(error)
+  }
+
+  #check(): void {
+    if (this.#socket.readyState !== WebSocket.OPEN) return
+    if (this.#socket.isPaused) {
+      this.#heardAt = performance.now()
+      this.#socket.pong()
+    } else if (performance.now() - this.#heardAt > silenceMs) {
+      this.destroy(new StreamError('connection_lost', 'The platform no longer answers.'))
+    }
   }
 
   #receiveMessage(text: string): void {

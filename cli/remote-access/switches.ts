@@ -1,5 +1,5 @@
-import { type RemoteGateway, remoteAccess } from '@millwright/api/remote-access.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
+import { type RemoteGateway, remoteAccess } from '@millwright/api/remote-access.ts'
 import type { Command } from 'commander'
 import { assetId, gatewayId } from '../input/lookup.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -70,7 +70,9 @@ async function status({ api, output }: Session): Promise<void> {
   }
   if (!output.isText) return output.show({ data: { ...tenant, gateways } })
   await output.printText(`Remote access of the tenant: ${tenant.isEnabled ? 'on' : 'off'}`)
-  const names = new Map((await api(onboarding).listGateways({ query: { limit: 100 } })).data.map(({ id, name }) => [id, name]))
+  const names = new Map(
+    (await api(onboarding).listGateways({ query: { limit: 100 } })).data.map(({ id, name }) => [id, name]),
+  )
   await output.list(
     { data: gateways.map((gateway) => ({ ...gateway, name: names.get(gateway.gatewayId) ?? '' })) },
     {
