@@ -78,6 +78,8 @@ test('shows the host key, prompts for the password without echo, and returns the
   peer.onStream = device(received, { type: 'exit', code: 7 })
   const screen = new TestScreen()
   const command = peer.start(['connect', assetId, 'ssh'], { answers: ['admin', 'secret'], screen })
+  // A prompt pauses standard input.
+  command.bytes.input.pause()
   const asked: string[] = []
   const { promptSecret } = command.terminal
   command.terminal.promptSecret = (question) => {

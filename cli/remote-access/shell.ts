@@ -67,12 +67,15 @@ async function carryTerminal(session: Session, remote: OpenRemoteSession, stream
   const endInput = () => stream.end()
   const stopResizing = screen?.onResize(() => stream.sendMessage({ type: 'size', ...sizeOf(session) }))
   screen?.setRawMode(true)
-  input.on('data', send).once('end', endInput)
+  // A prompt pauses the input, and a listener alone does not resume it.
+  input.on('data', send).once('end', endInput).resume()
   try {
     await pipeline(stream, output, { end: false, signal: AbortSignal.any([remote.signal, userEnd.signal]) })
     if (!stream.closed) await once(stream, 'close')
     return false
   } catch (error) {
+    // The cursor can be in the middle of a line.
+    if (screen !== undefined) terminal.note('')
     if (userEnd.signal.aborted) return true
     throw error
   } finally {

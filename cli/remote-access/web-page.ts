@@ -35,7 +35,7 @@ async function printMore(session: Session, remote: OpenRemoteSession, url: strin
       .then((link) => session.terminal.print(link))
       .catch((error: Error) => session.terminal.note(error.message))
   }
-  input.on('data', print)
+  input.on('data', print).resume()
   try {
     await untilEnd(remote)
   } finally {
