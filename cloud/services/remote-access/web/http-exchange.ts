@@ -38,9 +38,9 @@ export async function exchangeHttp(exchange: Exchange): Promise<void> {
   } catch (error) {
     await explain(exchange, error)
   } finally {
-    session.finish(running)
     const { method = '', url = '' } = request
-    session.log(requestLogLine({ startedAt, method, url, status: response.statusCode, bytes: counter.bytes }))
+    const line = requestLogLine({ startedAt, method, url, status: response.statusCode, bytes: counter.bytes })
+    await session.finish(running, line)
   }
 }
 

@@ -3,7 +3,7 @@ import { deviceConnections } from './device-connections.ts'
 import { type DeviceOrigin, deviceOriginOf } from './device-origin.ts'
 import type { Entry } from './entry-cookie.ts'
 import { webLimits } from './web-limits.ts'
-import type { WebSession, WebSessions } from './web-session.ts'
+import type { RequestLog, WebSession, WebSessions } from './web-session.ts'
 
 /** `ProxiedSession` is a session that browsers use in this process, with its connections to the device. */
 export class ProxiedSession {
@@ -13,6 +13,7 @@ export class ProxiedSession {
   /** The digests of valid cookies. */
   readonly #entries = new Set<string>()
   readonly #exchanges = new Set<AbortController>()
+  readonly #log: RequestLog | undefined
   #session: WebSession
   #checkedAt = performance.now()
   #check: Promise<WebSession> | undefined
@@ -24,6 +25,7 @@ export class ProxiedSession {
     this.#sessions = sessions
     this.device = deviceOriginOf(session)
     this.connections = deviceConnections(session, sessions)
+    this.#log = sessions.logOf(session)
   }
 
   get id(): string {
@@ -39,21 +41,27 @@ export class ProxiedSession {
   }
 
   get isIdle(): boolean {
-    return this.#exchanges.size === 0 && performance.now() - this.#usedAt > webLimits.idleMs
+    const idleMs = this.#isEnded ? webLimits.endedMs : webLimits.idleMs
+    return this.#exchanges.size === 0 && performance.now() - this.#usedAt > idleMs
   }
 
   async hasEntry(entry: Entry): Promise<boolean> {
     if (entry.tenantId !== this.tenantId) return false
-    const digest = entry.digest.toString('base64url')
-    if (this.#entries.has(digest)) return true
+    if (this.#entries.has(entry.digest.toString('base64url'))) return true
     if (!(await this.#sessions.hasEntry(this.id, entry))) return false
-    if (this.#entries.size < webLimits.cachedEntries) this.#entries.add(digest)
+    this.addEntry(entry)
     return true
+  }
+
+  /** Caches a valid cookie. */
+  addEntry({ digest }: Entry): void {
+    if (this.#entries.size < webLimits.cachedEntries) this.#entries.add(digest.toString('base64url'))
   }
 
   /** Returns the session with its current state. The state is cached for `webLimits.sessionCacheMs`. */
   async current(): Promise<WebSession> {
     this.#usedAt = performance.now()
+    if (this.#session.state === 'ended') return this.#session
     if (!this.#isEnded && performance.now() - this.#checkedAt < webLimits.sessionCacheMs) return this.#session
     this.#check ??= this.#read().finally(() => {
       this.#check = undefined
@@ -79,13 +87,18 @@ export class ProxiedSession {
     return exchange
   }
 
-  finish(exchange: AbortController): void {
+  /** Removes a request and logs it. */
+  async finish(exchange: AbortController, line: string): Promise<void> {
     this.#usedAt = performance.now()
+    const isBehind = this.#log?.recorder.line(line) === false
     this.#exchanges.delete(exchange)
+    if (this.#isEnded) this.#release()
+    if (isBehind) await this.#log?.recorder.flush()
   }
 
-  log(line: string): void {
-    this.#sessions.logRequest(this.#session, line)
+  /** Stores the request log when the last request of an ended session is logged. */
+  #release(): void {
+    if (this.#exchanges.size === 0) void this.#log?.release()
   }
 
   get isEnded(): boolean {
@@ -97,6 +110,7 @@ export class ProxiedSession {
     if (this.#isEnded) return
     this.#isEnded = true
     for (const exchange of this.#exchanges) exchange.abort()
+    this.#release()
     void this.connections.destroy().catch(() => {})
   }
 }

@@ -17,7 +17,7 @@ export function notEnteredPage(consoleUrl: string): MessagePage {
     status: 401,
     title: 'Open this session in the console',
     texts: [
-      'This browser has not entered the session, or the link was already used.',
+      'This browser has not entered the session, the link was already used, or the session has ended.',
       'Open the session from the console. The console creates a link that works once.',
     ],
     link: { url: consoleUrl, label: 'Open the console' },

@@ -47,8 +47,7 @@ export async function exchangeSocket(exchange: SocketExchange): Promise<void> {
     status = page.status
     sendPage(response, page)
   } finally {
-    session.finish(running)
-    session.log(requestLogLine({ startedAt, method: 'GET', url: request.url ?? '/', status, bytes }))
+    await session.finish(running, requestLogLine({ startedAt, method: 'GET', url: request.url ?? '/', status, bytes }))
   }
 }
 

@@ -15,7 +15,7 @@ import { createLog } from '../../../platform/log.ts'
 import type { Entry } from './entry-cookie.ts'
 import { WebHost } from './web-host.ts'
 import { WebProxy } from './web-proxy.ts'
-import type { WebSession, WebSessions } from './web-session.ts'
+import type { RequestLog, WebSession, WebSessions } from './web-session.ts'
 
 type Certificate = { key: string; cert: string }
 
@@ -107,8 +107,9 @@ class TestSessions implements WebSessions {
     return false
   }
 
-  logRequest(_session: WebSession, line: string): void {
-    this.lines.push(line)
+  logOf(): RequestLog {
+    const line = (text: string) => this.lines.push(text) > 0
+    return { recorder: { line, flush: async () => {} }, release: async () => {} }
   }
 
   onEnd(listener: (id: string) => void): void {
@@ -124,6 +125,7 @@ class TestSessions implements WebSessions {
   endSilently(id: string, how: Pick<WebSession, 'ending' | 'endingDetail'> = { ending: 'expired' }): void {
     const session = this.sessions.get(id)
     if (session !== undefined) this.sessions.set(id, { ...session, ...how, state: 'ended' })
+    for (const entry of this.entries) if (entry.startsWith(id)) this.entries.delete(entry)
   }
 }
 
@@ -169,9 +171,8 @@ export async function startProxy({ scheme = 'http' }: { scheme?: 'http' | 'https
 
   const open = (device: { port: number }, service: 'http' | 'https' = 'http') => {
     const id = randomUUID()
-    sessions.sessions.set(id, {
-      ...{ tenantId, id, state: 'open', service, address: '127.0.0.1', port: device.port, assetName: 'Pump 7' },
-    } as WebSession)
+    const target = { service, address: '127.0.0.1', port: device.port, assetName: 'Pump 7' }
+    sessions.sessions.set(id, { tenantId, id, state: 'open', recording: 'all', ...target })
     const name = `${id}.remote.test`
     const ticket = () => {
       const text = createHash('sha256').update(randomUUID()).digest('base64url')

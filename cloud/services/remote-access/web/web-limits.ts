@@ -16,6 +16,8 @@ export const webLimits = {
   sessionCacheMs: 1_000,
   /** How long a session without requests stays in memory. */
   idleMs: 60_000,
+  /** How long an ended session stays in memory, so that its page shows why it ended. */
+  endedMs: 600_000,
   /** The maximum number of cookies of a session that are cached. */
   cachedEntries: 32,
   /** The maximum length of a path in the request log. */

@@ -9,7 +9,7 @@ import { limits } from '../../../platform/limits.ts'
 import type { Log } from '../../../platform/log.ts'
 import type { HostHandler } from '../../../platform/service.ts'
 import { crossSiteRefusal } from './cross-site.ts'
-import { createEntry, entriesIn, entryCookie } from './entry-cookie.ts'
+import { createEntry, type Entry, entriesIn, entryCookie } from './entry-cookie.ts'
 import { type Exchange, exchangeHttp, hasBodyOf } from './http-exchange.ts'
 import { type MessagePage, sendPage } from './message-page.ts'
 import { ProxiedSession } from './proxied-session.ts'
@@ -28,7 +28,7 @@ import {
 import { exchangeSocket } from './socket-exchange.ts'
 import type { WebHost } from './web-host.ts'
 import { webLimits } from './web-limits.ts'
-import type { WebSessions } from './web-session.ts'
+import type { WebSession, WebSessions } from './web-session.ts'
 
 type WebProxyOptions = {
   host: WebHost
@@ -63,11 +63,11 @@ export class WebProxy implements HostHandler {
 
   constructor(options: WebProxyOptions) {
     this.#options = options
-    options.sessions.onEnd((id) => this.#end(id))
+    options.sessions.onEnd((id) => this.#proxied.get(id)?.end())
     const timer = setInterval(() => this.#forgetIdle(), webLimits.idleMs).unref()
     options.stopping.addEventListener('abort', () => {
       clearInterval(timer)
-      for (const id of this.#proxied.keys()) this.#end(id)
+      for (const session of this.#proxied.values()) session.end()
     })
   }
 
@@ -127,6 +127,7 @@ export class WebProxy implements HostHandler {
     if (session.state !== 'open') throw new Refusal(notOpenPage(this.#consoleUrl))
     const { value, ...entry } = createEntry(session.tenantId)
     await sessions.storeEntry(session, entry)
+    this.#hold(session, entry)
     response.writeHead(303, {
       location: '/',
       'set-cookie': entryCookie(value, { isSecure: host.isSecure }),
@@ -191,12 +192,18 @@ export class WebProxy implements HostHandler {
       if (!(await sessions.hasEntry(id, entry))) continue
       const session = await sessions.findSession({ tenantId: entry.tenantId, id })
       if (session === undefined) continue
-      const proxied = this.#proxied.get(id) ?? new ProxiedSession(session, sessions)
-      this.#proxied.set(id, proxied)
-      if (session.state !== 'open') this.#end(id)
-      return proxied
+      return this.#hold(session, entry)
     }
     return undefined
+  }
+
+  /** Holds a session in memory, with a valid cookie. */
+  #hold(session: WebSession, entry: Entry): ProxiedSession {
+    const proxied = this.#proxied.get(session.id) ?? new ProxiedSession(session, this.#options.sessions)
+    this.#proxied.set(session.id, proxied)
+    proxied.addEntry(entry)
+    if (session.state !== 'open') proxied.end()
+    return proxied
   }
 
   get #requests(): number {
@@ -209,13 +216,12 @@ export class WebProxy implements HostHandler {
     return `${this.#options.baseUrl()}/console/remote-access`
   }
 
-  #end(id: string): void {
-    this.#proxied.get(id)?.end()
-    this.#proxied.delete(id)
-  }
-
   #forgetIdle(): void {
-    for (const [id, session] of this.#proxied) if (session.isIdle) this.#end(id)
+    for (const [id, session] of this.#proxied) {
+      if (!session.isIdle) continue
+      session.end()
+      this.#proxied.delete(id)
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { SessionEnding, SessionState } from '@millwright/api/remote-access.ts'
+import type { RecordingMode, SessionEnding, SessionState } from '@millwright/api/remote-access.ts'
 import type { Entry } from './entry-cookie.ts'
 
 /** A session for a web page of a device. */
@@ -11,8 +11,18 @@ export type WebSession = {
   readonly address: string
   readonly port: number
   readonly assetName: string
+  readonly recording: RecordingMode
   readonly ending?: SessionEnding | undefined
   readonly endingDetail?: string | undefined
+}
+
+export type RequestLog = {
+  readonly recorder: {
+    /** Adds a line. Returns false if the next request should wait until `flush` is done. */
+    line(text: string): boolean
+    flush(): Promise<void>
+  }
+  release(): Promise<void>
 }
 
 /** The part of the service that the web proxy uses. */
@@ -29,8 +39,8 @@ export type WebSessions = {
    * session if the certificate has changed.
    */
   acceptCertificate(session: WebSession, fingerprint: string): Promise<boolean>
-  /** Adds a line to the request log, if the policy of the session requires one. */
-  logRequest(session: WebSession, line: string): void
+  /** Returns the request log, if the policy of the session requires one. The proxy calls `release` at the end. */
+  logOf(session: WebSession): RequestLog | undefined
   /** Calls the listener when a session ends. */
   onEnd(listener: (id: string) => void): void
 }
