@@ -15,6 +15,7 @@ import {
 } from './platform/configuration.ts'
 import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
+import { StartError } from './platform/start-error.ts'
 
 /** Returns the text if it is a numeric IP address or network. */
 function networkOrUndefined(text: string): string | undefined {
@@ -149,7 +150,22 @@ export const cloudSettings = {
 export type CloudConfiguration = Configuration<typeof cloudSettings>
 
 export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, otherVariables)
+  const configuration = readConfiguration(cloudSettings, environment, otherVariables)
+  requireSeparateHost(configuration)
+  return configuration
+}
+
+/**
+ * Refuses a wildcard host that contains the host of the platform. Pages of devices could otherwise set cookies for the
+ * platform.
+ */
+function requireSeparateHost({ baseUrl, remoteAccessHost }: CloudConfiguration): void {
+  if (baseUrl === undefined || remoteAccessHost === undefined) return
+  const { hostname } = new URL(baseUrl)
+  if (!`.${hostname}`.endsWith(remoteAccessHost.slice(1))) return
+  throw new StartError(
+    `MILLWRIGHT_REMOTE_ACCESS_HOST (${remoteAccessHost}) must not contain the host ${hostname} of MILLWRIGHT_BASE_URL.`,
+  )
 }
 
 /** Variables that the tests read. They are listed here, so that the check for unknown names accepts them. */

@@ -18,6 +18,21 @@ describe('configuration', () => {
 
   const mistakes: [string, Record<string, string>, RegExp][] = [
     [
+      'a wildcard host that contains the host of the platform',
+      { MILLWRIGHT_BASE_URL: 'https://plant.example.com', MILLWRIGHT_REMOTE_ACCESS_HOST: '*.example.com' },
+      /MILLWRIGHT_REMOTE_ACCESS_HOST \(\*\.example\.com\) must not contain the host plant\.example\.com/,
+    ],
+    [
+      'a wildcard host below the host of the platform',
+      { MILLWRIGHT_BASE_URL: 'https://plant.example.com', MILLWRIGHT_REMOTE_ACCESS_HOST: '*.plant.example.com' },
+      /must not contain the host plant\.example\.com/,
+    ],
+    [
+      'a wildcard host without a wildcard',
+      { MILLWRIGHT_REMOTE_ACCESS_HOST: 'remote.example.com' },
+      /MILLWRIGHT_REMOTE_ACCESS_HOST must be a host such as \*\.remote\.example\.com/,
+    ],
+    [
       'an unknown setting',
       { MILLWRIGHT_PROT: '1' },
       /Unknown setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/,
@@ -66,6 +81,14 @@ describe('configuration', () => {
       )
     })
   }
+
+  test('accepts a wildcard host that does not contain the host of the platform', () => {
+    const { remoteAccessHost } = readCloudConfiguration({
+      MILLWRIGHT_BASE_URL: 'https://plant.example.com',
+      MILLWRIGHT_REMOTE_ACCESS_HOST: '*.Remote.example.com',
+    })
+    assert.equal(remoteAccessHost, '*.remote.example.com')
+  })
 
   test('normalizes origins as browsers do', () => {
     const { baseUrl, corsOrigins, trustedProxies } = readCloudConfiguration({

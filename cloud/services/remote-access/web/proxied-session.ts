@@ -28,14 +28,6 @@ export class ProxiedSession {
     this.#log = sessions.logOf(session)
   }
 
-  get id(): string {
-    return this.#session.id
-  }
-
-  get tenantId(): string {
-    return this.#session.tenantId
-  }
-
   get requests(): number {
     return this.#exchanges.size
   }
@@ -45,12 +37,9 @@ export class ProxiedSession {
     return this.#exchanges.size === 0 && performance.now() - this.#usedAt > idleMs
   }
 
-  async hasEntry(entry: Entry): Promise<boolean> {
-    if (entry.tenantId !== this.tenantId) return false
-    if (this.#entries.has(entry.digest.toString('base64url'))) return true
-    if (!(await this.#sessions.hasEntry(this.id, entry))) return false
-    this.addEntry(entry)
-    return true
+  /** Returns true for a cookie that is cached as valid. */
+  knows({ tenantId, digest }: Entry): boolean {
+    return tenantId === this.#session.tenantId && this.#entries.has(digest.toString('base64url'))
   }
 
   /** Caches a valid cookie. */

@@ -18,6 +18,8 @@ export const webLimits = {
   idleMs: 60_000,
   /** How long an ended session stays in memory, so that its page shows why it ended. */
   endedMs: 600_000,
+  /** The maximum number of cookies and tickets that a process checks in the database at the same time. */
+  entryChecks: 32,
   /** The maximum number of cookies of a session that are cached. */
   cachedEntries: 32,
   /** The maximum length of a path in the request log. */

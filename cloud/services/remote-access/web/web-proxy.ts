@@ -60,6 +60,7 @@ class Refusal extends Error {
 export class WebProxy implements HostHandler {
   readonly #options: WebProxyOptions
   readonly #proxied = new Map<string, ProxiedSession>()
+  #entryChecks = 0
 
   constructor(options: WebProxyOptions) {
     this.#options = options
@@ -121,7 +122,8 @@ export class WebProxy implements HostHandler {
       throw new Refusal(crossSitePage('Open the link of the session in a new window.'))
     const query = request.url?.slice(request.url.indexOf('?')) ?? ''
     const ticket = new URLSearchParams(query).get('ticket') ?? ''
-    const session = ticketPattern.test(ticket) ? await sessions.redeemTicket(id, ticket) : undefined
+    const isPossible = ticketPattern.test(ticket)
+    const session = isPossible ? await this.#checkEntry(() => sessions.redeemTicket(id, ticket)) : undefined
     if (session === undefined || session.id !== id) throw new Refusal(notEnteredPage(this.#consoleUrl))
     if (session.state === 'ended') throw new Refusal(endedPage(session, this.#consoleUrl))
     if (session.state !== 'open') throw new Refusal(notOpenPage(this.#consoleUrl))
@@ -183,18 +185,27 @@ export class WebProxy implements HostHandler {
   /** Returns the session if the cookie is valid for it. The session stays in memory, with its connections. */
   async #enteredSession(id: string, cookies: string | undefined): Promise<ProxiedSession | undefined> {
     const { host, sessions } = this.#options
-    for (const entry of entriesIn(cookies, { isSecure: host.isSecure })) {
-      const known = this.#proxied.get(id)
-      if (known !== undefined) {
-        if (await known.hasEntry(entry)) return known
-        continue
-      }
-      if (!(await sessions.hasEntry(id, entry))) continue
-      const session = await sessions.findSession({ tenantId: entry.tenantId, id })
-      if (session === undefined) continue
-      return this.#hold(session, entry)
+    const entries = entriesIn(cookies, { isSecure: host.isSecure })
+    const known = this.#proxied.get(id)
+    if (known !== undefined && entries.some((entry) => known.knows(entry))) return known
+    for (const entry of entries) {
+      const session = await this.#checkEntry(async () =>
+        (await sessions.hasEntry(id, entry)) ? sessions.findSession({ tenantId: entry.tenantId, id }) : undefined,
+      )
+      if (session !== undefined) return this.#hold(session, entry)
     }
     return undefined
+  }
+
+  /** Checks a cookie or a ticket in the database. Requests without a valid one must not use all of its connections. */
+  async #checkEntry<Result>(check: () => Promise<Result>): Promise<Result> {
+    if (this.#entryChecks >= webLimits.entryChecks) throw new Refusal(busyPage())
+    this.#entryChecks += 1
+    try {
+      return await check()
+    } finally {
+      this.#entryChecks -= 1
+    }
   }
 
   /** Holds a session in memory, with a valid cookie. */
