@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -344,6 +344,8 @@ describe('a gateway with links of other vendors', () => {
       { asset: 1, address: '10.0.0.5' },
     ])
     assert.deepEqual(Object.keys(await scan({})), ['lease', 'sequence', 'assets', 'errors'], 'an older platform')
+    const addressFile = join(home, 'found-addresses.json')
+    await until(() => existsSync(addressFile) && readFileSync(addressFile, 'utf8').includes('"10.0.0.5"'))
     await first.stop()
     await using _second = await start()
     await until(isRunning)

@@ -19,6 +19,7 @@ import { GatewayPermits } from './permits/gateway-permits.ts'
 import { permitService } from './permits/permit-service.ts'
 import { Registry } from './registry/registry.ts'
 import { RegistryServer } from './registry/registry-server.ts'
+import { FoundAddresses } from './remote-access/found-addresses.ts'
 import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
 import { gatewayVersion } from './version.ts'
@@ -96,11 +97,14 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   const monitor = new LinkMonitor({ registry, cloud, log, managedLinks: () => runner.report() })
   const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
   cleanUp.defer(() => connections.close())
+  const foundAddresses = await FoundAddresses.open({ file: join(settings.home, 'found-addresses.json'), log })
+  cleanUp.defer(() => foundAddresses.close())
   const discovery = new DiscoveryAgent({
     cloud,
     registry,
     monitor,
     connections,
+    foundAddresses,
     permits,
     identity,
     key,

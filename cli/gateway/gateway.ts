@@ -9,6 +9,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { ignoreHangUp } from '../server/stop-signals.ts'
 import { addBudget } from './budget.ts'
 import { addManagement } from './gateways.ts'
+import { addRemoteAccessSettings } from './remote-access-settings.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
 
@@ -21,6 +22,7 @@ export function addCommands(gateway: Command, terminal: Terminal): void {
   addRunCommand(gateway)
   addManagement(gateway, terminal)
   addBudget(gateway, terminal)
+  addRemoteAccessSettings(gateway, terminal)
 }
 
 export function addRunCommand(gateway: Command): void {

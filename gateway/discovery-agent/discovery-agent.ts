@@ -20,6 +20,7 @@ import type { GatewayPermits, ScanPermits } from '../permits/gateway-permits.ts'
 import { trafficFields } from '../permits/scan-receipt.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { FoundAddresses } from '../remote-access/found-addresses.ts'
 import type { Spool } from '../spool/spool.ts'
 import { type ScanFinding, scanWithCredentials } from './credential-scan.ts'
 import { endEntry, findingsEntry, receiptEntry } from './delivery.ts'
@@ -33,6 +34,7 @@ type Options = {
   registry: Registry
   monitor: LinkMonitor
   connections: DeviceConnections
+  foundAddresses: FoundAddresses
   permits: GatewayPermits
   identity: Identity
   key: OwnKey
@@ -213,7 +215,7 @@ export class DiscoveryAgent {
 
   /** Scans all devices, and then those that need credentials. If the link fails, the findings until then are still delivered. */
   async #scanAll({ leased, registration, scanRequest, findings, scanId }: ScanContext): Promise<void> {
-    const { cloud, connections, monitor, registry, linkSilenceMs: silenceMs } = this.#options
+    const { cloud, connections, foundAddresses, monitor, registry, linkSilenceMs: silenceMs } = this.#options
     const { assetLinkId } = scanRequest
     let isUnlocking = false
     const scanning = scanWithCredentials({
@@ -231,7 +233,9 @@ export class DiscoveryAgent {
     })
     for await (const { devices = [], progress, ...others } of scanning) {
       const located = devices.map(withAddress)
-      for (const { mapped, connection, address } of located) {
+      for (const { mapped, connection, address, use } of located) {
+        const foundAt = address ?? use?.address
+        if (mapped.asset !== undefined && foundAt !== undefined) foundAddresses.add(foundAt)
         if (connection === undefined) continue
         const addresses = address === undefined ? addressesOf(mapped.asset) : [address]
         for (const one of addresses) connections.set(assetLinkId, one, connection, mapped.asset)
