@@ -224,9 +224,9 @@ describe('a gateway with links of other vendors', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
   const foreign = 'foreign'
+  const home = temporaryFolder()
   before(async () => {
     cloud = await TestCloud.start()
-    const home = temporaryFolder()
     cloud.configure(home)
     gateway = await startGateway(settingsFor(home), { renewEveryMs: 50 })
     cloud.credentials.set('10.0.0.9', [credential(1, 'reader', planted)])
