@@ -113,6 +113,18 @@ export class CloudConnection {
     }
   }
 
+  /**
+   * Returns the URL and the headers of a request that opens a WebSocket. Call `onRefused` after status 401, so that the
+   * next request uses a new token.
+   */
+  async socketRequest(path: string): Promise<{ url: URL; headers: Record<string, string>; onRefused: () => void }> {
+    const { baseUrl, key, clock, tokens } = this.#options
+    const url = new URL(path, baseUrl)
+    const token = await tokens.get()
+    const dpop = await requestProof({ key, clock }, { method: 'GET', url, token })
+    return { url, headers: { authorization: `Bearer ${token}`, dpop }, onRefused: () => tokens.forget(token) }
+  }
+
   async #fetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const url = new URL(input instanceof Request ? input.url : input)
     const answer = await this.send({

@@ -20,6 +20,8 @@ import { permitService } from './permits/permit-service.ts'
 import { Registry } from './registry/registry.ts'
 import { RegistryServer } from './registry/registry-server.ts'
 import { FoundAddresses } from './remote-access/found-addresses.ts'
+import { RemoteAccess } from './remote-access/remote-access.ts'
+import { remoteAccessFileName } from './remote-access/remote-access-file.ts'
 import type { GatewaySettings } from './settings.ts'
 import { Spool } from './spool/spool.ts'
 import { gatewayVersion } from './version.ts'
@@ -116,9 +118,18 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   })
   const deviceInfo = new DeviceInfoAgent({ cloud, registry, monitor, connections, log })
   const linkSwitches = new LinkSwitchAgent({ cloud, runner, log })
-  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner })
+  const status = () => statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, cloud, log, status })
   cleanUp.defer(() => proxy.stop())
+  const remoteAccess = await RemoteAccess.open({
+    file: join(settings.home, remoteAccessFileName),
+    cloud,
+    foundAddresses,
+    ports: [registryServer.port, proxy.port],
+    proxy: settings.outgoingProxy,
+    log,
+  })
+  cleanUp.defer(() => remoteAccess.stop())
 
   const stopping = new AbortController()
   const delivering = spool
@@ -159,9 +170,10 @@ type GatewayParts = {
   discovery: DiscoveryAgent
   permits: GatewayPermits
   runner: LinkRunner
+  remoteAccess: RemoteAccess
 }
 
-function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner }: GatewayParts) {
+function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner, remoteAccess }: GatewayParts) {
   return {
     version: gatewayVersion,
     gatewayId: identity.gatewayId,
@@ -170,6 +182,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery, permits, runner
     spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
     budget: permits.budget,
+    remoteAccess: remoteAccess.status,
     links: monitor.reports().map(({ appInstanceId, endpoint, interfaces, state, problem, product }) => ({
       appInstanceId,
       endpoint,
