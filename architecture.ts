@@ -40,6 +40,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud/services/inventory-v1',
       'cloud/services/jobs',
       'cloud/services/onboarding',
+      'cloud/services/remote-access',
       'cloud/services/workflows',
     ],
   },
@@ -88,6 +89,10 @@ export const modules: Readonly<Record<string, Module>> = {
   'cloud/services/jobs': { purpose: 'The list of all jobs', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/onboarding': {
     purpose: 'Onboarding and revocation of gateways',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/remote-access': {
+    purpose: 'Connections to assets through their gateways: ssh, web pages and TCP ports',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/workflows': {

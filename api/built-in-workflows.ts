@@ -9,8 +9,8 @@ export const builtInWorkflowNames = [
   'remote-access',
 ] as const
 
-/** The workflows of the jobs that the platform runs itself. They have no gateway. */
-export const fileWorkflowNames = ['file-export', 'file-import'] as const
+/** The workflows of the jobs that the platform runs itself. No gateway leases them. */
+export const platformWorkflowNames = ['file-export', 'file-import', 'remote-access'] as const
 
 /** The client of the jobs that the platform runs itself. */
 export const platformClient = 'platform'

@@ -228,6 +228,17 @@ export const CredentialRequest = closed({
 })
 export type CredentialRequest = Static<typeof CredentialRequest>
 
+/** A request for one chosen credential, with which a gateway signs in to the device of an asset. */
+export const ChosenCredentialRequest = closed({
+  jobId: Uuid,
+  gatewayId: Uuid,
+  instanceId: Uuid,
+  assetId: Uuid,
+  address: Address,
+  isOwnAddress: Type.Boolean({ description: 'Whether the asset was found at this address first' }),
+})
+export type ChosenCredentialRequest = Static<typeof ChosenCredentialRequest>
+
 /** A delivered credential. `credentials` is the JSON text of the values, which is not encrypted. */
 export const SelectedCredential = closed({
   instanceId: Uuid,

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import {
   AssetCredentialInstance,
+  ChosenCredentialRequest,
   CredentialInstance,
   CredentialInstanceChange,
   CredentialInstanceVersion,
@@ -21,6 +22,7 @@ import {
   NewInstancesTemplate,
   ResourceIdentifier,
   ResourceVersion,
+  SelectedCredential,
 } from './credentials-shapes.ts'
 import { closed, data, page, pageQuery, Uuid } from './envelope.ts'
 import { oneOf } from './inventory/shapes.ts'
@@ -325,6 +327,27 @@ export const credentials = contract({
       access: 'peer',
       body: data(CredentialRequest),
       answers: { 200: data(Type.Array(DeviceCredentials)) },
+      answersSecret: true,
+      errors: ['not_found', 'gateway_not_ready'],
+    },
+    checkChosen: {
+      method: 'POST',
+      path: '/chosen-checks',
+      summary: 'Check whether a chosen credential can be delivered for the device of an asset',
+      access: 'peer',
+      readOnly: true,
+      body: data(ChosenCredentialRequest),
+      answers: { 200: data(closed({ isAllowed: Type.Boolean() })) },
+    },
+    deliverChosen: {
+      method: 'POST',
+      path: '/chosen',
+      summary: 'Deliver a chosen credential for the device of an asset',
+      description:
+        'A credential that is assigned to the asset is delivered for the address at which the asset was found first. Another credential is delivered if its address ranges contain the address. Otherwise the response is null.',
+      access: 'peer',
+      body: data(ChosenCredentialRequest),
+      answers: { 200: data(Type.Union([Type.Null(), SelectedCredential])) },
       answersSecret: true,
       errors: ['not_found', 'gateway_not_ready'],
     },

@@ -541,6 +541,24 @@ export const discovery = contract({
         ),
       },
     },
+    listDeviceAddresses: {
+      method: 'GET',
+      path: '/assets/{id}/device-addresses',
+      summary: 'List the addresses at which gateways found the device of an asset, oldest first',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      answers: {
+        200: data(
+          Type.Array(
+            closed({
+              gatewayId: Uuid,
+              address: Type.String(),
+              isOwn: Type.Boolean({ description: 'Whether the asset was found at this address first' }),
+            }),
+          ),
+        ),
+      },
+    },
     readLinkSchemas: {
       method: 'GET',
       path: '/asset-links/{assetId}/credential-schemas',

@@ -224,7 +224,7 @@ export const AddressCredentials = closed({
 })
 export type AddressCredentials = Static<typeof AddressCredentials>
 
-/** The credential that the user of a remote session selected. */
+/** The credential of a remote session. */
 export const SessionCredential = closed({
   instanceId: Uuid,
   schemaUri: Type.String(),
@@ -352,14 +352,14 @@ export const gatekeeper = contract({
     requestSessionCredentials: {
       method: 'POST',
       path: '/remote-sessions/{id}/credentials',
-      summary: 'Get the credential of an open remote session',
+      summary: 'Get the credential that the user of a remote session chose',
       description:
-        'Only for the gateway of the session, while the session is open. The response is `null` if the user selected no credential.',
+        'Only for the gateway of an open `ssh` session. The response is null if the user chose no credential, or if the credential is not allowed for the device any more.',
       access: 'glb_gateway_work',
       answersSecret: true,
       params: closed({ id: Uuid }),
-      answers: { 200: data(Type.Union([SessionCredential, Type.Null()])) },
-      errors: ['not_found', 'conflict'],
+      answers: { 200: data(Type.Union([Type.Null(), SessionCredential])) },
+      errors: ['not_found', 'conflict', 'gateway_not_ready'],
     },
     reportLinks: {
       method: 'PUT',

@@ -424,6 +424,48 @@ export const remoteAccess = contract({
       answers: { 204: empty },
       errors: ['not_found', 'forbidden'],
     },
+    endGatewaySessions: {
+      method: 'POST',
+      path: '/gateways/{gatewayId}/end-sessions',
+      summary: 'End the sessions of a revoked or deleted gateway, and close its tunnel',
+      access: 'peer',
+      params: gateway,
+      answers: { 200: data(closed({ ended: Type.Integer({ minimum: 0 }) })) },
+    },
+    resolveCredential: {
+      method: 'GET',
+      path: '/gateways/{gatewayId}/sessions/{id}/credential',
+      summary: 'Read which credential the user of an open ssh session of a gateway chose',
+      access: 'peer',
+      params: closed({ gatewayId: Uuid, id: Uuid }),
+      answers: {
+        200: data(
+          Type.Union([
+            Type.Null(),
+            closed({
+              instanceId: Uuid,
+              assetId: Uuid,
+              jobId: Uuid,
+              address: Type.String(),
+              isOwnAddress: Type.Boolean(),
+            }),
+          ]),
+        ),
+      },
+      errors: ['not_found', 'conflict'],
+    },
+    checkTarget: {
+      method: 'POST',
+      path: '/gateways/{gatewayId}/check',
+      summary: 'Ask a gateway whether its own rules allow a target; only for the process that holds the tunnel',
+      access: 'peer',
+      readOnly: true,
+      waits: true,
+      params: gateway,
+      body: data(closed({ sessionId: Uuid, assetId: Uuid, address: Type.String({ maxLength: 64 }), port: Port })),
+      answers: { 204: empty },
+      errors: ['gateway_offline', 'target_not_allowed', 'device_unreachable', 'host_key_changed'],
+    },
     openTunnel: {
       method: 'GET',
       path: '/gateway-tunnel',

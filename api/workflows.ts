@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { fileWorkflowNames } from './built-in-workflows.ts'
+import { platformWorkflowNames } from './built-in-workflows.ts'
 import { contract, empty, eventStreamType, media } from './contract.ts'
 import { closed, data, page, Timestamp, Uuid } from './envelope.ts'
 import { AnyJob, AnyJobInFull, anyJobQuery } from './jobs.ts'
@@ -347,15 +347,15 @@ export const workflows = contract({
       answers: { 200: WorkflowJob },
       errors: ['not_found', 'lease_lost', 'invalid_transition'],
     },
-    putFileJob: {
+    putPlatformJob: {
       method: 'PUT',
-      path: '/file-jobs/{id}',
-      summary: 'Create the job of an import or export, or report its state; a final job does not change',
+      path: '/platform-jobs/{id}',
+      summary: 'Create a job that the platform runs itself, or report its state; a final job does not change',
       access: 'peer',
       params: closed({ id: Uuid }),
       body: data(
         closed({
-          workflow: Type.Unsafe<(typeof fileWorkflowNames)[number]>(Type.String({ enum: [...fileWorkflowNames] })),
+          workflow: Type.Unsafe<(typeof platformWorkflowNames)[number]>(Type.String({ enum: [...platformWorkflowNames] })),
           principalId: Uuid,
           definition: free,
           state: stateName,
@@ -364,7 +364,6 @@ export const workflows = contract({
         }),
       ),
       answers: { 200: data(closed({ state: stateName })) },
-      errors: ['invalid_transition'],
     },
     awaitJob: {
       method: 'GET',

@@ -49,6 +49,8 @@ export type CloudOptions = {
   /** The URLs of the other services, by name. */
   remote: ReadonlyMap<string, string>
   baseUrl: string
+  /** The address at which other processes reach this one. The default is this machine and the port of the server. */
+  internalUrl: string | undefined
   /** The host names of web pages of devices, such as `*.remote.example.com`. */
   remoteAccessHost: string | undefined
   tokenLifetimeSeconds: number
@@ -81,7 +83,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const { database, secrets, masterKeys, log } = options
   const keys = secrets.follow({ database, log })
   const { baseUrl, tokenLifetimeSeconds, remoteAccessHost } = options
-  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost }
+  const settings = { baseUrl, tokenLifetimeSeconds, remoteAccessHost, internalUrl: options.internalUrl ?? '' }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
     database,
@@ -160,7 +162,9 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await server.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
         throw new StartError(cannotListen(error, { host, port }))
       })
-      return (server.server.address() as { port: number }).port
+      const { port: usedPort } = server.server.address() as { port: number }
+      if (options.internalUrl === undefined) settings.internalUrl = originOf(host, usedPort)
+      return usedPort
     },
     inject: server.inject.bind(server),
     async close() {
@@ -253,6 +257,12 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: stri
   if (error.code === 'EACCES')
     return `This user has no permission to listen on port ${port}: set MILLWRIGHT_PORT to 1024 or higher.`
   return `Cannot listen on ${host}:${port} (${error.code}): check MILLWRIGHT_HOST and MILLWRIGHT_PORT.`
+}
+
+/** Returns the origin at which a client on this machine reaches a server. */
+export function originOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {

@@ -136,6 +136,10 @@ export const cloudSettings = {
     secret: true,
     help: 'Bearer token for /metrics; required from other machines, and always with a base URL or trusted proxies',
   }),
+  internalUrl: origin('MILLWRIGHT_INTERNAL_URL', {
+    default: undefined,
+    help: 'Address at which other processes of the platform reach this one; default: this machine and the port',
+  }),
   remoteAccessHost: wildcardHost('MILLWRIGHT_REMOTE_ACCESS_HOST', {
     default: undefined,
     help: 'Host names for the web pages of devices, such as *.remote.example.com; without a base URL, the default is *.localhost',

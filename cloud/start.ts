@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Cloud, openCloud, requireFreeAddress, requireKnownServices } from './cloud.ts'
+import { type Cloud, openCloud, originOf, requireFreeAddress, requireKnownServices } from './cloud.ts'
 import { type FirstRun, firstRun } from './first-run.ts'
 import { openMasterKeys } from './master-key-places.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
@@ -178,11 +178,6 @@ function isHere({ services, peers }: CloudConfiguration, name: string): boolean 
 /** Returns true if all services run in this process. */
 function hasAllServices({ services, peers }: CloudConfiguration): boolean {
   return services.length === 0 && peers.length === 0
-}
-
-function originOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 async function stop({ cloud, engine, log }: { cloud: Cloud; engine: Engine; log: Log }): Promise<void> {

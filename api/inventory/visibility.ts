@@ -23,6 +23,26 @@ export const visibilityOperations = {
       200: data(Type.Array(closed({ id: Uuid, name: Type.Union([Type.String(), Type.Null()]), accessGroupId: Uuid }))),
     },
   },
+  describeAssets: {
+    method: 'POST',
+    path: '/visibility/descriptions',
+    summary: 'The access group of assets, the last one of deleted assets, and whether an asset is a gateway or a link',
+    access: 'peer',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.classified }) })),
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            id: Uuid,
+            accessGroupId: Uuid,
+            isDeleted: Type.Boolean(),
+            isGatewayOrLink: Type.Boolean({ description: 'False for deleted assets' }),
+          }),
+        ),
+      ),
+    },
+  },
   classifyAssets: {
     method: 'POST',
     path: '/visibility/assets',

@@ -40,6 +40,9 @@ const none = new Uint8Array(0)
  */
 export class TunnelStream extends Duplex {
   readonly id: number
+  /** The bytes that were written to the stream and received from the other side, without messages. */
+  sentBytes = 0
+  receivedBytes = 0
   readonly #port: StreamPort
   #isAccepted = false
   /** Both directions have ended, or the stream was reset. */
@@ -109,7 +112,10 @@ export class TunnelStream extends Duplex {
   }
 
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    for (const { chunk } of chunks) if (chunk.length > 0) this.#outgoing.push(chunk)
+    for (const { chunk } of chunks) {
+      if (chunk.length > 0) this.#outgoing.push(chunk)
+      if (!this.#messages.has(chunk)) this.sentBytes += chunk.length
+    }
     if (this.#outgoing.length === 0) {
       done()
       return
@@ -136,11 +142,12 @@ export class TunnelStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.#isRemoved) this.#port.reset(this.id, { code: 'closed', detail: 'The stream was closed' })
+    const closed = { code: 'closed', detail: 'The stream was closed' }
+    if (!this.#isRemoved) this.#port.reset(this.id, error instanceof StreamRefusal ? error : closed)
     this.#remove()
     this.#received.length = 0
     this.#outgoing.length = 0
-    const failure = error ?? new StreamRefusal({ code: 'closed', detail: 'The stream was closed' })
+    const failure = error ?? new StreamRefusal(closed)
     this.#onWritten?.(failure)
     this.#onFinal?.(failure)
     done(error)
@@ -202,6 +209,7 @@ export class TunnelStream extends Duplex {
   }
 
   handleData(bytes: Buffer): void {
+    this.receivedBytes += bytes.length
     this.#take({ kind: 'data', bytes }, costOf(bytes))
   }
 

@@ -54,6 +54,8 @@ export type Settings = {
    */
   baseUrl: string
   readonly tokenLifetimeSeconds: number
+  /** The address at which other processes of the platform reach this process. It is defined once the server listens. */
+  internalUrl: string
   /** The host names of web pages of devices, such as `*.remote.example.com`. Undefined if there are none. */
   remoteAccessHost: string | undefined
 }

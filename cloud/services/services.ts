@@ -13,6 +13,7 @@ import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
 import { jobsService } from './jobs/service.ts'
 import { onboardingService } from './onboarding/service.ts'
+import { remoteAccessService } from './remote-access/service.ts'
 import { workflowsService } from './workflows/service.ts'
 
 /** All services. A service in this list is started, documented and tested. */
@@ -32,4 +33,5 @@ export const services: readonly Service[] = [
   hierarchyService,
   exportsService,
   importsService,
+  remoteAccessService,
 ] as unknown as readonly Service[]

@@ -382,6 +382,7 @@ const defaults = {
   baseUrl,
   remoteAccessHost: '*.localhost',
   tokenLifetimeSeconds: 3600,
+  internalUrl: undefined,
   externalIssuers: [],
   rateLimit: 1_000_000,
   corsOrigins: [],

@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record, recordAll, recordOutside } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
+import type { Safe } from '../../platform/secrets/safe.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { type Choice, choose, deviceOf } from './choice.ts'
 import type { SealedRow } from './instance-store.ts'
@@ -22,7 +23,8 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
   const { database } = context
   return {
     async selectCredentials({ body: { data } }, caller) {
-      await requireEnrolled(context, caller, data)
+      const addresses = data.devices.map(({ address }) => address)
+      await requireEnrolled(context, caller, { ...data, addresses })
       const devices = data.devices.map(deviceOf)
       const selected = await database.transaction(caller, async (tx) => {
         const choices = await choose(
@@ -74,20 +76,26 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
   /** Decrypts each chosen instance once and returns the credentials by instance id. */
   async function opened(tx: Transaction, choices: readonly Choice[]): Promise<Map<string, SelectedCredential>> {
     const rows = new Map(choices.flatMap(({ chosen }) => chosen.map(({ row }) => [row.id, row] as const)))
-    const credentials = await Promise.all([...rows.values()].map((row) => open(tx, row)))
+    const credentials = await Promise.all([...rows.values()].map((row) => openInstance(context.safe, tx, row)))
     return new Map(credentials.map((credential) => [credential.instanceId, credential]))
-  }
-
-  async function open(tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
-    const binding = { instanceId: row.id, schemaId: row.schemaId }
-    const text = await openValues({ safe: context.safe, tx }, binding, row.sealed)
-    return { instanceId: row.id, name: row.name, schemaUri: row.schemaUri, credentials: text }
   }
 }
 
+/** Decrypts an instance for its delivery. */
+export async function openInstance(safe: Safe, tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
+  const binding = { instanceId: row.id, schemaId: row.schemaId }
+  const text = await openValues({ safe, tx }, binding, row.sealed)
+  return { instanceId: row.id, name: row.name, schemaUri: row.schemaUri, credentials: text }
+}
+
+type DeliveryRequest = { gatewayId: string; jobId: string; addresses: readonly string[] }
+
 /** Refuses a delivery to a gateway that has not enrolled or is revoked, and records the request in the audit trail. */
-async function requireEnrolled(context: Context, caller: Caller, request: CredentialRequest): Promise<void> {
-  const { gatewayId, jobId, devices } = request
+export async function requireEnrolled(
+  context: Context,
+  caller: Caller,
+  { gatewayId, jobId, addresses }: DeliveryRequest,
+): Promise<void> {
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
     if (data.state === 'online' || data.state === 'offline') return
@@ -98,12 +106,17 @@ async function requireEnrolled(context: Context, caller: Caller, request: Creden
   } catch (error) {
     const isRefusal = error instanceof Problem && ['gateway_not_ready', 'not_found'].includes(error.code)
     if (isRefusal) {
-      const addresses = devices.slice(0, mostAuditedAddresses).map(({ address }) => address)
       await recordOutside(context.database, caller, caller, {
         action: 'credentials.deliver',
         target: `gateway/${gatewayId}`,
         outcome: 'denied',
-        detail: { gatewayId, jobId, addresses, asked: devices.length, reason: error.code },
+        detail: {
+          gatewayId,
+          jobId,
+          addresses: addresses.slice(0, mostAuditedAddresses),
+          asked: addresses.length,
+          reason: error.code,
+        },
       })
     }
     throw error

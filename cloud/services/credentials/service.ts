@@ -1,6 +1,7 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import { service } from '../../platform/service.ts'
 import { assignmentHandlers } from './assignments.ts'
+import { chosenDeliveryHandlers } from './chosen-deliveries.ts'
 import { deletedAssetTasks } from './deleted-assets.ts'
 import { deliveryHandlers } from './deliveries.ts'
 import { instanceHandlers } from './instances.ts'
@@ -18,6 +19,7 @@ export const credentialsService = service({
     ...templateHandlers(context),
     ...assignmentHandlers(context),
     ...deliveryHandlers(context),
+    ...chosenDeliveryHandlers(context),
   }),
   tasks: deletedAssetTasks,
   sealed: [sealedValues],

@@ -133,6 +133,22 @@ export async function addressesOfAsset(
   return rows.map(({ address }) => address)
 }
 
+/** The maximum number of addresses of an asset that are returned. Wrong data must not make the list large. */
+const mostGatewayAddresses = 64
+
+export const gatewayAddressesStatement = statement<{ gatewayId: string; address: string; isOwn: boolean }>(
+  `select d.gateway_id as "gatewayId", d.address, d.address = (
+     select o.address from device_addresses o where o.tenant_id = $1 and o.asset_id = $2
+     order by o.first_found_at, o.address limit 1) as "isOwn"
+   from device_addresses d where d.tenant_id = $1 and d.asset_id = $2
+   group by d.gateway_id, d.address order by min(d.first_found_at), d.address, d.gateway_id limit $3`,
+)
+
+/** Returns the addresses at which gateways found an asset, oldest first. */
+export function gatewayAddresses(handle: Handle, assetId: string) {
+  return handle.rows(gatewayAddressesStatement, assetId, mostGatewayAddresses)
+}
+
 export const assetsAtStatement = statement<{ address: string; assetId: string; isOwn: boolean }>(
   `select d.address, d.asset_id as "assetId", d.address = (
      select o.address from device_addresses o where o.tenant_id = $1 and o.asset_id = d.asset_id

@@ -10,7 +10,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { assetsAt } from './device-address-store.ts'
+import { assetsAt, gatewayAddresses } from './device-address-store.ts'
 import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
@@ -20,7 +20,13 @@ import { storeManagedLinks } from './managed-links.ts'
 import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
-type Operations = 'listAssetLinks' | 'resolveLink' | 'findDevices' | 'readLinkSchemas' | 'recordLinks'
+type Operations =
+  | 'listAssetLinks'
+  | 'resolveLink'
+  | 'findDevices'
+  | 'listDeviceAddresses'
+  | 'readLinkSchemas'
+  | 'recordLinks'
 
 type Gateway = { id: string; name: string; access_group: string }
 type ReportedLink = PutLink & { before: LinkRow | undefined }
@@ -62,6 +68,10 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       const { assetLinkId, addresses } = data
       const found = await database.read(caller, (handle) => assetsAt(handle, { gatewayId, assetLinkId, addresses }))
       return { data: addresses.map((address, index) => ({ address, assets: found[index] ?? [] })) }
+    },
+
+    async listDeviceAddresses({ params: { id } }, caller) {
+      return { data: await database.read(caller, (handle) => gatewayAddresses(handle, id)) }
     },
 
     async readLinkSchemas({ params: { assetId } }, caller) {

@@ -9,7 +9,7 @@ import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isTransient } from '../../platform/database/transient.ts'
 import { emit } from '../../platform/events/events.ts'
-import { putFileJob } from '../../platform/file-job.ts'
+import { fileJobStates, putPlatformJob } from '../../platform/platform-job.ts'
 import type { Context } from '../../platform/service.ts'
 import type { Task, TaskKinds } from '../../platform/tasks/tasks.ts'
 import { exportContent } from './export-content.ts'
@@ -307,12 +307,12 @@ export async function reportJob(
   const { id, jobId, principalId, request, state, problem, rows, fileName } = row
   const { what, format } = request
   const message = state === 'finished' ? `${fileName}: ${rows} rows` : problem?.detail.slice(0, 1_000)
-  await putFileJob(context, scope, {
+  await putPlatformJob(context, scope, {
     id: jobId,
     workflow: 'file-export',
     principalId,
     definition: { exportId: id, what, format, mediaType: exportFiles[format].mediaType },
-    state,
+    state: fileJobStates[state],
     progress: progressOf(row),
     ...(message === undefined ? {} : { message }),
   })

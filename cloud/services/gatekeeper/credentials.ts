@@ -1,10 +1,11 @@
 import { isIP } from 'node:net'
 import { credentials } from '@millwright/api/credentials.ts'
-import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
+import { credentialLimits, type SelectedCredential } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
-import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
+import type { AddressCredentials, gatekeeper, SessionCredential } from '@millwright/api/gatekeeper.ts'
 import { type IpRange, isInRanges, numberOfAddress, parseIpRange } from '@millwright/api/ip-range.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import { remoteAccess } from '@millwright/api/remote-access.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -22,7 +23,9 @@ type CredentialsRequest = { jobId: string; assetLinkId: string; addresses: strin
  * Handlers that deliver credentials to gateways. Credentials leave the cloud only through these handlers, and only for the
  * gateway and the link of a running job.
  */
-export function credentialHandlers(context: Context): Pick<Handlers<typeof gatekeeper>, 'requestCredentials'> {
+export function credentialHandlers(
+  context: Context,
+): Pick<Handlers<typeof gatekeeper>, 'requestCredentials' | 'requestSessionCredentials'> {
   return {
     async requestCredentials({ params: { id }, body: { data } }, caller) {
       const addresses = addressesOf(data)
@@ -33,7 +36,47 @@ export function credentialHandlers(context: Context): Pick<Handlers<typeof gatek
       })
       return answer(200, { data: await choose(context, caller, { allowed, request }) }, { 'cache-control': 'no-store' })
     },
+
+    async requestSessionCredentials({ params: { id } }, caller) {
+      requireGateway(caller)
+      const chosen = await chosenFor(context, caller, id).catch(async (error: unknown) => {
+        if (error instanceof Problem && error.status < 500) await recordSessionDenial(context, caller, { id, error })
+        throw error
+      })
+      if (chosen === null) return answer(200, { data: null }, { 'cache-control': 'no-store' })
+      const request = { ...chosen, gatewayId: caller.principal.id }
+      const { data } = await context
+        .peers(credentials, actorOf(caller))
+        .deliverChosen({ body: { data: request } })
+      const credential = data === null ? null : withoutName(data)
+      return answer(200, { data: credential }, { 'cache-control': 'no-store' })
+    },
   }
+}
+
+/** Returns the credential that the user of a remote session of this gateway chose. */
+async function chosenFor(context: Context, caller: Caller, id: string) {
+  const { data } = await context
+    .peers(remoteAccess, systemCaller(caller))
+    .resolveCredential({ params: { id, gatewayId: caller.principal.id } })
+  return data
+}
+
+function withoutName({ name: _, ...credential }: SelectedCredential): SessionCredential {
+  return credential
+}
+
+async function recordSessionDenial(
+  { database }: Context,
+  caller: Caller,
+  { id, error }: { id: string; error: Problem },
+): Promise<void> {
+  await recordOutside(database, caller, caller, {
+    action: 'gatekeeper.requestSessionCredentials',
+    target: `remote-session/${id}`,
+    outcome: 'denied',
+    detail: { code: error.code },
+  })
 }
 
 function addressesOf({ address, addresses }: { address?: string; addresses?: string[] }): string[] {
@@ -163,20 +206,24 @@ async function choose(
   if (product === null || inScan.length === 0) return request.addresses.map(none)
   const devices = await devicesAt(context, caller, { assetId, assetLinkId: request.assetLinkId, addresses: inScan })
   if (devices.length === 0) return request.addresses.map(none)
-  const actor: Caller = {
-    ...systemCaller(caller),
-    principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
-    request: caller.request,
-  }
   const { data } = await context
-    .peers(credentials, actor)
+    .peers(credentials, actorOf(caller))
     .selectCredentials({ body: { data: { jobId: request.jobId, gatewayId, product, devices } } })
   const delivered = devices.map(({ address }, index): AddressCredentials => {
     const { known = false, credentials: chosen = [] } = data[index] ?? {}
-    return { address, known, credentials: chosen.map(({ name: _, ...credential }) => credential) }
+    return { address, known, credentials: chosen.map(withoutName) }
   })
   const byAddress = new Map(delivered.map((one) => [one.address, one]))
   return request.addresses.map((address) => byAddress.get(address) ?? none(address))
+}
+
+/** Returns the caller with which the credentials service records a delivery: the platform, in the name of the gateway. */
+function actorOf({ tenantId, tenantName, principal, request }: Caller): Caller {
+  return {
+    ...systemCaller({ tenantId, tenantName }),
+    principal: { id: principal.id, kind: 'system', name: `gateway ${principal.name}` },
+    request,
+  }
 }
 
 type Places = { assetId: string | undefined; assetLinkId: string; addresses: string[] }

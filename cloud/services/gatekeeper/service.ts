@@ -142,11 +142,6 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
 
     ...credentialHandlers(context),
 
-    async requestSessionCredentials({ params: { id } }, caller) {
-      requireGateway(caller)
-      throw new Problem('not_found', `This gateway has no open remote session ${id}`)
-    },
-
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)
       await presence.note(caller, data.gatewayVersion)

@@ -1,4 +1,4 @@
-import { putFileJob } from '../../platform/file-job.ts'
+import { fileJobStates, putPlatformJob } from '../../platform/platform-job.ts'
 import type { Context } from '../../platform/service.ts'
 import { type ImportRow, setReported } from './import-store.ts'
 import { progressOf } from './progress.ts'
@@ -13,7 +13,7 @@ export async function reportJob(context: Context, { tenantId }: { tenantId: stri
   const verb = dryRun ? 'would be ' : ''
   const counts = `${verb}created: ${created}, ${verb}updated: ${updated}, unchanged: ${unchanged}, failed: ${failed}`
   try {
-    await putFileJob(
+    await putPlatformJob(
       context,
       { tenantId },
       {
@@ -21,7 +21,7 @@ export async function reportJob(context: Context, { tenantId }: { tenantId: stri
         workflow: 'file-import',
         principalId,
         definition: { importId: id, fileName, dryRun },
-        state,
+        state: fileJobStates[state],
         progress: progressOf(row),
         message: problem?.detail ?? counts,
       },

@@ -15,7 +15,7 @@ import { parentHandlers } from './relations/parents.ts'
 import { systemEventHandlers } from './relations/system-event-handlers.ts'
 import { schemaHandlers } from './schemas/handlers.ts'
 import { readableGroups } from './visibility.ts'
-import { classifyAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
+import { classifyAssets, describeAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
 import { writesTopic } from './writes/accept.ts'
 import { applyQueued } from './writes/apply.ts'
 import { deletedAssetTasks } from './writes/deleted-assets.ts'
@@ -95,7 +95,10 @@ export const inventoryService = service({
 
 function visibilityHandlers({
   database,
-}: Context): Pick<Handlers<typeof inventory>, 'listReadableGateways' | 'describeGateways' | 'classifyAssets'> {
+}: Context): Pick<
+  Handlers<typeof inventory>,
+  'listReadableGateways' | 'describeGateways' | 'describeAssets' | 'classifyAssets'
+> {
   return {
     async listReadableGateways(_request, caller) {
       return { data: await database.read(caller, (handle) => listReadableGateways(handle, readableGroups(caller))) }
@@ -103,6 +106,10 @@ function visibilityHandlers({
 
     async describeGateways({ body: { data } }, caller) {
       return { data: await database.read(caller, (handle) => describeGateways(handle, data.ids)) }
+    },
+
+    async describeAssets({ body: { data } }, caller) {
+      return { data: await database.read(caller, (handle) => describeAssets(handle, data.ids)) }
     },
 
     async classifyAssets({ body: { data } }, caller) {

@@ -2,7 +2,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { isId } from '../../platform/database/id.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { type FieldSources, reporterOf } from './assets/field-sources.ts'
-import { containsGateways, type Groups, lastGroupOf, wasLastReadable } from './visibility.ts'
+import { containsGateways, type Groups, isGatewayOrLink, lastGroupOf, wasLastReadable } from './visibility.ts'
 
 const allGatewaysStatement = statement<{ id: string }>(
   `select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway'`,
@@ -25,6 +25,23 @@ const describeStatement = statement<{ id: string; name: string | null; accessGro
 
 export function describeGateways(handle: Handle, ids: readonly string[]) {
   return handle.rows(describeStatement, ids)
+}
+
+const describeAssetsStatement = statement<{
+  id: string
+  accessGroupId: string
+  isDeleted: boolean
+  isGatewayOrLink: boolean
+}>(
+  `select f.id, ${lastGroupOf('f.id')} as "accessGroupId",
+     (select true from assets a where a.tenant_id = $1 and a.id = f.id) is null as "isDeleted",
+     (select ${isGatewayOrLink('g')} from assets g where g.tenant_id = $1 and g.id = f.id) is true as "isGatewayOrLink"
+   from unnest($2::uuid[]) as f (id) where ${lastGroupOf('f.id')} is not null`,
+)
+
+/** Returns the access groups of assets. Deleted assets are included, with their last access group. */
+export function describeAssets(handle: Handle, ids: readonly string[]) {
+  return handle.rows(describeAssetsStatement, [...new Set(ids)])
 }
 
 const classifyStatement = statement<{ id: string; readable: boolean }>(

@@ -112,7 +112,7 @@ describe('jobs of all workflows', () => {
       const id = newId()
       const definition = { exportId: newId() }
       const report = (data: Report) =>
-        engine().putFileJob({
+        engine().putPlatformJob({
           params: { id },
           body: { data: { workflow: 'file-export', principalId, definition, ...data } },
         })

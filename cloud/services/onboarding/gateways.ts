@@ -5,6 +5,7 @@ import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { type onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { remoteAccess } from '@millwright/api/remote-access.ts'
 import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
 import { permissionDenied } from '../../platform/access/permission-denied.ts'
@@ -98,6 +99,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
       await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
+      await context.peers(remoteAccess, system).endGatewaySessions({ params: { gatewayId: id } })
       // If the asset is already deleted, the applied write fails with `asset_not_found`. This failure is ignored.
       await context.peers(inventory, system).deleteAssets({ body: { data: { ids: [id] } } })
       return database.transaction(caller, async (tx) => {

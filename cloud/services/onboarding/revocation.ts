@@ -2,6 +2,7 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import type { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { remoteAccess } from '@millwright/api/remote-access.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { isReadableGateway } from '../../platform/asset-visibility.ts'
@@ -53,6 +54,7 @@ export async function revoke(
   if (gateway.enrolledAt !== null)
     await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
   await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
+  await context.peers(remoteAccess, system).endGatewaySessions({ params: { gatewayId: id } })
   const row = await database.transaction(caller, async (tx) => {
     const revoked = await store.setRevoked(tx, id)
     if (revoked === undefined) return undefined

@@ -1,7 +1,7 @@
 import {
   type BuiltInWorkflowName,
   builtInWorkflowNames,
-  fileWorkflowNames,
+  platformWorkflowNames,
 } from '@millwright/api/built-in-workflows.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
@@ -135,7 +135,7 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
 /**
  * The workflows whose jobs only the platform creates, each with the operation that creates them for a user. The
  * definition of such a job selects the link and the device for which a gateway gets credentials, the links that a
- * gateway runs, or a file. Each of the operations checks the permissions of the user and writes a definition that matches
+ * gateway runs, a file, or a remote session. Each of the operations checks the permissions of the user and writes a definition that matches
  * them.
  */
 const platformJobs: ReadonlyMap<string, string> = new Map<BuiltInWorkflowName, string>([
@@ -144,6 +144,7 @@ const platformJobs: ReadonlyMap<string, string> = new Map<BuiltInWorkflowName, s
   ['file-export', 'POST /exports/v1/files'],
   ['file-import', 'POST /imports/v1/files'],
   ['link-inventory', 'PUT /discovery/v1/gateways/{gatewayId}/links/{name}'],
+  ['remote-access', 'POST /remote-access/v1/sessions'],
 ])
 
 /** Requires that the caller may create jobs of a workflow and write their definitions. */
@@ -156,21 +157,27 @@ export function requireDefinitionWriter(workflow: string, { principal }: Pick<Ca
   )
 }
 
-function isFileWorkflow(workflow: string): boolean {
-  return fileWorkflowNames.some((name) => name === workflow)
+/** The operations that end the jobs that the platform runs itself. */
+const endOperations: Readonly<Record<(typeof platformWorkflowNames)[number], string>> = {
+  'file-export': 'POST /exports/v1/files/{id}/cancel',
+  'file-import': 'POST /imports/v1/files/{id}/cancel',
+  'remote-access': 'DELETE /remote-access/v1/sessions/{id}',
 }
 
-/** Requires that the caller may write the status of jobs of a workflow. The platform runs imports and exports itself. */
+function isPlatformWorkflow(workflow: string): workflow is (typeof platformWorkflowNames)[number] {
+  return platformWorkflowNames.some((name) => name === workflow)
+}
+
+/** Requires that the caller may write the status of jobs of a workflow. The platform runs some jobs itself. */
 export function requireStatusWriter(workflow: string, { principal }: Pick<Caller, 'principal'>): void {
-  if (!isFileWorkflow(workflow) || principal.kind === 'system') return
+  if (!isPlatformWorkflow(workflow) || principal.kind === 'system') return
   throw new Problem('forbidden', `Only the platform writes the status of ${workflow} jobs`)
 }
 
-/** Requires that a job can be deleted. The platform writes the status of an import or export until it has ended. */
+/** Requires that a job can be deleted. The platform writes the status of its own jobs until they have ended. */
 export function requireDeletable({ workflow, isFinal }: { workflow: string; isFinal: boolean }): void {
-  if (isFinal || !isFileWorkflow(workflow)) return
-  const service = workflow === 'file-export' ? 'exports' : 'imports'
-  throw new Problem('conflict', `The job has not ended. Cancel it first with POST /${service}/v1/files/{id}/cancel`)
+  if (isFinal || !isPlatformWorkflow(workflow)) return
+  throw new Problem('conflict', `The job has not ended. End it first with ${endOperations[workflow]}`)
 }
 
 /** All built-in workflows, sorted by name. */

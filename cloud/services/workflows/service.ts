@@ -1,11 +1,11 @@
 import { workflowLimits, workflows } from '@millwright/api/workflows.ts'
 import { type Handlers, service } from '../../platform/service.ts'
-import { fileJobHandlers } from './file-jobs.ts'
 import { jobEventHandlers } from './job-events.ts'
 import { jobOverviewHandlers } from './job-overview.ts'
 import { anyOver, pruneJobs } from './job-store.ts'
 import { jobHandlers } from './jobs.ts'
 import { leaseHandlers } from './leases.ts'
+import { platformJobHandlers } from './platform-jobs.ts'
 import { withResponseFilters } from './response-filter-handlers.ts'
 import { Waiters } from './waiters.ts'
 import { workflowHandlers } from './workflows.ts'
@@ -24,7 +24,7 @@ export const workflowsService = service({
       ...jobEventHandlers(context),
       ...leaseHandlers(context, new Waiters(context)),
       ...jobOverviewHandlers(context),
-      ...fileJobHandlers(context),
+      ...platformJobHandlers(context),
     })
   },
   tasks({ database }) {

@@ -56,3 +56,16 @@ export function stateWhenTaken(workflow: Workflow, state: string): string {
   )
   return begin === undefined ? state : settled(workflow, begin.to)
 }
+
+/**
+ * Returns the states on the shortest path from one state to another, without the first one. A move to the same state is a
+ * progress report. Returns undefined if no path exists. The path ignores which side can move the job.
+ */
+export function pathBetween(workflow: Workflow, from: string, to: string): string[] | undefined {
+  if (from === to) return [to]
+  const paths = new Map<string, string[]>([[from, []]])
+  for (const [state, path] of paths)
+    for (const transition of workflow.transitions)
+      if (transition.from === state && !paths.has(transition.to)) paths.set(transition.to, [...path, transition.to])
+  return paths.get(to)
+}

@@ -1,0 +1,153 @@
+import { type StreamMessage, StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
+import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
+import type { WebSocket } from 'ws'
+import type { Socket } from '../../platform/http/socket.ts'
+import { limits } from '../../platform/limits.ts'
+import type { TerminalRecorder } from './recorder.ts'
+
+/** The close codes of the WebSocket of a stream. */
+export const closeCodes = { ended: 1000, failed: 4000, sessionEnded: 4001, restarts: 1012 } as const
+
+/** After the device has ended its direction, the client has this time to end its own direction. */
+const halfOpenMs = 2_000
+
+export type BridgeOptions = {
+  kind: string
+  /** Records the output of a terminal. */
+  recorder?: TerminalRecorder | undefined
+  /**
+   * Handles a message of the gateway. Returns the message for the client, or undefined if the client gets none. A message to
+   * the gateway is sent with `answer`.
+   */
+  onGatewayMessage(message: StreamMessage, answer: (message: StreamMessage) => void): Promise<StreamMessage | undefined>
+  /** Returns whether the process stops. */
+  isStopping(): boolean
+}
+
+/** The messages that a client can send, with the check of their members. */
+const clientMessages: Readonly<Record<string, (message: StreamMessage) => boolean>> = {
+  answers: ({ answers }) =>
+    Array.isArray(answers) && answers.length <= 32 && answers.every((one) => typeof one === 'string'),
+  size: ({ columns, rows }) => isSize(columns) && isSize(rows),
+  end: () => true,
+}
+
+function isSize(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1_000
+}
+
+/**
+ * Connects the WebSocket of a client with a stream of the tunnel. Binary messages are bytes, text messages are JSON messages.
+ * A slow side pauses the other one. The promise resolves when both are closed.
+ */
+export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOptions): Promise<void> {
+  const { recorder } = options
+  const sendMessage = (message: StreamMessage) => socket.send(JSON.stringify(message))
+  /** The messages of the gateway are handled in order. */
+  let handled: Promise<void> = Promise.resolve()
+  const fail = ({ code, detail }: { code: string; detail: string }) => {
+    if (options.isStopping()) {
+      socket.close(closeCodes.restarts, 'The server restarts')
+      return
+    }
+    sendMessage({ type: 'error', code, detail })
+    socket.close(code === 'session_ended' ? closeCodes.sessionEnded : closeCodes.failed, detail)
+  }
+
+  socket.on('message', (message) => {
+    if (typeof message !== 'string') {
+      if (!stream.write(message)) socket.pause()
+      return
+    }
+    const parsed = parsedMessage(message)
+    if (parsed === undefined) {
+      fail({ code: 'invalid_message', detail: 'The text message is not a message of a stream' })
+      stream.destroy()
+      return
+    }
+    if (parsed.type === 'end') stream.end()
+    else {
+      if (parsed.type === 'size') recorder?.resize({ columns: Number(parsed.columns), rows: Number(parsed.rows) })
+      stream.sendMessage(parsed)
+    }
+  })
+  stream.on('drain', () => socket.resume())
+  socket.on('drain', () => stream.resume())
+  stream.on('data', (chunk: Buffer) => {
+    const isRecorded = recorder?.output(chunk) ?? true
+    if (!socket.send(chunk)) stream.pause()
+    if (isRecorded) return
+    stream.pause()
+    void recorder?.flush().then(() => stream.resume())
+  })
+  stream.on('message', (message: StreamMessage) => {
+    handled = handled.then(async () => {
+      const forClient = await options.onGatewayMessage(message, (answer) => stream.sendMessage(answer))
+      if (forClient !== undefined) sendMessage(forClient)
+    })
+    handled.catch((error: unknown) => stream.destroy(error as Error))
+  })
+  stream.on('end', () => {
+    void handled.catch(() => {}).then(() => {
+      if (options.kind !== 'tcp' || stream.writableEnded) {
+        stream.end()
+        socket.close(closeCodes.ended)
+        return
+      }
+      sendMessage({ type: 'end' })
+      setTimeout(() => {
+        stream.end()
+        socket.close(closeCodes.ended)
+      }, halfOpenMs).unref()
+    })
+  })
+  stream.on('error', (error) => {
+    void handled.catch(() => {}).then(() =>
+      fail(error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }),
+    )
+  })
+  socket.on('close', () => stream.destroy())
+  return new Promise((resolve) => {
+    stream.on('close', () => {
+      void handled.catch(() => {}).then(() => {
+        socket.close(closeCodes.ended)
+        resolve()
+      })
+    })
+  })
+}
+
+function parsedMessage(text: string): StreamMessage | undefined {
+  try {
+    const message = JSON.parse(text) as StreamMessage
+    const isKnown = Object.hasOwn(clientMessages, message.type)
+    return isKnown && clientMessages[message.type]?.(message) === true ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The close codes that the sender of a close frame can use (RFC 6455 §7.4). */
+function validCode(code: number): number {
+  return code === 1000 || code === 1003 || (code >= 1007 && code <= 1014) || code >= 3_000 ? code : 1011
+}
+
+/** Connects the WebSocket of a client with the WebSocket of another process, message by message. */
+export function forwardSocket(socket: Socket, peer: WebSocket): void {
+  peer.on('message', (data, isBinary) => {
+    if (!socket.send(isBinary ? (data as Buffer) : String(data))) peer.pause()
+  })
+  socket.on('drain', () => peer.resume())
+  socket.on('message', (message) => {
+    peer.send(message, () => {
+      if (peer.bufferedAmount < limits.streamBytes) socket.resume()
+    })
+    if (peer.bufferedAmount >= limits.streamBytes) socket.pause()
+  })
+  peer.on('close', (code, reason) => socket.close(validCode(code), String(reason)))
+  peer.on('error', () => socket.close(closeCodes.failed, 'The connection to another process was lost'))
+  socket.on('close', (code, reason) => {
+    if (peer.readyState === peer.OPEN) peer.close(validCode(code), reason)
+    setTimeout(() => peer.terminate(), limits.socketCloseMs).unref()
+  })
+}
