@@ -9,6 +9,7 @@ const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   job: (id) => ({ to: `/jobs/${id}` }),
   gateway: (id) => ({ to: `/discovery/gateways/${id}` }),
   discovery: (id) => ({ to: `/discovery/scans/${id}` }),
+  'remote-session': (id) => ({ to: `/remote/sessions/${id}` }),
   'credential-instance': (id) => ({ to: `/credentials/${id}` }),
   user: (id) => ({ to: `/access/people/${id}` }),
   'server-user': (id) => ({ to: `/access/programs/${id}` }),

@@ -17,6 +17,7 @@ import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { StateChip } from '../assets/table/asset-cells.tsx'
 import { ExportButton } from '../files/export/export-dialog.tsx'
 import { AssetPaths } from '../hierarchy/asset-paths.tsx'
+import { ConnectButton } from '../remote-access/connect/connect-button.tsx'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
 import type { AssetTabProps } from './asset-tab.ts'
@@ -113,10 +114,15 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
           </span>
         }
         actions={
-          canWrite ? (
-            <AssetActions asset={asset} />
-          ) : (
-            at === undefined && <ExportButton what="assets" selection={{ assetId: asset.id }} />
+          at === undefined && (
+            <>
+              <ConnectButton asset={{ id: asset.id, name: nameOf(asset) }} />
+              {canWrite ? (
+                <AssetActions asset={asset} />
+              ) : (
+                <ExportButton what="assets" selection={{ assetId: asset.id }} />
+              )}
+            </>
           )
         }
       />

@@ -2,6 +2,7 @@ import { iconSuccess } from '@siemens/ix-icons/icons'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -14,6 +15,8 @@ import { gridColumns } from '../assets/table/asset-cells.tsx'
 import { fieldsFor, useAssetList } from '../assets/table/asset-list.ts'
 import type { AssetPages } from '../assets/table/asset-pages.ts'
 import { useAssetSelection } from '../assets/table/selection.ts'
+import { Approvals } from '../remote-access/approvals/approvals.tsx'
+import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { DecisionBar } from './decision-bar.tsx'
 import { Duplicates } from './duplicates.tsx'
 import type { InboxList } from './inbox-list.ts'
@@ -44,29 +47,41 @@ const columns = shown.map(({ path, width }) => ({
 const fields = fieldsFor(shown.map(({ field }) => field))
 const idOf = ({ id }: Asset) => id
 
-const lists = ['unknown', 'ignored', 'twins'] as const
+const lists = ['unknown', 'ignored', 'twins', 'approvals'] as const
 
 /** `InboxPage` lists new assets, so that the user can review them. While a scan runs, its assets appear in the list. */
 export function InboxPage() {
   const text = useText(inboxMessages)
+  const formats = useFormats()
   usePageTitle(text.title)
   const navigate = useNavigate()
   const search: { list?: unknown } = useSearch({ strict: false })
-  const list = lists.find((each) => each === search.list) ?? 'unknown'
+  const canApprove = usePermission('remote_access_approve')
+  const approvals = useApprovalCount()
+  const offered = lists.filter((each) => each !== 'approvals' || canApprove)
+  const list = offered.find((each) => each === search.list) ?? 'unknown'
+  const labels = {
+    unknown: text.isNew,
+    ignored: text.ignored,
+    twins: text.duplicates,
+    approvals: approvals === 0 ? text.approvals : text.approvalsCount(formats.number(approvals)),
+  }
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} />
       <Tabs
         label={text.lists}
         chosen={list}
-        tabs={[
-          { id: 'unknown', label: text.isNew },
-          { id: 'ignored', label: text.ignored },
-          { id: 'twins', label: text.duplicates },
-        ]}
+        tabs={offered.map((id) => ({ id, label: labels[id] }))}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
-        {list === 'twins' ? <Duplicates /> : <InboxTable key={list} list={list} />}
+        {list === 'approvals' ? (
+          <Approvals />
+        ) : list === 'twins' ? (
+          <Duplicates />
+        ) : (
+          <InboxTable key={list} list={list} />
+        )}
       </Tabs>
     </>
   )

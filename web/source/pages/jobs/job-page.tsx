@@ -106,7 +106,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
-  const { discoveryId: scanId, importId, exportId } = job.definition
+  const { discoveryId: scanId, importId, exportId, sessionId } = job.definition
   const gateways = useGatewayNames()
   return (
     <KeyValueList
@@ -131,6 +131,10 @@ function JobDetails({ job }: { job: AnyJobInFull }) {
         typeof scanId === 'string' && {
           name: text.scan,
           value: <Link to={`/discovery/scans/${scanId}`}>{text.toScan}</Link>,
+        },
+        typeof sessionId === 'string' && {
+          name: text.session,
+          value: <Link to={`/remote/sessions/${sessionId}`}>{text.toSession}</Link>,
         },
         typeof importId === 'string' && {
           name: text.file,

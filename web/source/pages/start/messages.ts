@@ -36,6 +36,9 @@ export const startMessages = messages({
       count === 1 ? 'Review 1 possible duplicate' : `Review ${shown} possible duplicates`,
     duplicatesText: 'Merge the assets, or dismiss the duplicate.',
     offline: (count: number, shown: string) => (count === 1 ? '1 gateway is offline' : `${shown} gateways are offline`),
+    approvals: (count: number, shown: string) =>
+      count === 1 ? 'Review 1 request for remote access' : `Review ${shown} requests for remote access`,
+    approvalsText: 'Another person waits for the approval.',
     offlineText: 'An offline gateway cannot scan for devices.',
     failed: (count: number, shown: string) => (count === 1 ? '1 job failed today' : `${shown} jobs failed today`),
     failedText: 'Check the cause and start the job again.',
@@ -103,6 +106,9 @@ export const startMessages = messages({
     duplicatesText: 'Führen Sie die Assets zusammen, oder verwerfen Sie das Duplikat.',
     offline: (count: number, shown: string) =>
       count === 1 ? '1 Gateway ist offline' : `${shown} Gateways sind offline`,
+    approvals: (count: number, shown: string) =>
+      count === 1 ? '1 Anfrage für Fernzugriff freigeben' : `${shown} Anfragen für Fernzugriff freigeben`,
+    approvalsText: 'Eine andere Person wartet auf die Freigabe.',
     offlineText: 'Ein Gateway ohne Verbindung kann keine Geräte suchen.',
     failed: (count: number, shown: string) =>
       count === 1 ? '1 Auftrag ist heute fehlgeschlagen' : `${shown} Aufträge sind heute fehlgeschlagen`,

@@ -1,4 +1,11 @@
-import { iconDataIngress, iconDuplicate, iconError, iconNetworkDevice, iconSearch } from '@siemens/ix-icons/icons'
+import {
+  iconDataIngress,
+  iconDuplicate,
+  iconError,
+  iconNetworkDevice,
+  iconRemoteAccess,
+  iconSearch,
+} from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +15,7 @@ import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useRights } from '../../app/session/app-context.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
+import { useApprovalCount } from '../remote-access/remote-session.ts'
 import { startMessages } from './messages.ts'
 import { useTotalQuery } from './plant-queries.ts'
 
@@ -46,7 +54,16 @@ function useNextSteps(): Step[] {
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
+  const approvals = useApprovalCount()
   const steps: (Step | false)[] = [
+    approvals > 0 && {
+      id: 'approvals',
+      icon: iconRemoteAccess,
+      title: text.approvals(approvals, shown(approvals)),
+      detail: text.approvalsText,
+      to: '/remote',
+      search: { view: 'approvals' },
+    },
     canWrite &&
       newAssets > 0 && {
         id: 'decide',

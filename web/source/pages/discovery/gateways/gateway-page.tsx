@@ -18,6 +18,7 @@ import { usePageTitle } from '../../../components/page/page-title.ts'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { PrincipalGrants } from '../../access/grants/principal-grants.tsx'
+import { GatewayAccessCard } from '../../remote-access/settings/switches.tsx'
 import { builtInDescription, builtInName } from '../built-in-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { IdentityConflicts } from '../scans/identity-conflicts.tsx'
@@ -54,6 +55,7 @@ export function GatewayPage() {
               <GatewayDetails gateway={data} />
             </Card>
             <ManagedLinksCard gateway={data} />
+            <GatewayAccessCard gatewayId={id} name={data.name} />
             <Links gatewayId={id} />
             <GatewayGrants gateway={data} />
             <IdentityConflicts gatewayId={id} />

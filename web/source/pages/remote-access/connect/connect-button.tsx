@@ -1,0 +1,27 @@
+import { iconRemoteAccess } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { lazy, Suspense, useState } from 'react'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useRights } from '../../../app/session/app-context.tsx'
+import { connectMessages } from './messages.ts'
+
+const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
+
+/** `ConnectButton` opens a session to an asset. It is hidden from users without the permission for remote access. */
+export function ConnectButton({ asset }: { asset: { id: string; name: string } }) {
+  const text = useText(connectMessages)
+  const [isOpen, setOpen] = useState(false)
+  if (!useRights().has('remote_access_connect')) return null
+  return (
+    <>
+      <IxButton variant="secondary" icon={iconRemoteAccess} onClick={() => setOpen(true)}>
+        {text.connect}
+      </IxButton>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <ConnectDialog asset={asset} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
