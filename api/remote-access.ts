@@ -12,7 +12,7 @@ export const remoteAccessLimits = {
   /** The longest duration of a session, including all extensions. */
   maxMinutes: 24 * 60,
   maxIdleMinutes: 8 * 60,
-  /** The time after which a request for approval that nobody answered ends. */
+  /** The time after which a request for approval without an answer ends. */
   approvalMinutes: 60,
   /** The time for which a ticket is valid. */
   ticketSeconds: 60,

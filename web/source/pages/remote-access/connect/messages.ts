@@ -35,7 +35,7 @@ export const connectMessages = messages({
     noGateway:
       'No gateway has found this asset yet. Run a scan with a gateway in the network of the asset, then try again.',
     gatewayOffline: 'The gateway of this asset is offline. Start the gateway, then try again.',
-    noAddress: 'The gateway knows no IP address of this asset. Run a scan that finds the asset, then try again.',
+    noAddress: 'The gateway has no IP address of this asset. Run a scan that finds the asset, then try again.',
     webOff:
       'Web pages of devices are off, because the platform has no wildcard host. An administrator sets MILLWRIGHT_REMOTE_ACCESS_HOST to a host name such as *.remote.example.com.',
     toSwitches: 'Go to switches',

@@ -16,7 +16,7 @@ type ConnectionOptions = {
 const reconnect = { firstMs: 300, longestMs: 5_000 }
 /** The number of attempts after a loss of the connection. Afterwards the user connects with a button. */
 const maxAttempts = 12
-/** The codes of requests for a ticket that fail because the session is not open any more. */
+/** The codes of requests for a ticket that fail because the session is no longer open. */
 const closedSessionCodes: readonly string[] = ['not_found', 'conflict', 'forbidden']
 const encoder = new TextEncoder()
 
@@ -136,10 +136,11 @@ export class TerminalConnection {
   #onRejected(error: unknown): void {
     if (this.#stopped.signal.aborted) return
     if (error instanceof Failure && closedSessionCodes.includes(error.code)) {
-      return this.#setState({ ...this.#state, status: { kind: 'ended' } })
+      this.#setState({ ...this.#state, status: { kind: 'ended' } })
+    } else {
+      this.#setState({ ...this.#state, status: { kind: 'reconnecting' } })
+      this.#connectLater()
     }
-    this.#setState({ ...this.#state, status: { kind: 'reconnecting' } })
-    this.#connectLater()
   }
 
   async #connectLater(): Promise<void> {

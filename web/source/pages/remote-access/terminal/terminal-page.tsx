@@ -97,8 +97,8 @@ function LiveTerminal({ session }: { session: RemoteSession }) {
   const { connection, state } = useTerminalConnection(session, screen)
   const { status } = state
   const copy = async () => {
-    const selected = screen.current?.selection() ?? ''
-    if (selected === '') return announce(text.nothingToCopy)
+    const selected = screen.current?.selection()
+    if (!selected) return announce(text.nothingToCopy)
     await navigator.clipboard.writeText(selected)
     showSuccess(text.copied)
   }

@@ -61,7 +61,7 @@ export function afterClose(state: TerminalState, close: StreamClose): TerminalSt
   return { ...state, status: { kind: 'exited' } }
 }
 
-/** Returns whether the terminal has no connection and does not connect by itself. */
+/** Returns whether the terminal has no connection and does not connect automatically. */
 export function isClosed({ status: { kind } }: TerminalState): boolean {
   return kind === 'exited' || kind === 'failed' || kind === 'ended'
 }
