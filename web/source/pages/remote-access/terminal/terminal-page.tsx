@@ -42,7 +42,7 @@ export function TerminalPage() {
         title={title}
         above={
           <>
-            <Link to="/remote">{remote.title}</Link> / <Link to={`/remote/sessions/${id}`}>{remote.session}</Link>
+            <Link to="/remote">{remote.title}</Link> · <Link to={`/remote/sessions/${id}`}>{remote.session}</Link>
           </>
         }
         actions={
