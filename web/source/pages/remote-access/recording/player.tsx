@@ -36,7 +36,6 @@ export function Player({ content }: { content: string }) {
       rows: cast.size.rows,
       theme: firstTheme(),
       disableStdin: true,
-      documentOverride: styles.document,
     })
     styles.open(() => created.open(place.current as HTMLElement))
     created.textarea?.setAttribute('tabindex', '-1')

@@ -80,7 +80,7 @@ export function TerminalScreen({ ref, label, isScreenReaderMode, ...handlers }: 
     const element = place.current
     if (element === null) return
     const styles = terminalStyles()
-    const created = new Terminal({ ...terminalOptions, theme: firstTheme(), documentOverride: styles.document })
+    const created = new Terminal({ ...terminalOptions, theme: firstTheme() })
     const fit = new FitAddon()
     created.loadAddon(fit)
     styles.open(() => created.open(element))
