@@ -39,7 +39,7 @@ export function Approvals() {
             {data.map((session) => (
               <li key={session.id} className="remote-request">
                 <p>
-                  <strong>{text.wants(session.requestedBy.name, serviceName(session))}</strong>{' '}
+                  <strong>{session.requestedBy.name}</strong>: {serviceName(session)} ·{' '}
                   <Link to={`/assets/${session.assetId}`}>{session.assetName}</Link>
                 </p>
                 <p className={session.reason === undefined ? 'quiet' : undefined}>{session.reason ?? text.noReason}</p>

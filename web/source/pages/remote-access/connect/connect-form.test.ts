@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultRemotePolicy, type RemoteTarget } from '@millwright/api/remote-access.ts'
 import { durationsOf, firstDuration, firstPort, obstacleOf } from './connect-form.ts'
 
-const target: RemoteTarget = {
-  isEnabled: true,
-  gatewayId: '0197f9ae-8a5b-7c57-8a52-0d4f0f0f0f0f',
-  isGatewayConnected: true,
-  addresses: ['10.0.0.7'],
-  policy: defaultRemotePolicy,
-  isWebAvailable: true,
-}
-
-test('names the first reason why no session can be opened', () => {
-  const { gatewayId: _, ...withoutGateway } = target
-  assert.equal(obstacleOf(target), undefined)
-  assert.equal(obstacleOf({ ...target, isEnabled: false, isGatewayConnected: false }), 'switchedOff')
-  assert.equal(obstacleOf({ ...withoutGateway, isGatewayConnected: false }), 'noGateway')
-  assert.equal(obstacleOf({ ...target, isGatewayConnected: false }), 'gatewayOffline')
-  assert.equal(obstacleOf({ ...target, addresses: [] }), 'noAddress')
+test('returns the reason why no session can be opened, if the console has a text for it', () => {
+  const withProblem = (code: string) => obstacleOf({ problem: { code, detail: '' } })
+  assert.equal(obstacleOf({}), undefined)
+  assert.equal(withProblem('remote_access_off'), 'switchedOff')
+  assert.equal(withProblem('gateway_offline'), 'gatewayOffline')
+  assert.equal(withProblem('no_address'), 'noAddress')
+  assert.equal(withProblem('forbidden'), undefined)
+  assert.equal(withProblem('constructor'), undefined)
 })
 
 test('offers durations up to the maximum of the policy', () => {

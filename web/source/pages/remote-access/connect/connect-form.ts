@@ -5,20 +5,18 @@ const durations = [15, 30, 60, 120, 240, 480, 1_440]
 /** The duration that is chosen first, if the policy allows it. */
 const usualMinutes = 60
 
-/** The reasons why no session can be opened, in the order in which a user has to solve them. */
-export type Obstacle = 'switchedOff' | 'noGateway' | 'gatewayOffline' | 'noAddress'
+/** The reasons why no session can be opened for which the console has its own text, by problem code. */
+const obstacles = {
+  remote_access_off: 'switchedOff',
+  gateway_offline: 'gatewayOffline',
+  no_address: 'noAddress',
+} as const
+export type Obstacle = (typeof obstacles)[keyof typeof obstacles]
 
-/** Returns why no session to an asset can be opened, or undefined if a session is possible. */
-export function obstacleOf({
-  isEnabled,
-  gatewayId,
-  isGatewayConnected,
-  addresses,
-}: RemoteTarget): Obstacle | undefined {
-  if (!isEnabled) return 'switchedOff'
-  if (gatewayId === undefined) return 'noGateway'
-  if (!isGatewayConnected) return 'gatewayOffline'
-  return addresses.length === 0 ? 'noAddress' : undefined
+/** Returns why no session can be opened. Returns undefined for another reason, and if a session is possible. */
+export function obstacleOf({ problem }: Pick<RemoteTarget, 'problem'>): Obstacle | undefined {
+  const known: Readonly<Record<string, Obstacle>> = obstacles
+  return problem !== undefined && Object.hasOwn(known, problem.code) ? known[problem.code] : undefined
 }
 
 /** Returns the durations that a policy allows. Its maximum is always one of them. */

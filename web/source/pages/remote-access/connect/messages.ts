@@ -32,10 +32,9 @@ export const connectMessages = messages({
     toSession: 'Go to session',
     notPossible: 'No connection possible',
     switchedOff: 'Remote access is switched off. An administrator switches it on under Remote access, Switches.',
-    noGateway:
-      'No gateway has found this asset yet. Run a scan with a gateway in the network of the asset, then try again.',
     gatewayOffline: 'The gateway of this asset is offline. Start the gateway, then try again.',
-    noAddress: 'The gateway has no IP address of this asset. Run a scan that finds the asset, then try again.',
+    noAddress:
+      'No gateway has found this asset at one of its IP addresses. Run a scan that finds the asset, or add the address to the asset.',
     webOff:
       'Web pages of devices are off, because the platform has no wildcard host. An administrator sets MILLWRIGHT_REMOTE_ACCESS_HOST to a host name such as *.remote.example.com.',
     toSwitches: 'Go to switches',
@@ -76,11 +75,9 @@ export const connectMessages = messages({
     notPossible: 'Keine Verbindung möglich',
     switchedOff:
       'Der Fernzugriff ist ausgeschaltet. Ein Administrator schaltet ihn unter „Fernzugriff“, „Schalter“ ein.',
-    noGateway:
-      'Noch kein Gateway hat dieses Asset gefunden. Starten Sie einen Suchlauf mit einem Gateway im Netzwerk des Assets und versuchen Sie es erneut.',
     gatewayOffline: 'Das Gateway dieses Assets ist offline. Starten Sie das Gateway und versuchen Sie es erneut.',
     noAddress:
-      'Das Gateway kennt keine IP-Adresse dieses Assets. Starten Sie einen Suchlauf, der das Asset findet, und versuchen Sie es erneut.',
+      'Kein Gateway hat dieses Asset unter einer seiner IP-Adressen gefunden. Starten Sie einen Suchlauf, der das Asset findet, oder fügen Sie die Adresse dem Asset hinzu.',
     webOff:
       'Webseiten von Geräten sind aus, weil die Plattform keinen Wildcard-Host hat. Ein Administrator setzt MILLWRIGHT_REMOTE_ACCESS_HOST auf einen Hostnamen wie *.remote.example.com.',
     toSwitches: 'Zu den Schaltern',

@@ -1,6 +1,6 @@
 import { Failure } from '../../../app/api/failure.ts'
 import type { OpenStream, SessionStream } from '../streams/session-stream.ts'
-import type { EntriesMessage, StreamClose } from '../streams/stream-message.ts'
+import { closeCodes, type EntriesMessage, type StreamClose } from '../streams/stream-message.ts'
 
 /** This file lists folders of a device and transfers files. Each operation is one stream of the session. */
 
@@ -19,15 +19,19 @@ type TransferOptions = { signal: AbortSignal; onProgress: (bytes: number, total:
 
 export function listFolder(openStream: OpenStream, path: string): Promise<EntriesMessage> {
   return new Promise((resolve, reject) => {
+    let folder: EntriesMessage | undefined
     const opening = openStream(
       { kind: 'file-list', path },
       {
+        // The entries of a large folder arrive in several messages.
         onMessage(message) {
           if (message.type !== 'entries') return
-          resolve(message)
-          opening.then((stream) => stream.close())
+          folder = { ...message, entries: [...(folder?.entries ?? []), ...message.entries] }
         },
-        onClose: (close) => reject(failureOfClose(close)),
+        onClose(close) {
+          if (isNormalEnd(close) && folder !== undefined) resolve(folder)
+          else reject(failureOfClose(close))
+        },
       },
     )
     opening.catch(reject)
@@ -54,8 +58,7 @@ export async function downloadFile(openStream: OpenStream, path: string, options
         options.onProgress(received, total)
       },
       onClose(close) {
-        const isComplete = close.code === 1000 && close.error === undefined
-        if (isComplete) resolve(new Blob(parts, { type: 'application/octet-stream' }))
+        if (isNormalEnd(close)) resolve(new Blob(parts, { type: 'application/octet-stream' }))
         else reject(failureOfClose(close))
       },
     },
@@ -126,6 +129,10 @@ async function settled<Result>(stream: SessionStream, result: Promise<Result>, s
     result.catch(() => {})
     stream.close()
   }
+}
+
+function isNormalEnd({ code, error }: StreamClose): boolean {
+  return code === closeCodes.normal && error === undefined
 }
 
 function failureOfClose({ error }: StreamClose): Failure {

@@ -100,10 +100,13 @@ function FolderView({ folder, onOpen, onRefresh, transfers }: FolderViewProps) {
       onDrop={drop}
     >
       <nav className="files-path" aria-label={text.folders}>
-        {foldersOf(folder.path).map(({ name, path }) => (
-          <button key={path} type="button" className="link-button" onClick={() => onOpen(path)}>
-            {name}
-          </button>
+        {foldersOf(folder.path).map(({ name, path }, index) => (
+          <span key={path}>
+            {index > 1 && <span aria-hidden="true">/</span>}
+            <button type="button" className="link-button" onClick={() => onOpen(path)}>
+              {name}
+            </button>
+          </span>
         ))}
       </nav>
       <div className="files-tools">

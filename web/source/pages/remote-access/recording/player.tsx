@@ -27,7 +27,14 @@ export function Player({ content }: { content: string }) {
   const [skipsPauses, setSkipsPauses] = useState(true)
   const theme = useTerminalTheme()
 
+  const show = (events: readonly CastEvent[]) => {
+    for (const event of events) {
+      if ('output' in event) terminal.current?.write(event.output)
+      else terminal.current?.resize(event.size.columns, event.size.rows)
+    }
+  }
   const firstTheme = useEffectEvent(() => theme)
+  const showStart = useEffectEvent(() => show(eventsBetween(cast, -1, 0)))
   useEffect(() => {
     const styles = terminalStyles()
     const created = new Terminal({
@@ -40,6 +47,7 @@ export function Player({ content }: { content: string }) {
     styles.open(() => created.open(place.current as HTMLElement))
     created.textarea?.setAttribute('tabindex', '-1')
     terminal.current = created
+    showStart()
     return () => {
       created.dispose()
       styles.dispose()
@@ -50,12 +58,6 @@ export function Player({ content }: { content: string }) {
     if (terminal.current !== undefined) terminal.current.options.theme = theme
   }, [theme])
 
-  const show = (events: readonly CastEvent[]) => {
-    for (const event of events) {
-      if ('output' in event) terminal.current?.write(event.output)
-      else terminal.current?.resize(event.size.columns, event.size.rows)
-    }
-  }
   const seek = (next: number) => {
     if (next < position) {
       terminal.current?.reset()

@@ -4,7 +4,7 @@ export type WebRequest = {
   method: string
   path: string
   status: number | undefined
-  receivedBytes: number | undefined
+  bytes: number | undefined
   durationMs: number | undefined
 }
 
@@ -15,15 +15,15 @@ export function parseRequestLog(text: string): WebRequest[] {
 
 function requestOf(line: string): WebRequest | undefined {
   try {
-    const { time, method, path, status, receivedBytes, durationMs } = JSON.parse(line) as Record<string, unknown>
+    const { time, method, path, status, bytes, ms } = JSON.parse(line) as Record<string, unknown>
     if (typeof time !== 'string' || typeof method !== 'string' || typeof path !== 'string') return undefined
     return {
       timestamp: time,
       method,
       path,
       status: numberOf(status),
-      receivedBytes: numberOf(receivedBytes),
-      durationMs: numberOf(durationMs),
+      bytes: numberOf(bytes),
+      durationMs: numberOf(ms),
     }
   } catch {
     return undefined

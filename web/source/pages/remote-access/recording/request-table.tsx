@@ -18,7 +18,8 @@ export function RequestTable({ content }: { content: string }) {
       {requests.length > shownRequests && (
         <p>{text.shownRequests(formats.number(shownRequests), formats.number(requests.length))}</p>
       )}
-      <table className="plain-table">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens, users scroll the table with the keyboard */}
+      <table className="plain-table" tabIndex={0}>
         <thead>
           <tr>
             <th scope="col">{text.time}</th>
@@ -41,7 +42,7 @@ export function RequestTable({ content }: { content: string }) {
                 <code>{request.path}</code>
               </td>
               <td>{request.status}</td>
-              <td>{request.receivedBytes !== undefined && formats.bytes(request.receivedBytes)}</td>
+              <td>{request.bytes !== undefined && formats.bytes(request.bytes)}</td>
               <td>{request.durationMs !== undefined && `${formats.number(Math.round(request.durationMs))} ms`}</td>
             </tr>
           ))}

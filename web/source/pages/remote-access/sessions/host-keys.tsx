@@ -37,7 +37,8 @@ export function HostKeys({ session }: { session: RemoteSession }) {
 function KeyTable({ keys, canDelete }: { keys: readonly HostKey[]; canDelete: boolean }) {
   const text = useText(remoteMessages)
   return (
-    <table className="plain-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens, users scroll the table with the keyboard
+    <table className="plain-table" tabIndex={0}>
       <thead>
         <tr>
           <th scope="col">{text.algorithm}</th>

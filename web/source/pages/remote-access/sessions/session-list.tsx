@@ -16,7 +16,7 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { remoteMessages, stateNames } from '../messages.ts'
 import { sessionEvents } from '../remote-session.ts'
-import { SessionEndingText, SessionStateChip, useServiceName } from './session-state.tsx'
+import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { durationMsOf } from './session-times.ts'
 
 /** `SessionList` lists running and past sessions, newest first. Events update the list. */
@@ -106,15 +106,15 @@ type ColumnContext = { formats: Formats; serviceName: (session: RemoteSession) =
 
 function columnsOf(text: Text, { formats, serviceName }: ColumnContext): Column<RemoteSession>[] {
   return [
-    { id: 'asset', header: text.asset, width: 200, cell: ({ assetName }) => assetName },
-    { id: 'service', header: text.service, width: 180, cell: serviceName },
-    { id: 'user', header: text.user, width: 160, cell: ({ requestedBy }) => requestedBy.name },
-    { id: 'state', header: text.state, width: 170, cell: ({ state }) => <SessionStateChip state={state} /> },
+    { id: 'asset', header: text.asset, width: 190, cell: ({ assetName }) => assetName },
+    { id: 'service', header: text.service, width: 190, cell: serviceName },
+    { id: 'user', header: text.user, width: 150, cell: ({ requestedBy }) => requestedBy.name },
+    { id: 'state', header: text.state, width: 220, cell: (session) => <SessionStateChip session={session} /> },
     { id: 'started', header: text.started, width: 170, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     {
       id: 'duration',
       header: text.duration,
-      width: 120,
+      width: 110,
       cell: (session) => {
         const ms = durationMsOf(session, Date.now())
         return ms === undefined ? null : formats.duration(ms)
@@ -126,6 +126,5 @@ function columnsOf(text: Text, { formats, serviceName }: ColumnContext): Column<
       width: 170,
       cell: ({ sentBytes, receivedBytes }) => `${formats.bytes(sentBytes)} / ${formats.bytes(receivedBytes)}`,
     },
-    { id: 'ending', header: text.ending, width: 200, cell: (session) => <SessionEndingText session={session} /> },
   ]
 }

@@ -18,7 +18,7 @@ import { useNow, useSession } from '../remote-session.ts'
 import { HostKeys } from './host-keys.tsx'
 import { SessionActions } from './session-actions.tsx'
 import { SessionEntry } from './session-entry.tsx'
-import { SessionEndingText, SessionStateChip, useServiceName } from './session-state.tsx'
+import { SessionStateChip, useServiceName } from './session-state.tsx'
 import { clockText, durationMsOf, timeLeftMsOf } from './session-times.ts'
 import '../remote-access.css'
 
@@ -40,10 +40,10 @@ export function SessionPage() {
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={text.session}>
-              <SessionEntry session={data} />
-              <Decision session={data} />
-            </Card>
-            <Card title={text.state}>
+              <div className="remote-entry">
+                <SessionEntry session={data} />
+                <Decision session={data} />
+              </div>
               <SessionProgress session={data} />
             </Card>
             <Card title={text.asset}>
@@ -66,8 +66,7 @@ function SessionProgress({ session }: { session: RemoteSession }) {
   return (
     <KeyValueList
       items={[
-        { name: text.state, value: <SessionStateChip state={session.state} /> },
-        session.ending !== undefined && { name: text.ending, value: <SessionEndingText session={session} /> },
+        { name: text.state, value: <SessionStateChip session={session} /> },
         { name: text.endedBy, value: session.endedBy?.name },
         { name: text.started, value: <Time at={session.createdTimestamp} isExact /> },
         session.openedTimestamp !== undefined && {

@@ -10,15 +10,11 @@ const tones: Readonly<Record<SessionState, Tone>> = {
   ended: 'neutral',
 }
 
-export function SessionStateChip({ state }: { state: SessionState }) {
+/** Shows the state of a session, and for an ended session why it ended. */
+export function SessionStateChip({ session: { state, ending } }: { session: RemoteSession }) {
   const names = useText(stateNames)
-  return <StatusChip tone={tones[state]}>{names[state]}</StatusChip>
-}
-
-/** Shows why a session ended. */
-export function SessionEndingText({ session: { ending } }: { session: RemoteSession }) {
-  const names = useText(endingNames)
-  return ending === undefined ? null : names[ending]
+  const endings = useText(endingNames)
+  return <StatusChip tone={tones[state]}>{ending === undefined ? names[state] : endings[ending]}</StatusChip>
 }
 
 /** Returns a function that returns the name of the service of a session, with its port. */

@@ -63,7 +63,7 @@ type Text = (typeof settingMessages)['en']
 
 function columnsOf(text: Text, recordings: Readonly<Record<RecordingMode, string>>): Column<GroupPolicy>[] {
   return [
-    { id: 'group', header: text.accessGroup, width: 220, cell: ({ group }) => group.name },
+    { id: 'group', header: text.accessGroup, width: 200, cell: ({ group }) => group.name },
     { id: 'source', header: text.source, width: 150, cell: ({ isOwn }) => (isOwn ? text.own : text.standard) },
     {
       id: 'approval',
@@ -72,9 +72,9 @@ function columnsOf(text: Text, recordings: Readonly<Record<RecordingMode, string
       cell: ({ policy }) => (policy.approval === 'required' ? text.approvalRequired : text.approvalNone),
     },
     { id: 'recording', header: text.recording, width: 220, cell: ({ policy }) => recordings[policy.recording] },
-    { id: 'max', header: text.maxMinutes, width: 210, cell: ({ policy }) => policy.maxMinutes },
-    { id: 'idle', header: text.idleMinutes, width: 180, cell: ({ policy }) => policy.idleMinutes },
-    { id: 'ports', header: text.ports, width: 220, cell: ({ policy }) => policy.ports.join(', ') || text.noPorts },
+    { id: 'max', header: text.maxColumn, width: 140, cell: ({ policy }) => policy.maxMinutes },
+    { id: 'idle', header: text.idleColumn, width: 130, cell: ({ policy }) => policy.idleMinutes },
+    { id: 'ports', header: text.ports, width: 200, cell: ({ policy }) => policy.ports.join(', ') || text.noPorts },
   ]
 }
 

@@ -1,7 +1,7 @@
 import type { RemoteGateway } from '@millwright/api/remote-access.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { gatewayStateIntervalMs, useGatewayNames } from '../../../app/api/gateways.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
@@ -155,7 +155,12 @@ function GatewaySwitch({ gateway, name }: { gateway: RemoteGateway; name: string
   const canManage = useRights().has('glb_gateway_manage')
   return (
     <AccessSwitch
-      label={text.switchOf(name)}
+      label={
+        <>
+          <span className="unseen">{text.switchOf(name)} </span>
+          {gateway.isEnabled ? text.on : text.isSwitchedOff}
+        </>
+      }
       title={text.offGatewayTitle(name)}
       isEnabled={gateway.isEnabled}
       isDisabled={!canManage}
@@ -171,7 +176,7 @@ function GatewaySwitch({ gateway, name }: { gateway: RemoteGateway; name: string
 }
 
 type AccessSwitchProps = {
-  label: string
+  label: ReactNode
   /** The question before remote access is switched off. */
   title: string
   isEnabled: boolean
