@@ -19,7 +19,15 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   'cloud/platform/testing': {
     purpose: 'The test kit: starts all services for a test, with a separate tenant',
-    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
+    mayImport: [
+      'api',
+      'cloud',
+      'cloud/platform',
+      'cloud/services/identity',
+      'cloud/services/remote-access',
+      'cloud/services',
+      'architecture',
+    ],
   },
   'cloud/front': { purpose: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
   'cloud/services': {

@@ -355,7 +355,9 @@ export const workflows = contract({
       params: closed({ id: Uuid }),
       body: data(
         closed({
-          workflow: Type.Unsafe<(typeof platformWorkflowNames)[number]>(Type.String({ enum: [...platformWorkflowNames] })),
+          workflow: Type.Unsafe<(typeof platformWorkflowNames)[number]>(
+            Type.String({ enum: [...platformWorkflowNames] }),
+          ),
           principalId: Uuid,
           definition: free,
           state: stateName,

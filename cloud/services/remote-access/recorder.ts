@@ -96,7 +96,8 @@ export class Recorder {
     this.#context.log.error({ error, session: this.#id }, 'A recording could not be stored; its session ends')
     const detail = 'The recording of the session could not be stored'
     await endByPlatform(this.#context, this.#scope.tenantId, { id: this.#id, ending: 'recording-full', detail }).catch(
-      (failure: unknown) => this.#context.log.error({ error: failure, session: this.#id }, 'A session could not be ended'),
+      (failure: unknown) =>
+        this.#context.log.error({ error: failure, session: this.#id }, 'A session could not be ended'),
     )
   }
 }

@@ -24,12 +24,16 @@ export class SessionCloser {
   async close(system: Caller, row: SessionRow): Promise<void> {
     if (!isComplete(row, Date.now())) return
     const { database } = this.#context
-    const digest =
-      row.recordingParts === 0 ? null : await new RecordingReader(this.#context, system, row).digest()
+    const digest = row.recordingParts === 0 ? null : await new RecordingReader(this.#context, system, row).digest()
     await database.transaction(system, async (tx) => {
       const closed = await closeSession(tx, row.id, { now: new Date().toISOString(), digest })
       if (closed === undefined) return
-      await reportSession(tx, system, { row: closed, action: 'closeSession', event: 'closed', detail: resultOf(closed) })
+      await reportSession(tx, system, {
+        row: closed,
+        action: 'closeSession',
+        event: 'closed',
+        detail: resultOf(closed),
+      })
     })
   }
 }

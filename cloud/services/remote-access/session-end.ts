@@ -3,8 +3,8 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Context } from '../../platform/service.ts'
 import { endedTopic, platformCaller, reportSession, tryReportJob } from './session-report.ts'
-import * as store from './session-store.ts'
 import type { SessionRow } from './session-store.ts'
+import * as store from './session-store.ts'
 import { deleteEntries } from './ticket-store.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { putPlatformJob } from '../../platform/platform-job.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
+import { putPlatformJob } from '../../platform/platform-job.ts'
 import type { Context } from '../../platform/service.ts'
 import { type SessionRow, setReported } from './session-store.ts'
 

@@ -9,8 +9,8 @@ import { describeAssets, mayConnect } from './assets.ts'
 import { ForwardedStream, openPeerSocket } from './forwarded-stream.ts'
 import { missingSession } from './session-access.ts'
 import { endedTopic, sessionsTopic } from './session-report.ts'
-import * as store from './session-store.ts'
 import type { SessionRow } from './session-store.ts'
+import * as store from './session-store.ts'
 import { trafficMs } from './session-time.ts'
 import type { Tunnels } from './tunnels.ts'
 
@@ -279,7 +279,10 @@ function requireOpen({ state, endingDetail }: SessionRow): void {
 }
 
 export function gatewayOffline(gatewayId: string): Problem {
-  return new Problem('gateway_offline', `Gateway ${gatewayId} is not connected for remote access. Retry when it is connected`)
+  return new Problem(
+    'gateway_offline',
+    `Gateway ${gatewayId} is not connected for remote access. Retry when it is connected`,
+  )
 }
 
 /** Returns the header with which the gateway opens a stream. */

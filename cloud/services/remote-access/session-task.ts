@@ -8,8 +8,8 @@ import type { SessionCloser } from './session-closer.ts'
 import type { SessionConnector } from './session-connector.ts'
 import { endByPlatform } from './session-end.ts'
 import { platformCaller, reportJob, sessionsTopic } from './session-report.ts'
-import * as store from './session-store.ts'
 import type { SessionRow } from './session-store.ts'
+import * as store from './session-store.ts'
 import { trafficMs } from './session-time.ts'
 import { anyExpiredTicket, deleteExpiredTickets } from './ticket-store.ts'
 
@@ -114,9 +114,15 @@ export function timeEndOf(
 ): End | undefined {
   if (Date.parse(expiresAt) <= now) {
     if (state === 'pending-approval')
-      return { ending: 'approval-expired', detail: `Nobody decided within ${remoteAccessLimits.approvalMinutes} minutes` }
+      return {
+        ending: 'approval-expired',
+        detail: `Nobody decided within ${remoteAccessLimits.approvalMinutes} minutes`,
+      }
     if (state === 'connecting')
-      return { ending: 'gateway-offline', detail: 'The gateway did not connect before the time of the session was over' }
+      return {
+        ending: 'gateway-offline',
+        detail: 'The gateway did not connect before the time of the session was over',
+      }
     return { ending: 'expired', detail: 'The time of the session is over' }
   }
   if (state !== 'open' || Date.parse(activeAt) + idleMinutes * 60_000 + trafficMs > now) return undefined

@@ -12,7 +12,10 @@ function isWeb({ service }: Pick<SessionRow, 'service'>): boolean {
 }
 
 /** Returns a session as clients see it. Only its user gets the addresses with which to use it. */
-export function showSession(row: SessionRow, { settings, isOwn }: { settings: Settings; isOwn: boolean }): RemoteSession {
+export function showSession(
+  row: SessionRow,
+  { settings, isOwn }: { settings: Settings; isOwn: boolean },
+): RemoteSession {
   const isUsable = isOwn && row.state === 'open'
   const host = new WebHost(settings)
   const url = isUsable && isWeb(row) && host.isOn ? host.urlOf(row.id) : undefined

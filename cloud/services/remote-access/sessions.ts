@@ -2,8 +2,8 @@ import { credentials } from '@millwright/api/credentials.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import {
   type RemoteSession,
-  remoteAccessLimits,
   type remoteAccess,
+  remoteAccessLimits,
   type SessionRequest,
   servicePorts,
 } from '@millwright/api/remote-access.ts'
@@ -20,11 +20,11 @@ import { missingSession, requireOwn, requireVisible, visibleSessions } from './s
 import type { SessionConnector } from './session-connector.ts'
 import { endSession } from './session-end.ts'
 import { reportSession, tryReportJob } from './session-report.ts'
-import * as store from './session-store.ts'
 import type { SessionRow } from './session-store.ts'
+import * as store from './session-store.ts'
 import { switchStates } from './switch-store.ts'
-import { WebHost } from './web/web-host.ts'
 import { type AssetTarget, findTarget, type Route, requirePort, requireRoute } from './targets.ts'
+import { WebHost } from './web/web-host.ts'
 
 type Operations = 'createSession' | 'listSessions' | 'readSession' | 'endSession' | 'extendSession'
 
@@ -222,7 +222,8 @@ export function extended(
   { state, needsApproval, durationMinutes, expiresAt }: SessionRow,
   { minutes, maxMinutes, isApproved }: { minutes: number; maxMinutes: number; isApproved: boolean },
 ): Pick<SessionRow, 'expiresAt' | 'durationMinutes'> {
-  if (state !== 'open') throw new Problem('conflict', `The session has the state ${state}. Only an open session can be extended`)
+  if (state !== 'open')
+    throw new Problem('conflict', `The session has the state ${state}. Only an open session can be extended`)
   if (needsApproval || !isApproved)
     throw new Problem('conflict', 'A session that needs approval cannot be extended. Request a new session')
   const total = durationMinutes + minutes

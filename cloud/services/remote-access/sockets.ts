@@ -55,12 +55,14 @@ export function socketHandlers(context: Context, parts: Parts): SocketHandlers<t
       const peer =
         elsewhere === undefined
           ? undefined
-          : await openSocket(context, caller, { url: elsewhere.processUrl, path, protocol: gatewayTunnelProtocol }).catch(
-              (error: unknown) => {
-                context.log.info({ error, gateway: owner.gatewayId }, 'The former process of a tunnel is not reachable')
-                return undefined
-              },
-            )
+          : await openSocket(context, caller, {
+              url: elsewhere.processUrl,
+              path,
+              protocol: gatewayTunnelProtocol,
+            }).catch((error: unknown) => {
+              context.log.info({ error, gateway: owner.gatewayId }, 'The former process of a tunnel is not reachable')
+              return undefined
+            })
       return (socket) => {
         if (peer === undefined) tunnels.accept(owner, socket.channel())
         else forwardSocket(socket, peer)
@@ -71,8 +73,7 @@ export function socketHandlers(context: Context, parts: Parts): SocketHandlers<t
 
 function requestOf({ kind = 'tcp', columns, rows, path }: StreamQuery): StreamRequest {
   if (kind === 'tcp') return { kind }
-  if (kind === 'terminal')
-    return { kind, columns: columns ?? defaultSize.columns, rows: rows ?? defaultSize.rows }
+  if (kind === 'terminal') return { kind, columns: columns ?? defaultSize.columns, rows: rows ?? defaultSize.rows }
   if (path !== undefined) return { kind, path }
   throw new Problem('invalid_query', `A stream of the kind ${kind} needs the parameter path`)
 }

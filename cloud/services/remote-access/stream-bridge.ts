@@ -88,31 +88,35 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     handled.catch((error: unknown) => stream.destroy(error as Error))
   })
   stream.on('end', () => {
-    void handled.catch(() => {}).then(() => {
-      if (options.kind !== 'tcp' || stream.writableEnded) {
-        stream.end()
-        socket.close(closeCodes.ended)
-        return
-      }
-      sendMessage({ type: 'end' })
-      setTimeout(() => {
-        stream.end()
-        socket.close(closeCodes.ended)
-      }, halfOpenMs).unref()
-    })
+    void handled
+      .catch(() => {})
+      .then(() => {
+        if (options.kind !== 'tcp' || stream.writableEnded) {
+          stream.end()
+          socket.close(closeCodes.ended)
+          return
+        }
+        sendMessage({ type: 'end' })
+        setTimeout(() => {
+          stream.end()
+          socket.close(closeCodes.ended)
+        }, halfOpenMs).unref()
+      })
   })
   stream.on('error', (error) => {
-    void handled.catch(() => {}).then(() =>
-      fail(error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }),
-    )
+    void handled
+      .catch(() => {})
+      .then(() => fail(error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }))
   })
   socket.on('close', () => stream.destroy())
   return new Promise((resolve) => {
     stream.on('close', () => {
-      void handled.catch(() => {}).then(() => {
-        socket.close(closeCodes.ended)
-        resolve()
-      })
+      void handled
+        .catch(() => {})
+        .then(() => {
+          socket.close(closeCodes.ended)
+          resolve()
+        })
     })
   })
 }

@@ -14,12 +14,7 @@ import { countByGateway, countUnended, listUnended, type SessionRow } from './se
 import { deleteSwitch, isTenantEnabled, putSwitch, switchStates } from './switch-store.ts'
 import { listTunnels } from './tunnel-store.ts'
 
-type Operations =
-  | 'readSwitch'
-  | 'putSwitch'
-  | 'listGateways'
-  | 'putGatewaySwitch'
-  | 'endGatewaySessions'
+type Operations = 'readSwitch' | 'putSwitch' | 'listGateways' | 'putGatewaySwitch' | 'endGatewaySessions'
 
 /** A topic with this prefix and the id of a gateway is signalled when the tunnel of the gateway must be closed. */
 export const tunnelTopic = 'remote-access.tunnel/'

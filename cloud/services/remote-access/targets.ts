@@ -126,7 +126,10 @@ function missingAsset(assetId: string, code: 'asset_not_found' | 'not_found'): P
  */
 export function requireRoute(target: AssetTarget, { mustBeConnected }: { mustBeConnected: boolean }): Route {
   if (!target.isTenantEnabled)
-    throw new Problem('remote_access_off', 'Remote access is switched off for the tenant. An administrator switches it on')
+    throw new Problem(
+      'remote_access_off',
+      'Remote access is switched off for the tenant. An administrator switches it on',
+    )
   const [route] = target.routes
   if (route === undefined) {
     const reason = target.hasOtherAddresses
@@ -157,10 +160,12 @@ export function targetHandlers(context: Context): Pick<Handlers<typeof remoteAcc
   return {
     async readTarget({ params: { id } }, caller) {
       const isWebAvailable = context.settings.remoteAccessHost !== undefined
-      const target = await findTarget(context, caller, { assetId: id, missing: 'not_found' }).catch((error: unknown) => {
-        if (error instanceof Problem && ['forbidden', 'target_not_allowed'].includes(error.code)) return error
-        throw error
-      })
+      const target = await findTarget(context, caller, { assetId: id, missing: 'not_found' }).catch(
+        (error: unknown) => {
+          if (error instanceof Problem && ['forbidden', 'target_not_allowed'].includes(error.code)) return error
+          throw error
+        },
+      )
       if (target instanceof Problem) return { data: await blockedTarget(context, caller, target) }
       const [route] = target.routes
       const problem = problemOf(target)

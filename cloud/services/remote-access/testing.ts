@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   gatewayTunnelProtocol,
@@ -14,6 +15,7 @@ import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import { WebSocket } from 'ws'
 import { enrolledGateway, proofFor, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import { addAddress } from './test-address-store.ts'
 
 /** The test kit of remote access: gateways with real tunnels over real WebSockets, and clients of streams. */
 
@@ -41,8 +43,31 @@ export type OnOpen = (stream: TunnelStream, header: StreamHeader) => void
 /** Accepts checks, and echoes the bytes of all other streams. */
 export const echo: OnOpen = (stream, header) => {
   stream.accept()
+  echoBytes(stream, header)
+}
+
+function echoBytes(stream: TunnelStream, header: StreamHeader): void {
   if (header.kind === 'check') stream.end()
   else stream.pipe(stream)
+}
+
+/** Accepts checks. A terminal shows its host key, sends the output after the decision, and echoes its input. */
+export function terminalWith(output: string, fingerprint = `SHA256:${'a'.repeat(43)}`): OnOpen {
+  return (stream, header) => {
+    stream.accept()
+    if (header.kind !== 'terminal') {
+      echoBytes(stream, header)
+      return
+    }
+    stream.sendMessage({ type: 'host-key', algorithm: 'ssh-ed25519', fingerprint })
+    stream.on('message', (message: StreamMessage) => {
+      if (message.type === 'host-key-decision' && message.isAccepted === true) {
+        stream.sendMessage({ type: 'signed-in', user: 'operator' })
+        stream.write(output)
+        stream.pipe(stream)
+      }
+    })
+  }
 }
 
 export type ConnectedGateway = {
@@ -141,7 +166,9 @@ export async function createAsset(
     functional_object_type: 'Device',
     name,
     access_group: group,
-    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `${name.replaceAll(' ', '-')}-${address}` }],
+    asset_identifiers: [
+      { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `${name.replaceAll(' ', '-')}-${address}` },
+    ],
     connection_points: [
       address.includes(':')
         ? { connection_point_type: 'Ipv6Connectivity', ipv6_address: address }
@@ -152,21 +179,6 @@ export async function createAsset(
   const { data: status } = await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
   const { assetId } = status.detail.result as { assetId: string }
   return assetId
-}
-
-/** Stores that a gateway found an asset at an address. */
-export async function addAddress(
-  hub: TestHub,
-  { assetId, gatewayId, address }: { assetId: string; gatewayId: string; address: string },
-): Promise<void> {
-  await hub.asOwner((owner) =>
-    owner.query(`insert into device_addresses values ($1, $2, $3, 'link', $4, now(), now())`, [
-      hub.tenant.tenantId,
-      assetId,
-      gatewayId,
-      address,
-    ]),
-  )
 }
 
 /** Opens or requests a session. */
@@ -181,7 +193,12 @@ export async function readSession(caller: TestCaller, id: string): Promise<Remot
   return (await caller['remote-access'].readSession({ params: { id } })).data
 }
 
-export type StreamOptions = { url: string; token?: string; headers?: Record<string, string>; query?: Record<string, string> }
+export type StreamOptions = {
+  url: string
+  token?: string
+  headers?: Record<string, string>
+  query?: Record<string, string>
+}
 
 /** `StreamClient` is the WebSocket of a client: bytes and messages of one stream. */
 export class StreamClient {
@@ -246,4 +263,20 @@ export async function openStream(id: string, options: StreamOptions): Promise<St
   })
   await promise
   return client
+}
+
+/** Enters a web session with a ticket, as a browser does. Returns the cookie. */
+export async function enterWebSession(hub: TestHub, caller: TestCaller, id: string): Promise<string> {
+  const { data } = await caller['remote-access'].createTicket({ params: { id } })
+  const host = hub.context.settings.remoteAccessHost?.replace('*', id) ?? ''
+  const { port } = new URL(await hub.listen())
+  const path = `/.millwright/enter?ticket=${data.ticket}`
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  get({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
+    response.resume()
+    const [cookie = ''] = response.headers['set-cookie'] ?? []
+    if (cookie === '') reject(new Error(`The session was not entered: ${response.statusCode}`))
+    else resolve(cookie.split(';', 1)[0] ?? '')
+  }).on('error', reject)
+  return promise
 }

@@ -66,7 +66,9 @@ export async function hasWebEntry(handle: Handle, sessionId: string, hash: Buffe
 }
 
 const deleteTicketsStatement = statement(`delete from remote_tickets t where t.tenant_id = $1 and t.session_id = $2`)
-const deleteEntriesStatement = statement(`delete from remote_web_entries e where e.tenant_id = $1 and e.session_id = $2`)
+const deleteEntriesStatement = statement(
+  `delete from remote_web_entries e where e.tenant_id = $1 and e.session_id = $2`,
+)
 
 /** Deletes the tickets and the cookies of an ended session. */
 export async function deleteEntries(tx: Transaction, sessionId: string): Promise<void> {

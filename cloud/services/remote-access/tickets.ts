@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
-import { remoteAccessLimits, type remoteAccess } from '@millwright/api/remote-access.ts'
+import { type remoteAccess, remoteAccessLimits } from '@millwright/api/remote-access.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { currentCaller } from '../../platform/access/current-caller.ts'
 import { bytesOfId, idBytes, idOfBytes } from '../../platform/database/id.ts'
@@ -31,7 +31,10 @@ export function ticketHandlers(context: Context): Pick<Handlers<typeof remoteAcc
       const expiresAt = new Date(now + remoteAccessLimits.ticketSeconds * 1_000).toISOString()
       await database.transaction(caller, async (tx) => {
         if ((await countTickets(tx, id, new Date(now).toISOString())) >= mostTickets)
-          throw new Problem('conflict', `The session has ${mostTickets} unused tickets. Use one, or wait until they expire`)
+          throw new Problem(
+            'conflict',
+            `The session has ${mostTickets} unused tickets. Use one, or wait until they expire`,
+          )
         await insertTicket(tx, { hash: hashOf(bytes), sessionId: id, principalId: row.principalId, expiresAt })
       })
       const data = { ticket: bytes.toString('base64url'), expiresTimestamp: expiresAt }
@@ -71,5 +74,8 @@ export function hashOf(secret: Uint8Array): Buffer {
 }
 
 function invalidTicket(): Problem {
-  return new Problem('unauthenticated', 'The ticket is not valid for this session, was used or has expired. Create a new one')
+  return new Problem(
+    'unauthenticated',
+    'The ticket is not valid for this session, was used or has expired. Create a new one',
+  )
 }

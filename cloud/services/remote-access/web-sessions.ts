@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
-import { StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
 import { v7 } from 'uuid'
 import { currentCaller } from '../../platform/access/current-caller.ts'
 import type { Context } from '../../platform/service.ts'
@@ -55,7 +55,11 @@ export function webSessions(context: Context, { streams, recorders }: Parts): We
 
     async redeemTicket(id, ticket) {
       try {
-        const { caller, row } = await redeem(context, { ticket, sessionId: id, request: { id: v7(), address: undefined } })
+        const { caller, row } = await redeem(context, {
+          ticket,
+          sessionId: id,
+          request: { id: v7(), address: undefined },
+        })
         return webSessionOf(caller.tenantId, row)
       } catch (error) {
         if (error instanceof Problem && error.code === 'unauthenticated') return undefined
@@ -84,7 +88,9 @@ export function webSessions(context: Context, { streams, recorders }: Parts): We
       } catch (error) {
         if (!(error instanceof Problem)) throw error
         const { code, message } = error
-        throw code === 'not_found' || code === 'conflict' ? sessionEnded() : new StreamRefusal({ code, detail: message })
+        throw code === 'not_found' || code === 'conflict'
+          ? sessionEnded()
+          : new StreamRefusal({ code, detail: message })
       }
     },
 

@@ -28,8 +28,7 @@ export function platformJobHandlers({ database }: Context): Pick<Handlers<typeof
         // A report can arrive after a later one. The states of the platform's workflows have no cycles.
         const path = pathBetween(workflow, row.state, state)
         if (row.isFinal || path === undefined || !changesJob(row, state, report)) return { data: { state: row.state } }
-        for (const next of path)
-          row = await changeStatus(tx, { row, workflow, state: next, report })
+        for (const next of path) row = await changeStatus(tx, { row, workflow, state: next, report })
         return { data: { state: row.state } }
       })
     },
