@@ -5,6 +5,7 @@ import type { Socket as TcpSocket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { limits } from '../limits.ts'
 import type { HostHandler } from '../service.ts'
+import { WaitingClient } from './waiting-client.ts'
 
 /** How long another process may take to answer a request. */
 const answerMs = 60_000
@@ -44,16 +45,16 @@ export function forwardUpgrade(
   return new Promise((resolve, reject) => {
     const { upgrade = 'websocket' } = request.headers
     const outgoing = send(request, { ...to, headers: { ...to.headers, connection: 'upgrade', upgrade } }, false)
-    const abort = () => outgoing.destroy()
-    connection.once('close', abort)
+    const client = new WaitingClient(connection)
+    client.signal.addEventListener('abort', () => outgoing.destroy(new Error('The client disconnected')))
     outgoing.on('error', reject)
     outgoing.on('response', resolve)
     outgoing.on('upgrade', (response: IncomingMessage, other: TcpSocket, otherHead: Buffer) => {
-      connection.off('close', abort)
+      const received = Buffer.concat([head, client.stop()])
       onOpen()
       connection.write(headOf(response))
       connection.write(otherHead)
-      other.write(head)
+      other.write(received)
       connect(connection, other)
       resolve(undefined)
     })

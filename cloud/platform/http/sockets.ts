@@ -12,6 +12,7 @@ import type { AnonymousCaller } from '../service.ts'
 import { type Authorize, type AuthorizedRequest, incomingRequestOf } from './incoming-request.ts'
 import { Socket } from './socket.ts'
 import { patternOf } from './unrouted.ts'
+import { WaitingClient } from './waiting-client.ts'
 
 /** A request for a WebSocket whose response is not sent yet. */
 export type Upgrade = { connection: TcpSocket; head: Buffer; response: ServerResponse }
@@ -116,20 +117,18 @@ export class Sockets {
     const protocol = requireHandshake(request, local.operation)
     const caller = request.caller as Caller
     const release = this.reserve(caller)
-    const disconnected = new AbortController()
-    const abort = () => disconnected.abort()
+    const client = new WaitingClient(connection)
     try {
-      connection.once('close', abort)
       const input = { params: request.params, query: request.query }
-      const open = await local.openSocket?.(input, caller, disconnected.signal)
-      if (!connection.readable || !connection.writable)
+      const open = await local.openSocket?.(input, caller, client.signal)
+      if (client.signal.aborted || !connection.readable || !connection.writable)
         throw new Problem('request_timeout', 'The client disconnected before the WebSocket was open')
       if (this.#stops) throw new Problem('unavailable', 'The server restarts. Retry later', { retryAfter: 2 })
       reply.hijack()
       response.detachSocket(connection)
-      connection.off('close', abort)
       request.raw.headers['sec-websocket-protocol'] = protocol
-      this.#server.handleUpgrade(request.raw, connection, head, (webSocket) => {
+      const received = Buffer.concat([head, client.stop()])
+      this.#server.handleUpgrade(request.raw, connection, received, (webSocket) => {
         connection.off('error', ignore)
         const socket = new Socket(webSocket, connection)
         this.#open.set(socket, caller.principal.id)
@@ -138,10 +137,11 @@ export class Sockets {
           release()
         })
         open?.(socket)
+        connection.resume()
       })
     } catch (error) {
       release()
-      abort()
+      client.abort()
       throw error
     }
   }
