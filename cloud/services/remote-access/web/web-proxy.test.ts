@@ -270,6 +270,40 @@ describe('requests', () => {
     assert.ok(highest < 150 * 1024 * 1024, `memory grew by ${highest} bytes`)
   })
 
+  test('an upload waits for a device that reads slowly', { timeout: 60_000 }, async () => {
+    const { promise: mayRead, resolve: startReading } = Promise.withResolvers<void>()
+    let received = 0
+    await using device = await startDevice(async (request, response) => {
+      await mayRead
+      for await (const chunk of request) received += chunk.length
+      response.end(String(received))
+    })
+    await using proxy = await startProxy()
+    const { host, cookie, origin } = await proxy.enter(device)
+    const total = 100 * 1024 * 1024
+    const headers = { host, cookie, origin, 'content-length': String(total) }
+    const request = sendHttp({ port: proxy.port, path: '/', method: 'POST', headers, agent: false })
+    const block = Buffer.alloc(1024 * 1024, 'x')
+    let sent = 0
+    const write = () => {
+      while (sent < total) {
+        sent += block.length
+        if (!request.write(block)) return request.once('drain', write)
+      }
+      return request.end()
+    }
+    write()
+    let before = -1
+    while (before !== sent) {
+      before = sent
+      await delay(200)
+    }
+    assert.ok(sent < total / 2, `the proxy took ${sent} bytes for a device that does not read`)
+    startReading()
+    const [response] = await once(request, 'response')
+    assert.equal(String(Buffer.concat(await response.toArray())), String(total))
+  })
+
   test('a device that closes in the middle of a body cuts the response off', async () => {
     await using device = await startDevice((_request, response) => {
       response.writeHead(200, { 'content-length': '100' })
