@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -8,8 +9,10 @@ import {
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
-import { StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
+import { type Duplex, pipeline } from 'node:stream'
+import type { MessageChannel } from '@millwright/api/tunnel/channel.ts'
+import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
+import { WebSocket, WebSocketServer } from 'ws'
 import { limits } from '../../../platform/limits.ts'
 import { createLog } from '../../../platform/log.ts'
 import type { Entry } from './entry-cookie.ts'
@@ -56,7 +59,7 @@ export type SentRequest = {
 
 const tenantId = randomUUID()
 
-/** `TestSessions` stores sessions in memory. Its streams are TCP connections to devices on this machine. */
+/** `TestSessions` stores sessions in memory. Its streams run through a tunnel to devices on this machine. */
 class TestSessions implements WebSessions {
   readonly sessions = new Map<string, WebSession>()
   readonly tickets = new Map<string, string>()
@@ -67,6 +70,11 @@ class TestSessions implements WebSessions {
   opened = 0
   reads = 0
   readonly #listeners: ((id: string) => void)[] = []
+  readonly #tunnel: Tunnel
+
+  constructor(tunnel: Tunnel) {
+    this.#tunnel = tunnel
+  }
 
   async findSession({ id }: { id: string }): Promise<WebSession | undefined> {
     this.reads += 1
@@ -87,16 +95,12 @@ class TestSessions implements WebSessions {
     return this.entries.has(`${id} ${digest.toString('hex')}`)
   }
 
-  async openStream({ address, port }: WebSession): Promise<Duplex> {
+  async openStream({ id, address, port }: WebSession): Promise<Duplex> {
     this.opened += 1
-    return new Promise((resolve, reject) => {
-      const stream: Socket = connect(port, address, () => resolve(stream))
-      this.streams.add(stream)
-      stream.on('close', () => this.streams.delete(stream))
-      stream.on('error', () =>
-        reject(new StreamRefusal({ code: 'device_unreachable', detail: `Port ${port} does not answer.` })),
-      )
-    })
+    const stream = await this.#tunnel.open({ kind: 'tcp', sessionId: id, assetId: randomUUID(), address, port })
+    this.streams.add(stream)
+    stream.on('close', () => this.streams.delete(stream))
+    return stream
   }
 
   async acceptCertificate(session: WebSession, fingerprint: string): Promise<boolean> {
@@ -129,11 +133,58 @@ class TestSessions implements WebSessions {
   }
 }
 
+/** Opens a tunnel over a WebSocket. Its gateway connects to the address of each stream without any rules. */
+async function openTunnel() {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
+  await once(server, 'listening')
+  const gateway = new Tunnel({
+    role: 'gateway',
+    onOpen: (stream, { address, port }) => {
+      const device = connect(port, address, () => {
+        stream.accept()
+        pipeline(stream, device, () => {})
+        pipeline(device, stream, () => {})
+      })
+      device.on('error', ({ message }) => stream.reset({ code: 'device_unreachable', detail: message }))
+      stream.on('close', () => device.destroy())
+    },
+  })
+  const cloud = new Tunnel({ role: 'cloud' })
+  server.on('connection', (socket) => cloud.attach(channelOf(socket)))
+  const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  await once(socket, 'open')
+  gateway.attach(channelOf(socket))
+  return {
+    cloud,
+    async close() {
+      cloud.close('The test ends')
+      gateway.close('The test ends')
+      for (const client of server.clients) client.terminate()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function channelOf(socket: WebSocket): MessageChannel {
+  return {
+    send: (message) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(message)
+    },
+    get bufferedBytes() {
+      return socket.bufferedAmount
+    },
+    close: () => socket.terminate(),
+    onMessage: (listener) => void socket.on('message', (data) => listener(data as Buffer)),
+    onClose: (listener) => void socket.on('close', listener),
+  }
+}
+
 export type TestProxy = Awaited<ReturnType<typeof startProxy>>
 
 /** Starts a server with the web proxy for the host `*.remote.test`. Other hosts get the text `platform`. */
 export async function startProxy({ scheme = 'http' }: { scheme?: 'http' | 'https' } = {}) {
-  const sessions = new TestSessions()
+  const tunnel = await openTunnel()
+  const sessions = new TestSessions(tunnel.cloud)
   const stopping = new AbortController()
   const settings = { baseUrl: `${scheme}://millwright.test`, remoteAccessHost: '*.remote.test' }
   const host = new WebHost(settings)
@@ -216,6 +267,7 @@ export async function startProxy({ scheme = 'http' }: { scheme?: 'http' | 'https
       stopping.abort()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
+      await tunnel.close()
     },
   }
 }
