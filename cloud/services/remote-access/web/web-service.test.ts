@@ -18,7 +18,7 @@ import {
 } from '../testing.ts'
 import { selfSignedCertificate, startDevice } from './testing.ts'
 
-/** Connects the streams of a gateway to a device on this machine, whatever address they name. */
+/** Connects all streams of a gateway to a device on this machine. The address in their headers has no effect. */
 function connectedTo(device: { port: number }): OnOpen {
   return (stream, { kind }) => {
     if (kind === 'check') {
