@@ -51,7 +51,10 @@ const endings: Readonly<Record<SessionEnding, string>> = {
   'asset-deleted': 'The asset was deleted.',
 }
 
-/** The browser also deletes what the device stored on this host, which no other session uses. */
+/**
+ * The browser also deletes what the device stored on this host, which no other session uses. It keeps cookies, because it
+ * would delete the cookies of the whole domain, also those of the platform.
+ */
 export function endedPage({ ending, endingDetail, assetName }: WebSession, consoleUrl: string): MessagePage {
   return {
     status: 410,
@@ -62,7 +65,7 @@ export function endedPage({ ending, endingDetail, assetName }: WebSession, conso
       'Open a new session in the console to continue.',
     ],
     link: { url: consoleUrl, label: 'Open the console' },
-    headers: { 'clear-site-data': '"cache", "cookies", "storage"' },
+    headers: { 'clear-site-data': '"cache", "storage"' },
   }
 }
 

@@ -224,7 +224,7 @@ export class WebProxy implements HostHandler {
   }
 
   get #consoleUrl(): string {
-    return `${this.#options.baseUrl()}/console/remote-access`
+    return `${this.#options.baseUrl()}/console/remote`
   }
 
   #forgetIdle(): void {
