@@ -13,6 +13,7 @@ import { hierarchy } from './hierarchy.ts'
 import { inventory } from './inventory.ts'
 import type { BenchOptions } from './options.ts'
 import { reads } from './reads.ts'
+import { remote } from './remote.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { scan } from './scan.ts'
@@ -43,6 +44,7 @@ const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   fairness,
   hierarchy,
   files,
+  remote,
   scan,
 }
 

@@ -7,6 +7,7 @@ import { openClient, openConnection } from '@millwright/cloud/platform/database/
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
+import { putDeviceAddresses } from '@millwright/cloud/services/discovery/device-address-store.ts'
 import { createServerUser, newServerUserSecret } from '@millwright/cloud/services/identity/accounts/accounts.ts'
 import { insertSchema } from '@millwright/cloud/services/inventory/schemas/schema-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
@@ -51,6 +52,8 @@ async function runCommand(command: PlatformCommand): Promise<unknown> {
       return storeExpensiveSchema(command.url)
     case 'create groups':
       return createGroups(command.count)
+    case 'store an address':
+      return storeAddress(command)
     case 'query through the driver': {
       query ??= openQuery(command.groupId)
       const { inTurn, pipelined } = await query
@@ -114,6 +117,12 @@ async function createGroups(count: number): Promise<string | undefined> {
   await owner.query('analyze access_groups')
   await owner.end()
   return last?.id
+}
+
+/** Stores that a gateway found an asset at an address, without a discovery. */
+async function storeAddress({ assetId, gatewayId, address }: Record<'assetId' | 'gatewayId' | 'address', string>) {
+  const link = { gatewayId, assetLinkId: 'bench' }
+  await database.transaction(scope, (tx) => putDeviceAddresses(tx, link, [{ assetId, address }]))
 }
 
 function readGroup(groupId: string) {

@@ -43,6 +43,7 @@ export type PlatformCommand =
   | { kind: 'wait for tasks'; of: string }
   | { kind: 'store an expensive schema'; url: string }
   | { kind: 'create groups'; count: number }
+  | { kind: 'store an address'; assetId: string; gatewayId: string; address: string }
   | (QueryCommand & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 

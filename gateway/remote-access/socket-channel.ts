@@ -9,9 +9,13 @@ const reasonBytes = 123
 
 /** Returns an open WebSocket as the channel of a tunnel. */
 export function socketChannel(socket: WebSocket): MessageChannel {
+  let onDrain = () => {}
+  const written = () => {
+    if (socket.bufferedAmount === 0) onDrain()
+  }
   return {
     send: (message) => {
-      if (socket.readyState === socket.OPEN) socket.send(message)
+      if (socket.readyState === socket.OPEN) socket.send(message, written)
     },
     get bufferedBytes() {
       return socket.bufferedAmount
@@ -29,6 +33,9 @@ export function socketChannel(socket: WebSocket): MessageChannel {
     },
     onClose: (listener) => {
       socket.on('close', () => listener())
+    },
+    onDrain: (listener) => {
+      onDrain = listener
     },
   }
 }

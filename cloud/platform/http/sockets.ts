@@ -136,8 +136,9 @@ export class Sockets {
           this.#open.delete(socket)
           release()
         })
-        open?.(socket)
+        // The handler can pause the socket, so the reading starts before.
         connection.resume()
+        open?.(socket)
       })
     } catch (error) {
       release()
