@@ -99,6 +99,8 @@ export class SshConnection {
     try {
       this.#client.connect({
         sock: socket,
+        // The library requires a user here, but sends only that of the authentication method.
+        username: 'unused',
         algorithms,
         readyTimeout: 0,
         keepaliveInterval: limits.keepAliveMs,

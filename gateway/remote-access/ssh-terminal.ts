@@ -18,7 +18,9 @@ export async function serveTerminal({ connection, stream, input, size }: Termina
   let current = size
   let resize = () => {}
   input.onMessage('size', (message) => {
-    current = sizeIn(message) ?? current
+    const changed = sizeIn(message)
+    if (changed === undefined) return
+    current = changed
     resize()
   })
   const user = await connection.signedIn

@@ -115,6 +115,7 @@ export class TestStream {
   readonly messages: StreamMessage[] = []
   readonly #waiting = new Set<() => void>()
   #error: Error | undefined
+  #isClosed = false
 
   constructor(stream: TunnelStream, decide: (message: StreamMessage) => boolean) {
     this.stream = stream
@@ -122,7 +123,10 @@ export class TestStream {
       this.#error = error
       this.#wake()
     })
-    stream.on('close', () => this.#wake())
+    stream.on('close', () => {
+      this.#isClosed = true
+      this.#wake()
+    })
     stream.on('message', (message: StreamMessage) => {
       if (message.type === 'host-key')
         stream.sendMessage({ type: 'host-key-decision', isAccepted: decide(message), isNew: true })
@@ -142,7 +146,7 @@ export class TestStream {
       const index = this.messages.findIndex((message) => message.type === type)
       if (index !== -1) return this.messages.splice(index, 1)[0] as StreamMessage
       if (this.#error !== undefined) throw this.#error
-      if (this.stream.destroyed) throw new Error(`The stream ended without the message ${type}`)
+      if (this.#isClosed) throw new Error(`The stream ended without the message ${type}`)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
     }
   }
@@ -164,7 +168,7 @@ export class TestStream {
   /** Waits for the refusal of the stream. */
   async refusal(): Promise<StreamRefusal> {
     this.stream.resume()
-    while (this.#error === undefined && !this.stream.destroyed)
+    while (this.#error === undefined && !this.#isClosed)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
     if (this.#error instanceof StreamRefusal) return this.#error
     throw new Error(`The stream was not refused: ${this.#error}`)
