@@ -194,6 +194,11 @@ export class RemoteStreams {
     const connection = await slot.connection
     // The stream that opened the connection is accepted already.
     stream.accept()
+    // The platform holds the bytes of an upload back until this message.
+    connection.signedIn.then(
+      (user) => stream.sendMessage({ type: 'signed-in', user }),
+      () => undefined,
+    )
     if (header.kind === 'terminal') {
       const { columns, rows } = header
       await serveTerminal({ connection, stream, input, size: { columns, rows } })

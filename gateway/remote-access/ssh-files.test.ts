@@ -25,7 +25,12 @@ async function fileDevice(more: Partial<SshDeviceOptions> = {}) {
     platform,
     at: (name: string) => join(folder, name),
     download: (path: string) => platform.open({ kind: 'file-download', path }),
-    upload: (path: string) => platform.open({ kind: 'file-upload', path }),
+    /** The platform holds the bytes of an upload back until the device is ready. */
+    upload: async (path: string) => {
+      const upload = await platform.open({ kind: 'file-upload', path })
+      await upload.next('signed-in')
+      return upload
+    },
     list: (path: string) => platform.open({ kind: 'file-list', path }),
     async [Symbol.asyncDispose]() {
       platform[Symbol.dispose]()
@@ -59,7 +64,7 @@ describe('files of a device', () => {
         { name: 'link', type: 'folder' },
       ],
     })
-    const { modified } = (message?.entries as { modified: string }[])[1] ?? { modified: '' }
+    const [, { modified = '' } = {}] = (message?.entries ?? []) as { modified?: string }[]
     assert.ok(Math.abs(Date.parse(modified) - Date.now()) < 60_000)
   })
 
@@ -155,7 +160,6 @@ describe('files of a device', () => {
       mkdirSync(device.at('folder'))
       writeFileSync(device.at('file'), 'x')
       const stream = await device.platform.open({ kind, path: device.at(name) })
-      stream.stream.end()
       const { code, detail } = await stream.refusal()
       assert.equal(code, 'file_error')
       assert.match(detail, message)

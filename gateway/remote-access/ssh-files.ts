@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
@@ -54,14 +53,7 @@ export async function downloadFile({ connection, stream, path }: FileOptions): P
   const handle = await files.call<Buffer>((sftp, done) => sftp.open(path, 'r', done))
   try {
     stream.sendMessage({ type: 'file', size: stats.size, modified: timeOf(stats) })
-    let position = 0
-    while (position < stats.size) {
-      const length = Math.min(readBytes, stats.size - position)
-      const bytes = await files.read(handle, position, length)
-      if (bytes.length === 0) throw fileError(`${path} became shorter during the download.`)
-      position += bytes.length
-      await sent(stream, stream.write(bytes))
-    }
+    for await (const bytes of files.bytesOf(handle, stats.size)) await sent(stream, stream.write(bytes))
   } finally {
     files.close(handle)
   }
@@ -79,18 +71,14 @@ export async function uploadFile({ connection, stream, input, path }: FileOption
   if (existing !== undefined && typeOf(existing) !== 'file') throw fileError(`${path} is not a file.`)
   const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
   const body = new PassThrough()
+  body.on('error', () => undefined)
   // Bytes are only complete after the end. If the stream closes before, the upload fails.
   stream.once('close', () => body.destroy(fileError('The upload was interrupted.')))
   input.pipeTo(body)
   const handle = await files.call<Buffer>((sftp, done) => sftp.open(temporary, 'wx', done))
   let size = 0
   try {
-    for await (const bytes of body as AsyncIterable<Buffer>) {
-      if (size + bytes.length > fileLimits.uploadBytes)
-        throw fileError(`The file is larger than ${fileLimits.uploadBytes / 2 ** 30} GiB, which is the limit.`)
-      await files.call<void>((sftp, done) => sftp.write(handle, bytes, 0, bytes.length, size, done))
-      size += bytes.length
-    }
+    size = await files.store(handle, body)
     if (existing !== undefined) {
       const { mode } = existing
       // A device that cannot change permissions stores the file with its default permissions.
@@ -107,8 +95,11 @@ export async function uploadFile({ connection, stream, input, path }: FileOption
   stream.end()
 }
 
-/** The bytes that are requested at once. Devices answer with fewer bytes if their limit is lower. */
-const readBytes = 128 * 1024
+/**
+ * The size of one request, and the number of requests without an answer. Several requests at the same time make transfers
+ * fast although each answer takes some time. All devices support this size.
+ */
+const requests = { bytes: 32 * 1024, concurrent: 16 } as const
 
 type Done<Result> = (error: Error | null | undefined, result: Result) => void
 
@@ -186,16 +177,71 @@ class Files {
     }
   }
 
-  /** Reads bytes. Returns no bytes at the end of the file. */
-  async read(handle: Buffer, position: number, length: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafe(length)
-    try {
-      const count = await this.#result<number>((sftp, done) => sftp.read(handle, buffer, 0, length, position, done))
-      return buffer.subarray(0, count)
-    } catch (error) {
-      if (codeOf(error) === status.endOfFile) return buffer.subarray(0, 0)
-      throw this.#refusalOf(error)
+  /** Returns the bytes of a file in order. Throws if the file has fewer bytes than `size`. */
+  async *bytesOf(handle: Buffer, size: number): AsyncGenerator<Buffer> {
+    const pending: Promise<Buffer>[] = []
+    for (let requested = 0; requested < size || pending.length > 0; ) {
+      while (requested < size && pending.length < requests.concurrent) {
+        const length = Math.min(requests.bytes, size - requested)
+        const part = this.#readPart(handle, requested, length)
+        // The error is thrown when it is the turn of the part.
+        part.catch(() => undefined)
+        pending.push(part)
+        requested += length
+      }
+      const bytes = await pending.shift()
+      if (bytes !== undefined) yield bytes
     }
+  }
+
+  /** Reads a part of a file. A device can answer with fewer bytes than requested. */
+  async #readPart(handle: Buffer, position: number, length: number): Promise<Buffer> {
+    const part = Buffer.allocUnsafe(length)
+    for (let filled = 0; filled < length; ) {
+      const at = filled
+      try {
+        filled += await this.#result<number>((sftp, done) =>
+          sftp.read(handle, part, at, length - at, position + at, done),
+        )
+      } catch (error) {
+        throw codeOf(error) === status.endOfFile ? this.#shorter() : this.#refusalOf(error)
+      }
+      if (filled === at) throw this.#shorter()
+    }
+    return part
+  }
+
+  #shorter(): StreamRefusal {
+    return fileError(`${this.#path} became shorter during the download.`)
+  }
+
+  /** Writes bytes to a file in order. Returns their number. */
+  async store(handle: Buffer, body: AsyncIterable<Buffer>): Promise<number> {
+    let size = 0
+    const pending = new Set<Promise<void>>()
+    let failure: unknown
+    for await (const bytes of body) {
+      if (size + bytes.length > fileLimits.uploadBytes)
+        throw fileError(`The file is larger than ${fileLimits.uploadBytes / 2 ** 30} GiB, which is the limit.`)
+      for (let from = 0; from < bytes.length; from += requests.bytes) {
+        const part = bytes.subarray(from, from + requests.bytes)
+        const position = size + from
+        const writing: Promise<void> = this.call<void>((sftp, done) =>
+          sftp.write(handle, part, 0, part.length, position, done),
+        )
+          .catch((error: unknown) => {
+            failure ??= error
+          })
+          .finally(() => pending.delete(writing))
+        pending.add(writing)
+        if (pending.size >= requests.concurrent) await Promise.race(pending)
+        if (failure !== undefined) throw failure
+      }
+      size += bytes.length
+    }
+    await Promise.all(pending)
+    if (failure !== undefined) throw failure
+    return size
   }
 
   /** Renames a file and replaces an existing one. Devices without an atomic function get three steps. */
@@ -256,7 +302,16 @@ class Files {
 /** Waits until the stream accepts more data. Throws when the stream is closed. */
 async function sent(stream: TunnelStream, isReady: boolean): Promise<void> {
   if (stream.destroyed) throw fileError('The stream was closed.')
-  if (!isReady) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+  if (isReady) return
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      stream.off('drain', settle)
+      stream.off('close', settle)
+      resolve()
+    }
+    stream.on('drain', settle)
+    stream.on('close', settle)
+  })
 }
 
 function inMessages(entries: readonly Entry[]): Entry[][] {

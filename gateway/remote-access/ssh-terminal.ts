@@ -23,8 +23,7 @@ export async function serveTerminal({ connection, stream, input, size }: Termina
     current = changed
     resize()
   })
-  const user = await connection.signedIn
-  stream.sendMessage({ type: 'signed-in', user })
+  await connection.signedIn
   const channel = await connection.shell(current)
   resize = () => channel.setWindow(current.rows, current.columns, 0, 0)
   stream.on('close', () => channel.close())

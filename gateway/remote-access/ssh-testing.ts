@@ -52,6 +52,7 @@ export class TestSshDevice implements AsyncDisposable {
     inner.on('connection', (socket: Socket) => {
       this.connections += 1
       this.sockets.add(socket)
+      socket.setNoDelay(true)
       socket.on('close', () => this.sockets.delete(socket))
     })
   }
@@ -115,7 +116,7 @@ const attributesOf = ({ mode, uid, gid, size, atimeMs, mtimeMs }: Stats) => ({
 })
 
 function serveFiles(sftp: SFTPWrapper, folder: string): void {
-  const handles = new Map<number, { path: string; file?: number; isListed?: boolean }>()
+  const handles = new Map<number, { path: string; file?: number; names?: string[] }>()
   let next = 0
   const at = (path: string) => (isAbsolute(path) ? path : resolve(folder, path))
   const handleOf = (id: number) => {
@@ -181,17 +182,16 @@ function serveFiles(sftp: SFTPWrapper, folder: string): void {
   )
   sftp.on('OPENDIR', (request, path) =>
     guarded(request, () => {
-      readdirSync(at(path))
-      handles.set(++next, { path: at(path) })
+      handles.set(++next, { path: at(path), names: readdirSync(at(path)) })
       sftp.handle(request, handleOf(next))
     }),
   )
   sftp.on('READDIR', (request, handle) =>
     guarded(request, () => {
       const folderHandle = handles.get(handle.readUInt32BE())
-      if (folderHandle === undefined || folderHandle.isListed) return sftp.status(request, STATUS_CODE.EOF)
-      folderHandle.isListed = true
-      const names = readdirSync(folderHandle.path)
+      if (folderHandle?.names === undefined) throw new Error('Not a folder')
+      const names = folderHandle.names.splice(0, 100)
+      if (names.length === 0) return sftp.status(request, STATUS_CODE.EOF)
       sftp.name(
         request,
         names.map((filename) => ({

@@ -3,10 +3,10 @@ import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 
 /**
- * The maximum number of bytes that a client can send before the device is ready. These bytes are read, because messages
- * for the sign-in come after them.
+ * The maximum number of bytes that a client can send to a terminal before the device is ready. These bytes are read,
+ * because messages for the sign-in come after them.
  */
-const earlyBytes = 4 * 1024 * 1024
+const earlyBytes = 1024 * 1024
 
 /**
  * `StreamInput` reads the bytes and messages of a client. Bytes that arrive before the device is ready are stored.

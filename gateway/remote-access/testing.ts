@@ -119,6 +119,8 @@ export class TestStream {
 
   constructor(stream: TunnelStream, decide: (message: StreamMessage) => boolean) {
     this.stream = stream
+    this.#error = stream.errored ?? undefined
+    this.#isClosed = stream.closed
     stream.on('error', (error) => {
       this.#error = error
       this.#wake()
