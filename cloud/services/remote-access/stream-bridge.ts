@@ -54,9 +54,28 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     socket.close(code === 'session_ended' ? closeCodes.sessionEnded : closeCodes.failed, detail)
   }
 
+  /**
+   * The input of an upload that waits for the sign-in at the device. Before the sign-in, the gateway needs the decision
+   * about the host key, which would wait behind the bytes of the upload and could not follow their end.
+   */
+  let waiting: (Buffer | 'end')[] | undefined = options.kind === 'file-upload' ? [] : undefined
+  const input = (item: Buffer | 'end') => {
+    if (waiting !== undefined) {
+      waiting.push(item)
+      socket.pause()
+    } else if (item === 'end') stream.end()
+    else if (!stream.write(item)) socket.pause()
+  }
+  const releaseInput = () => {
+    const items = waiting ?? []
+    waiting = undefined
+    socket.resume()
+    for (const item of items) input(item)
+  }
+
   socket.on('message', (message) => {
     if (typeof message !== 'string') {
-      if (!stream.write(message)) socket.pause()
+      input(message)
       return
     }
     const parsed = parsedMessage(message)
@@ -65,7 +84,7 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
       stream.destroy()
       return
     }
-    if (parsed.type === 'end') stream.end()
+    if (parsed.type === 'end') input('end')
     else {
       if (parsed.type === 'size') recorder?.resize({ columns: Number(parsed.columns), rows: Number(parsed.rows) })
       stream.sendMessage(parsed)
@@ -84,6 +103,7 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     handled = handled.then(async () => {
       const forClient = await options.onGatewayMessage(message, (answer) => stream.sendMessage(answer))
       if (forClient !== undefined) sendMessage(forClient)
+      if (message.type === 'signed-in' && waiting !== undefined) releaseInput()
     })
     handled.catch((error: unknown) => stream.destroy(error as Error))
   })
@@ -103,12 +123,18 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
         }, halfOpenMs).unref()
       })
   })
+  const refusalOf = (error: Error) =>
+    error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }
   stream.on('error', (error) => {
-    void handled
-      .catch(() => {})
-      .then(() => fail(error instanceof StreamRefusal ? error : { code: 'internal', detail: 'The stream failed' }))
+    void handled.catch(() => {}).then(() => fail(refusalOf(error)))
   })
   socket.on('close', () => stream.destroy())
+  if (stream.closed) {
+    // The gateway accepted the stream and ended it at once. Its events are over.
+    if (stream.errored !== null) fail(refusalOf(stream.errored))
+    else socket.close(closeCodes.ended)
+    return Promise.resolve()
+  }
   return new Promise((resolve) => {
     stream.on('close', () => {
       void handled
