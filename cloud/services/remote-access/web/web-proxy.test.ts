@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { selfSignedCertificate, startDevice, startProxy, type TestProxy } from './testing.ts'
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 30_000
   while (!condition()) {
     if (performance.now() > deadline) assert.fail(`Not reached in time: ${what}`)
     await delay(5)
@@ -346,7 +346,7 @@ describe('requests', () => {
     const { get, id } = await proxy.enter(device)
     const waiting = Array.from({ length: 128 }, () => get('/').catch(() => undefined))
     await until(() => proxy.sessions.opened >= 24, 'connections')
-    const deadline = performance.now() + 10_000
+    const deadline = performance.now() + 30_000
     let status = 0
     while (status !== 503 && performance.now() < deadline)
       status = await Promise.race([get('/').then((received) => received.status), delay(200, 0)])
@@ -711,14 +711,14 @@ describe('end of the session', () => {
     assert.equal(received.headers['clear-site-data'], '"cache", "storage"')
   })
 
-  test('an end in another process is noticed within a second or a little more', async () => {
+  test('an end in another process is noticed within five seconds', async () => {
     await using device = await startDevice((_request, response) => response.end('device'))
     await using proxy = await startProxy()
     const { get, id } = await proxy.enter(device)
     assert.equal((await get('/')).status, 200)
     proxy.sessions.endSilently(id)
     const start = performance.now()
-    while ((await get('/')).status === 200) assert.ok(performance.now() - start < 2_000)
+    while ((await get('/')).status === 200) assert.ok(performance.now() - start < 5_000)
   })
 
   test('the end of the session cuts off running downloads', async () => {
