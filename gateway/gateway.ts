@@ -143,6 +143,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   monitor.start()
   discovery.start()
   deviceInfo.start()
+  remoteAccess.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
   log.info(
     { gateway: identity.gatewayId, cloud: identity.baseUrl, registryPort: registryServer.port, proxyPort: proxy.port },
