@@ -20,6 +20,8 @@ export class Socket extends EventEmitter<SocketEvents> {
   readonly #webSocket: WebSocket
   readonly #connection: TcpSocket
   #receivedBytes: number
+  /** Whether the client has to answer a ping. A silent client is not checked before its first ping. */
+  #isPinged = false
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(webSocket: WebSocket, connection: TcpSocket) {
@@ -87,13 +89,15 @@ export class Socket extends EventEmitter<SocketEvents> {
     this.#webSocket.terminate()
   }
 
-  /** Sends a ping. Terminates the connection if nothing arrived since the previous check. */
+  /** Sends a ping. Terminates the connection if nothing arrived since the previous ping. */
   checkAlive(): void {
     // A paused socket reads nothing, so the client cannot prove that it is alive.
+    if (this.#webSocket.isPaused) this.#isPinged = false
     if (!this.isOpen || this.#webSocket.isPaused) return
     const { bytesRead } = this.#connection
-    if (bytesRead === this.#receivedBytes) this.terminate()
+    if (this.#isPinged && bytesRead === this.#receivedBytes) this.terminate()
     else this.#webSocket.ping()
+    this.#isPinged = true
     this.#receivedBytes = bytesRead
   }
 

@@ -343,6 +343,19 @@ describe('a WebSocket', () => {
     assert.deepEqual([code, String(reason)], [4001, 'ü'.repeat(61)])
   })
 
+  test('keeps a client that sent nothing before the first check', async () => {
+    const opened = Promise.withResolvers<Socket>()
+    await using server = await start('one process', async () => opened.resolve)
+    const client = dial(server.port)
+    await once(client, 'open')
+    const socket = await opened.promise
+    const pinged = once(client, 'ping')
+    socket.checkAlive()
+    await pinged
+    assert.ok(socket.isOpen)
+    client.terminate()
+  })
+
   test('terminates a client that does not answer two checks', async () => {
     const opened = Promise.withResolvers<Socket>()
     await using server = await start('one process', async () => opened.resolve)
