@@ -328,6 +328,22 @@ describe('a WebSocket', () => {
     client.terminate()
   })
 
+  test('keeps the first messages for a handler that pauses the socket at once', async () => {
+    const opened = Promise.withResolvers<Socket>()
+    await using server = await start('one process', async () => (socket) => {
+      socket.pause()
+      opened.resolve(socket)
+    })
+    const client = dial(server.port)
+    await once(client, 'open')
+    client.send('first')
+    const socket = await opened.promise
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    socket.resume()
+    assert.deepEqual(await once(socket, 'message'), ['first'])
+    client.terminate()
+  })
+
   test('closes a connection with a message above the limit with 1009', async () => {
     await using server = await start('one process')
     const client = dial(server.port)
