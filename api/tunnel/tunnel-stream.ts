@@ -251,7 +251,7 @@ export class TunnelStream extends Duplex {
     this.#deliver()
   }
 
-  /** Passes received items to the reader as far as the reader wants them. */
+  /** Passes received items to the reader as far as the reader requests them. */
   #deliver(): void {
     if (this.#isDelivering) return
     this.#isDelivering = true

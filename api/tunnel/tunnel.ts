@@ -68,7 +68,7 @@ type PendingOpen = { resolve: (stream: TunnelStream) => void; reject: (error: un
 /** Batches are acknowledged after this number of bytes, or after this time. */
 const ackBytes = 256 * 1024
 const ackMs = 200
-/** Frames with a larger payload are a batch of their own. Smaller frames share a batch. */
+/** Frames with a larger payload have a separate batch. Smaller frames share a batch. */
 const smallFrameBytes = 16 * 1024
 const slabBytes = 64 * 1024
 /** How often a channel without the event `drain` is checked. */
@@ -230,7 +230,7 @@ export class Tunnel extends EventEmitter<TunnelEvents> {
       channel.close('The tunnel is closed')
       return () => {}
     }
-    // The position in the hello must not change any more, so the gateway stops reading a former channel.
+    // The position in the hello is final, so the gateway stops reading a former channel.
     const former = this.#watch
     if (this.role === 'gateway' && former !== undefined) {
       this.#lose(former)
