@@ -8,7 +8,7 @@ import { showSession } from './session.ts'
 import { missingSession, requireSupervised, type VisibleSession } from './session-access.ts'
 import { endByPlatform, endSession } from './session-end.ts'
 import { reportSession, tryReportJob } from './session-report.ts'
-import { approveSession } from './session-store.ts'
+import { approveSession, lockSession } from './session-store.ts'
 import { canDecide } from './sessions.ts'
 
 /**
@@ -39,6 +39,8 @@ export function approvalHandlers(
     async denySession({ params: { id }, body: { data } }, caller) {
       await requireDecidable(context, caller, id)
       const row = await database.transaction(caller, async (tx) => {
+        // Another person may have approved the session in the meantime.
+        if ((await lockSession(tx, id))?.state !== 'pending-approval') throw decided()
         const end = { id, ending: 'denied', detail: data.reason, by: caller, isDecision: true } as const
         const denied = await endSession(tx, caller, { ...end, action: 'denySession' })
         if (denied === undefined) throw decided()

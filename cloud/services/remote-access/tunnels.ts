@@ -34,8 +34,11 @@ export class Tunnels {
     this.#context = context
     context.database.onCommit(({ tenantId, topics }) => {
       for (const topic of topics)
-        if (topic.startsWith(tunnelTopic))
-          this.#close({ tenantId, gatewayId: topic.slice(tunnelTopic.length) }, 'The gateway was revoked or deleted')
+        if (topic.startsWith(tunnelTopic)) {
+          const owner = { tenantId, gatewayId: topic.slice(tunnelTopic.length) }
+          // The sessions of the gateway end in the same commit. Their streams get this reason first.
+          setImmediate(() => this.#close(owner, 'The gateway was revoked or deleted'))
+        }
     })
     context.stopping.addEventListener('abort', () => this.#stop(), { once: true })
   }

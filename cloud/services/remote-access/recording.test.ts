@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { defaultRemotePolicy, remoteAccessLimits } from '@millwright/api/remote-access.ts'
+import { createCaller } from '../../platform/testing/caller.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { plantedWord } from '../../platform/testing/secrets-shown.ts'
+import {
+  type ConnectedGateway,
+  connectGateway,
+  createPlant,
+  createSession,
+  type OnOpen,
+  openStream,
+  type Plant,
+  readSession,
+  type terminalWith,
+  until,
+} from './testing.ts'
+
+const output = 'Grüße from the device ✓'
+
+describe('recordings', () => {
+  let hub: TestHub
+  let plant: Plant
+  let user: TestCaller
+  let connected: ConnectedGateway
+  let url: string
+
+  before(async () => {
+    hub = await testHub()
+    plant = await createPlant(hub)
+    const data = { ...defaultRemotePolicy, recording: 'terminal' } as const
+    await plant.admin['remote-access'].putPolicy({ params: { accessGroup: plant.groupId }, body: { data } })
+    user = await hub.as('supervisor', { accessGroupId: plant.groupId })
+    connected = await connectGateway(hub, plant.gateway, { onOpen: silentTerminal })
+    url = await hub.listen()
+  })
+  after(async () => {
+    await connected[Symbol.asyncDispose]()
+    await hub[Symbol.asyncDispose]()
+  })
+
+  /** A terminal that shows its output, and does not echo its input. */
+  const silentTerminal: OnOpen = (stream, header) => {
+    stream.accept()
+    if (header.kind !== 'terminal') {
+      stream.end()
+      return
+    }
+    stream.on('message', () => {})
+    stream.resume()
+    // The bytes of a character can be in two chunks.
+    const bytes = Buffer.from(output)
+    stream.write(bytes.subarray(0, 3))
+    setImmediate(() => stream.write(bytes.subarray(3)))
+  }
+
+  async function openTerminal(id: string) {
+    const query = { kind: 'terminal', columns: '120', rows: '40' }
+    const client = await openStream(id, { url, token: user.token, query })
+    return client
+  }
+
+  async function recorded(): Promise<string> {
+    const { id } = await createSession(user, { assetId: plant.assetId })
+    const client = await openTerminal(id)
+    await until(() => client.bytes.toString() === output)
+    client.send(`${plantedWord} typed without an echo\r`)
+    client.send({ type: 'answers', answers: [`${plantedWord} answered`] })
+    client.send({ type: 'size', columns: 100, rows: 30 })
+    await until(async () => (await readSession(user, id)).recordingBytes > 0)
+    await user['remote-access'].endSession({ params: { id } })
+    assert.equal((await client.end()).code, 4001)
+    await until(async () => (await readSession(user, id)).recordingDigest !== undefined)
+    return id
+  }
+
+  const download = (id: string, caller: TestCaller) =>
+    hub.request({
+      method: 'GET',
+      path: `/remote-access/v1/sessions/${id}/recording`,
+      headers: { authorization: `Bearer ${caller.token}` },
+    })
+
+  test('records a terminal as asciicast, without the input, and its digest is in the audit trail', async () => {
+    const id = await recorded()
+    const { status, headers, bytes, text } = await download(id, plant.admin)
+    assert.deepEqual([status, headers.get('content-type')], [200, 'application/x-asciicast'])
+    const [header, ...events] = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      [header.version, header.width, header.height, header.title],
+      [2, 120, 40, (await readSession(user, id)).assetName],
+    )
+    const of = (code: string) => events.filter((event) => event[1] === code)
+    assert.equal(
+      of('o')
+        .map((event) => event[2])
+        .join(''),
+      output,
+    )
+    assert.deepEqual(
+      of('r').map((event) => event[2]),
+      ['120x40', '100x30'],
+    )
+    assert.ok(events.every((event, index) => index === 0 || event[0] >= events[index - 1][0]))
+    assert.ok(!text.includes(plantedWord))
+    const { recordingDigest, recordingBytes } = await readSession(user, id)
+    assert.equal(recordingDigest, createHash('sha256').update(bytes).digest('hex'))
+    assert.equal(recordingBytes, bytes.length)
+    const query = { target: `remote-session/${id}`, action: 'remote-access.closeSession' }
+    const { detail } = (await plant.admin.audit.listEntries({ query })).data[0] ?? {}
+    assert.deepEqual([detail?.recordingDigest, detail?.recordingBytes], [recordingDigest, recordingBytes])
+    const read = { target: `remote-session/${id}`, action: 'remote-access.readRecording' }
+    assert.equal((await plant.admin.audit.listEntries({ query: read })).data.length, 1)
+  })
+
+  test('stores the recording encrypted, and detects changed and missing parts', async () => {
+    const id = await recorded()
+    const parts = await hub.asOwner((owner) =>
+      owner.query('select number, sealed from remote_recording_parts where session_id = $1 order by number', [id]),
+    )
+    assert.ok(parts.rows.length > 0)
+    for (const { sealed } of parts.rows) assert.ok(!sealed.includes(Buffer.from('device')))
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update remote_recording_parts set chain = decode('00', 'hex') where session_id = $1 and number = 0`,
+        [id],
+      ),
+    )
+    await assert.rejects(download(id, plant.admin).then(({ text }) => assert.match(text, /version/)))
+  })
+
+  test('only a supervisor reads a recording, and only after the end of the session', async () => {
+    const id = await recorded()
+    const connect = ['inventory_read_asset_data', 'remote_access_connect'] as const
+    const own = await createCaller(hub, [{ permissions: connect, accessGroupId: plant.groupId }])
+    assert.equal((await download(id, own)).status, 403)
+    const { groupId } = await createPlant(hub, plant.admin)
+    assert.equal((await download(id, await hub.as('supervisor', { accessGroupId: groupId }))).status, 404)
+    const { id: running } = await createSession(user, { assetId: plant.assetId })
+    assert.equal((await download(running, plant.admin)).status, 409)
+    await user['remote-access'].endSession({ params: { id: running } })
+    await until(async () => (await download(running, plant.admin)).status === 404)
+  })
+
+  test('shows one terminal at a time, and continues the recording with the next one', async () => {
+    const { id } = await createSession(user, { assetId: plant.assetId })
+    const first = await openTerminal(id)
+    await until(() => first.bytes.toString() === output)
+    const second = await openTerminal(id)
+    assert.equal((await second.end()).code, 4000)
+    assert.equal(second.messages[0]?.code, 'busy')
+    first.socket.close()
+    await until(async () => (await readSession(user, id)).streams === 0)
+    const third = await openTerminal(id)
+    await until(() => third.bytes.toString() === output)
+    await user['remote-access'].endSession({ params: { id } })
+    await until(async () => (await readSession(user, id)).recordingDigest !== undefined)
+    const { text } = await download(id, plant.admin)
+    const lines = text.trimEnd().split('\n')
+    assert.equal(lines.filter((line) => line.startsWith('{')).length, 1)
+    const events = lines.slice(1).map((line) => JSON.parse(line))
+    assert.equal(
+      events
+        .filter((event) => event[1] === 'o')
+        .map((event) => event[2])
+        .join(''),
+      output + output,
+    )
+  })
+
+  test('ends a session whose recording reaches its maximum size', async () => {
+    const { id } = await createSession(user, { assetId: plant.assetId })
+    await hub.asOwner((owner) =>
+      owner.query('update remote_sessions set recording_bytes = $2 where id = $1', [
+        id,
+        remoteAccessLimits.recordingBytes - 10,
+      ]),
+    )
+    const client = await openTerminal(id)
+    assert.equal((await client.end()).code, 4001)
+    assert.equal((await readSession(user, id)).ending, 'recording-full')
+  })
+
+  test('deletes recordings and sessions after their retention', async () => {
+    const id = await recorded()
+    const age = (days: number) =>
+      hub.asOwner((owner) =>
+        owner.query(`update remote_sessions set ended_at = now() - make_interval(days => $2) where id = $1`, [
+          id,
+          days,
+        ]),
+      )
+    const prune = () =>
+      hub.contextOf('remote-access').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+    await age(remoteAccessLimits.recordingDays + 1)
+    await prune()
+    const answer = await download(id, plant.admin)
+    assert.equal(answer.status, 404)
+    assert.match(answer.text, /retention/)
+    assert.equal((await readSession(user, id)).state, 'ended')
+    await age(remoteAccessLimits.sessionDays + 1)
+    await prune()
+    await assert.rejects(readSession(user, id), { code: 'not_found' })
+  })
+})
