@@ -14,7 +14,6 @@ import {
   openStream,
   type Plant,
   readSession,
-  type terminalWith,
   until,
 } from './testing.ts'
 
