@@ -32,7 +32,10 @@ export async function openPeerSocket(
   return openSocket(context, caller, { url, path, protocol: tunnelProtocol })
 }
 
-/** Opens a WebSocket of another process, on behalf of the caller. */
+/**
+ * Opens a WebSocket of another process, on behalf of the caller. The WebSocket is paused, so that no message is lost before its
+ * user listens. The user resumes it.
+ */
 export async function openSocket(
   context: Pick<Context, 'peerAuthorization'>,
   caller: Caller,
@@ -50,7 +53,10 @@ export async function openSocket(
     new Problem('gateway_offline', 'The process that holds the tunnel of the gateway is not reachable. Retry later', {
       cause: error,
     })
-  socket.once('open', () => resolve(socket))
+  socket.once('open', () => {
+    socket.pause()
+    resolve(socket)
+  })
   socket.once('error', (error) => reject(unreachable(error)))
   socket.once('unexpected-response', (_request, response) => {
     const chunks: Buffer[] = []
@@ -96,6 +102,7 @@ export class ForwardedStream extends Duplex {
       if (code === 1000 && this.#refusal === undefined) this.push(null)
       else this.destroy(this.#refusal ?? new StreamRefusal({ code: 'closed', detail: 'The connection was closed' }))
     })
+    socket.resume()
   }
 
   sendMessage(message: StreamMessage): boolean {

@@ -12,7 +12,7 @@ import { missingSession } from './session-access.ts'
 import { platformCaller } from './session-report.ts'
 import { findSession, type SessionRow } from './session-store.ts'
 import { problemOfRefusal, type SessionStreams, type StreamRequest } from './session-streams.ts'
-import { bridge, closeCodes, forwardSocket } from './stream-bridge.ts'
+import { bridge, closeCodes, forwardSocket, holdMessages } from './stream-bridge.ts'
 import type { Tunnels } from './tunnels.ts'
 
 type Parts = { streams: SessionStreams; tunnels: Tunnels; recorders: Recorders }
@@ -35,11 +35,11 @@ export function socketHandlers(context: Context, parts: Parts): SocketHandlers<t
       await streams.require(row, { caller, kind: request.kind, isProxy: caller.byPeer === true })
       const url = await streams.processOf(row, caller)
       return (socket) => {
-        socket.pause()
+        const release = holdMessages(socket)
         const serving =
           url === undefined
-            ? serve(context, { ...parts, terminals, socket, row, request, caller })
-            : forward(context, { socket, row, request, caller, url })
+            ? serve(context, { ...parts, terminals, socket, release, row, request, caller })
+            : forward(context, { socket, release, row, request, caller, url })
         serving.catch((error: unknown) => refuse(context, socket, { error, row }))
       }
     },
@@ -81,6 +81,8 @@ function requestOf({ kind = 'tcp', columns, rows, path }: StreamQuery): StreamRe
 type Serving = Parts & {
   terminals: Set<string>
   socket: Socket
+  /** Passes on the messages that arrived before the stream was open. */
+  release: () => void
   row: SessionRow
   request: StreamRequest
   caller: Caller
@@ -88,7 +90,7 @@ type Serving = Parts & {
 
 /** Serves a stream through a tunnel of this process. */
 async function serve(context: Context, serving: Serving): Promise<void> {
-  const { socket, row, request, caller, streams, recorders, terminals } = serving
+  const { socket, release, row, request, caller, streams, recorders, terminals } = serving
   const held = request.kind === 'tcp' ? undefined : recorders.of(caller, row)
   const isTerminal = request.kind === 'terminal'
   if (held !== undefined && isTerminal && terminals.has(row.id))
@@ -102,13 +104,14 @@ async function serve(context: Context, serving: Serving): Promise<void> {
     socket.once('close', () => disconnected.abort())
     const stream = await streams.openHere(row, request, caller, { signal: disconnected.signal })
     const recorder = held && terminalRecorder(held.recorder, { row: await currentRow(context, caller, row), request })
-    socket.resume()
-    await bridge(socket, stream, {
+    const bridged = bridge(socket, stream, {
       kind: request.kind,
       recorder: isTerminal ? recorder : undefined,
       isStopping: () => context.stopping.aborted,
       onGatewayMessage: (message, answer) => gatewayMessage(context, { message, answer, row, caller }),
     })
+    release()
+    await bridged
     if (stream.errored instanceof StreamRefusal && stream.errored.code === 'authentication_failed')
       await recordUse(context, { row, caller, worked: false })
     await recorder?.end()
@@ -174,13 +177,13 @@ async function recordUse(
     )
 }
 
-type Forwarding = { socket: Socket; row: SessionRow; request: StreamRequest; caller: Caller; url: string }
+type Forwarding = Pick<Serving, 'socket' | 'release' | 'row' | 'request' | 'caller'> & { url: string }
 
 /** Serves a stream through the process that holds the tunnel of the gateway. */
-async function forward(context: Context, { socket, row, request, caller, url }: Forwarding): Promise<void> {
+async function forward(context: Context, { socket, release, row, request, caller, url }: Forwarding): Promise<void> {
   const peer = await openPeerSocket(context, caller, { url, id: row.id, request })
-  socket.resume()
   forwardSocket(socket, peer)
+  release()
 }
 
 /** Tells the client why its stream could not be opened. */

@@ -162,6 +162,22 @@ function validCode(code: number): number {
   return code === 1000 || code === 1003 || (code >= 1007 && code <= 1014) || code >= 3_000 ? code : 1011
 }
 
+/**
+ * Holds the messages that a client sends before its stream is open. A paused WebSocket can still deliver messages that it has
+ * received. The returned function passes them to the listeners that were added in the meantime, in order.
+ */
+export function holdMessages(socket: Socket): () => void {
+  const held: (Buffer | string)[] = []
+  const hold = (message: Buffer | string) => held.push(message)
+  socket.on('message', hold)
+  socket.pause()
+  return () => {
+    socket.off('message', hold)
+    socket.resume()
+    for (const message of held) socket.emit('message', message)
+  }
+}
+
 /** Connects the WebSocket of a client with the WebSocket of another process, message by message. */
 export function forwardSocket(socket: Socket, peer: WebSocket): void {
   peer.on('message', (data, isBinary) => {
@@ -180,4 +196,5 @@ export function forwardSocket(socket: Socket, peer: WebSocket): void {
     if (peer.readyState === peer.OPEN) peer.close(validCode(code), reason)
     setTimeout(() => peer.terminate(), limits.socketCloseMs).unref()
   })
+  peer.resume()
 }
