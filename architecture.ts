@@ -142,6 +142,7 @@ export const modules: Readonly<Record<string, Module>> = {
       'cloud',
       'cloud/platform',
       'cloud/platform/testing',
+      'cloud/services/discovery',
       'cloud/services/identity',
       'cloud/services/inventory',
       'e2e',
