@@ -3,10 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { defaultRemotePolicy } from '@millwright/api/remote-access.ts'
 import { newId } from '../../platform/database/id.ts'
 import { createCaller } from '../../platform/testing/caller.ts'
-import { enrolledGateway } from '../../platform/testing/gateway.ts'
+import { addAddress, enrolledGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { canonicalAddress } from './target-address.ts'
-import { addAddress } from './test-address-store.ts'
 import {
   type ConnectedGateway,
   connectGateway,

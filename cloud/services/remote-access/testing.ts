@@ -13,9 +13,8 @@ import type { StreamHeader, StreamMessage } from '@millwright/api/tunnel/stream-
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import { WebSocket } from 'ws'
-import { enrolledGateway, proofFor, type TestGateway } from '../../platform/testing/gateway.ts'
+import { addAddress, enrolledGateway, proofFor, type TestGateway } from '../../platform/testing/gateway.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
-import { addAddress } from './test-address-store.ts'
 
 /** The test kit of remote access: gateways with real tunnels over real WebSockets, and clients of streams. */
 
