@@ -3,8 +3,8 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Context } from '../../platform/service.ts'
 import { NodePaths } from './node-paths.ts'
 import { type ExportRun, type ReadPage, readPages } from './page-reader.ts'
-import type { Table } from './table-rows.ts'
-import type { TableFormat, ThreadPage, ThreadRequest, ThreadResponse } from './table-thread.ts'
+import type { NodePath, Table } from './table-rows.ts'
+import type { TableFormat, ThreadRequest, ThreadResponse } from './table-thread.ts'
 
 /**
  * The file of a table. The event loop reads the pages while a thread prints the pages before them. A page is sent to the
@@ -18,8 +18,11 @@ import type { TableFormat, ThreadPage, ThreadRequest, ThreadResponse } from './t
 /** The maximum number of pages that a thread has not printed. With two of them, it does not wait for the next page. */
 const pagesInThread = 2
 
-/** The limits for the objects of a thread. New objects take no more than `young`, because they are deleted soon. */
-const threadMebibytes = { old: 256, young: 32 } as const
+/**
+ * The memory limits of a thread. Few objects live longer than their row, so `young` is small. No table comes near `old`,
+ * because the thread limits lines and batches: above `old`, V8 ends the thread, but in some cases the whole process.
+ */
+const threadMebibytes = { old: 512, young: 16 } as const
 
 /** The time for which a thread waits for the next table. A thread takes longer to start than a small export to run. */
 const idleMs = 10_000
@@ -73,11 +76,11 @@ class TableThread {
     this.#worker.postMessage(request, transferred)
   }
 
-  print(lines: Uint8Array, paths: ThreadPage['paths']): void {
+  print(lines: Uint8Array, paths: ReadonlyMap<string, NodePath>): void {
     this.#pages += 1
     // Small buffers share their memory, so a copy is transferred.
     const copy = new Uint8Array(lines)
-    this.send({ lines: copy.buffer, paths }, [copy.buffer])
+    this.send({ lines: copy.buffer, paths: JSON.stringify([...paths]) }, [copy.buffer])
   }
 
   /** Waits until the thread can accept a page. */
@@ -169,6 +172,6 @@ function isOutOfMemory(error: unknown): boolean {
 }
 
 function tooLarge(): Problem {
-  const detail = `An object of the export needs more than ${threadMebibytes.old} MiB of memory. Use a filter that leaves out very large objects, or export NDJSON`
+  const detail = `The rows of the export need more than ${threadMebibytes.old} MiB of memory. Use a filter that leaves out very large objects, or export NDJSON`
   return new Problem('conflict', detail)
 }

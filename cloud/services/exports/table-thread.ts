@@ -16,8 +16,8 @@ export type TableFormat = 'xlsx' | 'csv'
 export type ThreadPage = {
   /** One JSON value per line. */
   lines: ArrayBuffer
-  /** The paths of the nodes in the lines, by the id of the node. */
-  paths: ReadonlyMap<string, NodePath>
+  /** The paths of the nodes in the lines, as JSON text of `[string, NodePath][]`. A copy of objects takes longer than text. */
+  paths: string
 }
 export type ThreadRequest = { table: Table; format: TableFormat } | ThreadPage | 'end'
 
@@ -29,6 +29,8 @@ export type ThreadResponse =
 
 /** The size of lines after which their rows are printed, so that a page of large elements needs less memory. */
 const batchBytes = 4 * 1024 * 1024
+/** The maximum size of a line. A parsed line takes up to 23 times its size, far less than the limit of the thread. */
+const lineMebibytes = 8
 const lineFeed = 0x0a
 
 const port = parentPort as MessagePort
@@ -64,15 +66,19 @@ function fileOf({ table, format }: { table: Table; format: TableFormat }): Async
 
 async function* pagesOf(table: Table): AsyncGenerator<string[][]> {
   const readRow = rowReader(table)
+  let read = 0
   for (;;) {
     const request = await nextRequest()
     if (request === 'end') return
     if (!('lines' in request)) throw new Error('The thread received a table before the end of another table')
     const text = Buffer.from(request.lines)
+    const paths = new Map<string, NodePath>(JSON.parse(request.paths))
     let rows: string[][] = []
     for (let start = 0, end = 0, printed = 0; start < text.length; start = end + 1) {
       end = text.indexOf(lineFeed, start)
-      rows.push(readRow(JSON.parse(text.toString('utf8', start, end)), request.paths))
+      read += 1
+      if (end - start > lineMebibytes * 2 ** 20) throw tooLarge(read)
+      rows.push(readRow(JSON.parse(text.toString('utf8', start, end)), paths))
       if (end - printed < batchBytes) continue
       yield rows
       rows = []
@@ -81,6 +87,11 @@ async function* pagesOf(table: Table): AsyncGenerator<string[][]> {
     yield rows
     respond('page printed')
   }
+}
+
+function tooLarge(row: number): Problem {
+  const detail = `Row ${row} of the export has more than ${lineMebibytes} MiB of data. Use a filter that leaves it out, or export NDJSON`
+  return new Problem('conflict', detail)
 }
 
 // The platform ends the thread, so the cache is not written at its end.
