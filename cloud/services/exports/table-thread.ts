@@ -75,7 +75,8 @@ async function* pagesOf(table: Table): AsyncGenerator<string[][]> {
     const paths = new Map<string, NodePath>(JSON.parse(request.paths))
     let rows: string[][] = []
     for (let start = 0, end = 0, printed = 0; start < text.length; start = end + 1) {
-      end = text.indexOf(lineFeed, start)
+      const next = text.indexOf(lineFeed, start)
+      end = next < 0 ? text.length : next
       read += 1
       if (end - start > lineMebibytes * 2 ** 20) throw tooLarge(read)
       rows.push(readRow(JSON.parse(text.toString('utf8', start, end)), paths))
