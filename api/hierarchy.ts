@@ -31,6 +31,7 @@ import { byId, Document, filterText, inventoryLimits, oneOf } from './inventory/
 
 /** The contract of the hierarchy service: trees of nodes, and the assignment of assets to nodes. */
 
+export { assignmentPredicate } from './assignment-predicate.ts'
 export {
   Assignment,
   assignmentOutcomes,
@@ -54,9 +55,6 @@ export {
   propertyNamePattern,
 } from './hierarchy-nodes.ts'
 export { hierarchyTemplates, type TemplateName, templateNames } from './hierarchy-templates.ts'
-
-/** The predicate of the relation from an asset to its node. */
-export const assignmentPredicate = 'is_assigned_to_node'
 
 const description = Type.String({ maxLength: 1024, pattern: textPattern })
 export const Hierarchy = closed({

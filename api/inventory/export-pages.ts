@@ -11,8 +11,8 @@ import { type AssetDocument, caseInsensitive, filterText, freeText, inventoryLim
  * write. The export service writes most lines unchanged, so they are not parsed.
  */
 
-/** The first line of a page. */
-export type ExportPageMeta = { elements: number; total?: number; nextCursor?: string }
+/** The first line of a page. A page of assets with relations has the ids of the nodes of its relations in `nodeIds`. */
+export type ExportPageMeta = { elements: number; total?: number; nextCursor?: string; nodeIds?: readonly string[] }
 
 /**
  * An asset on a page, with those of its relations that the request selects: first the outgoing ones, then the incoming ones,

@@ -1,30 +1,23 @@
 import { audit } from '@millwright/api/audit.ts'
-import {
-  auditColumns,
-  cellsOf,
-  type ExportColumns,
-  nodeColumns,
-  relationColumns,
-} from '@millwright/api/export-columns.ts'
 import type { ExportRequest } from '@millwright/api/exports.ts'
 import { hierarchy } from '@millwright/api/hierarchy.ts'
 import { inventory } from '@millwright/api/inventory/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { writeCsv } from '../../platform/files/csv.ts'
-import { writeXlsx, type XlsxTable } from '../../platform/files/xlsx-writer.ts'
 import type { Context } from '../../platform/service.ts'
 import { assetModelContent } from './asset-models.ts'
 import { assetReader } from './asset-reader.ts'
-import { assetColumns, assetTable, relationsFor } from './asset-table.ts'
+import { assetColumns, relationsFor } from './asset-table.ts'
 import { graphContent } from './graph-content.ts'
 import { invalidField } from './invalid-field.ts'
-import { type ExportRun, elementPages, jsonDocument, lines, type ReadPage } from './page-reader.ts'
+import { type ExportRun, jsonDocument, lines, type ReadPage } from './page-reader.ts'
+import { tableFile } from './table-file.ts'
+import { type Column, columnsOf, type Table } from './table-rows.ts'
+import type { TableFormat } from './table-thread.ts'
 
 /** The content of exports, as text or bytes in parts. */
 
 type Content = AsyncIterable<string | Uint8Array>
-type Source = { read: ReadPage; table: () => Promise<XlsxTable> | XlsxTable }
 
 export async function* exportContent(context: Context, run: ExportRun): AsyncGenerator<string | Uint8Array> {
   yield* await contentOf(context, run)
@@ -33,55 +26,57 @@ export async function* exportContent(context: Context, run: ExportRun): AsyncGen
 async function contentOf(context: Context, run: ExportRun): Promise<Content> {
   const { what, format } = run.request
   if (what === 'graph') return graphContent(context, run)
-  const { read, table } = sourceOf(context, run)
   switch (format) {
     case 'xlsx':
-      return writeXlsx(await table())
     case 'csv':
-      return writeCsv(await table())
+      return tableContent(context, { run, what, format })
     case 'ndjson':
-      return lines(run, read)
+      return lines(run, readerOf(context, run.request))
     case 'json':
-      return jsonDocument(run, read)
+      return jsonDocument(run, readerOf(context, run.request))
     default:
       return assetModelContent(context, run)
   }
 }
 
-function sourceOf(context: Context, run: ExportRun): Source {
+/** Returns the function that reads a page of the content. */
+function readerOf(context: Context, request: ExportRequest): ReadPage {
   const { peers } = context
-  const { request } = run
   switch (request.what) {
-    case 'relations': {
-      const read: ReadPage = (caller, position) =>
+    case 'relations':
+      return (caller, position) =>
         peers(inventory, caller).exportRelations({ body: { data: { ...relationSelection(request), ...position } } })
-      return { read, table: () => tableOf(run, { name: 'Relations', columns: relationColumns, read }) }
-    }
     case 'hierarchy': {
       const { hierarchyId } = request
-      const read: ReadPage = (caller, { cursor }) =>
+      return (caller, { cursor }) =>
         peers(hierarchy, caller).exportTree({
           body: { data: { ...(hierarchyId && { hierarchyId }), ...(cursor && { cursor }) } },
         })
-      return { read, table: () => tableOf(run, { name: 'Hierarchy', columns: nodeColumns, read }) }
     }
-    case 'audit': {
-      const read: ReadPage = (caller, { limit: _, ...position }) =>
+    case 'audit':
+      return (caller, { limit: _, ...position }) =>
         peers(audit, caller).exportSection({ body: { data: { ...request.entries, ...position } } })
-      return { read, table: () => tableOf(run, { name: 'Audit', columns: auditColumns, read }) }
-    }
-    default: {
-      const read = assetReader(context, request)
-      return {
-        read,
-        async table() {
-          const columns = await assetColumns(context, await run.caller(), request)
-          const relations = relationsFor(columns)
-          return assetTable(context, { run, columns, read: assetReader(context, request, relations) })
-        },
-      }
-    }
+    default:
+      return assetReader(context, request)
   }
+}
+
+/** The names of the sheets. */
+const sheetNames = { assets: 'Assets', relations: 'Relations', hierarchy: 'Hierarchy', audit: 'Audit' } as const
+
+type TableOptions = { run: ExportRun; what: Table['what']; format: TableFormat }
+
+async function tableContent(context: Context, { run, what, format }: TableOptions): Promise<Content> {
+  const { request } = run
+  const name = sheetNames[what]
+  if (what !== 'assets') {
+    const table = { what, name, columns: chosenColumns(what, request), hasRelations: false }
+    return tableFile(context, { run, read: readerOf(context, request), table, format })
+  }
+  const columns = await assetColumns(context, await run.caller(), request)
+  const relations = relationsFor(columns)
+  const table = { what, name, columns, hasRelations: relations !== undefined }
+  return tableFile(context, { run, read: assetReader(context, request, relations), table, format })
 }
 
 function relationSelection({ filter, caseInsensitive, sort }: ExportRequest) {
@@ -92,24 +87,14 @@ function relationSelection({ filter, caseInsensitive, sort }: ExportRequest) {
   }
 }
 
-type TableSource<Element> = { name: string; columns: ExportColumns<Element>; read: ReadPage }
-
-/** Returns the table of elements that are not assets, with the requested columns or all columns. */
-function tableOf<Element>(run: ExportRun, { name, columns, read }: TableSource<Element>): XlsxTable {
-  const chosen = chosenColumns(columns, run.request)
-  async function* pages() {
-    for await (const { elements } of elementPages<Element>(run, read))
-      yield elements.map((element) => cellsOf(chosen, element))
-  }
-  return { name, headings: chosen.map(({ heading }) => heading), pages: pages() }
-}
-
-function chosenColumns<Element>(columns: ExportColumns<Element>, { what, columns: names }: ExportRequest) {
-  if (names === undefined) return Object.values(columns)
+/** Returns the requested columns of elements that are not assets, or all columns. */
+function chosenColumns(what: keyof typeof columnsOf, { columns: names }: ExportRequest): Column[] {
+  const columns = Object.entries(columnsOf[what]).map(([target, { heading }]) => ({ target, heading }))
+  if (names === undefined) return columns
   return names.map((name, index) => {
-    const column = Object.hasOwn(columns, name) ? columns[name] : undefined
+    const column = columns.find(({ target }) => target === name)
     if (column !== undefined) return column
-    const known = Object.keys(columns).join(', ')
+    const known = columns.map(({ target }) => target).join(', ')
     throw invalidField(`/data/columns/${index}`, `${what} have no column ${name}. Use ${known}`)
   })
 }
@@ -119,9 +104,7 @@ export async function checkSelection(context: Context, caller: Caller, request: 
   const { what } = request
   try {
     if (what === 'assets' && request.columns !== undefined) await assetColumns(context, caller, request)
-    if (what === 'relations') chosenColumns(relationColumns, request)
-    if (what === 'hierarchy') chosenColumns(nodeColumns, request)
-    if (what === 'audit') chosenColumns(auditColumns, request)
+    if (what === 'relations' || what === 'hierarchy' || what === 'audit') chosenColumns(what, request)
     const position = { limit: 1, count: false }
     if (request.assetId !== undefined)
       await context.peers(inventory, caller).readAsset({ params: { id: request.assetId }, query: { fields: 'id' } })

@@ -115,7 +115,7 @@ export async function* jsonDocument(run: ExportRun, read: ReadPage): AsyncGenera
 }
 
 /** Returns the elements of each page, with the caller in whose name the page was read. */
-export async function* elementPages<Element>(
+async function* elementPages<Element>(
   run: ExportRun,
   read: ReadPage,
 ): AsyncGenerator<{ elements: Element[]; caller: Caller }> {

@@ -41,8 +41,10 @@ export function assetHandlers({ database, context }: InventoryContext): Pick<Han
 
     async exportAssets({ body: { data: query } }, caller) {
       const { rows, meta } = await listPage(query, caller)
-      const documents = await database.read(caller, (handle) => exportedDocuments(handle, caller, { rows, ...query }))
-      return exportedPage(meta, documents)
+      const { documents, nodeIds } = await database.read(caller, (handle) =>
+        exportedDocuments(handle, caller, { rows, ...query }),
+      )
+      return exportedPage({ ...meta, ...(nodeIds && { nodeIds }) }, documents)
     },
 
     async readAsset({ params: { id }, query: { fields, at } }, caller) {
