@@ -247,9 +247,14 @@ async function measureStream(api: Api, session: string): Promise<Round> {
   return round
 }
 
+let keys = 0
+
+/** Sends one key and waits for its own echo. Each key differs from the previous one, so an earlier echo does not count. */
 async function echoOf(socket: WebSocket): Promise<void> {
-  socket.send(Buffer.from('k'))
-  await once(socket, 'message')
+  const key = Buffer.of(keys++ % 256)
+  socket.send(key)
+  const [echo, isBinary] = (await once(socket, 'message')) as [Buffer, boolean]
+  if (!isBinary || !echo.equals(key)) throw new Error(`The device returned ${echo.toString('hex')} for a key`)
 }
 
 async function measureKeys(key: () => Promise<void>): Promise<Round> {
