@@ -354,7 +354,7 @@ export const gatekeeper = contract({
       path: '/remote-sessions/{id}/credentials',
       summary: 'Get the credential that the user of a remote session chose',
       description:
-        'Only for the gateway of an open `ssh` session. The response is null if the user chose no credential, or if the credential is not allowed for the device any more.',
+        'Only for the gateway of an open `ssh` session. The response is null if the user chose no credential, or if the credential is no longer allowed for the device.',
       access: 'glb_gateway_work',
       answersSecret: true,
       params: closed({ id: Uuid }),

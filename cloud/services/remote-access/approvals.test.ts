@@ -133,7 +133,7 @@ describe('approvals', () => {
     assert.deepEqual([session.state, session.ending], ['ended', 'permission-lost'])
   })
 
-  test('ends a request that nobody answered in time, also if the approval comes too late', async () => {
+  test('ends a request without a decision in time, also if the approval arrives too late', async () => {
     const expired = async () => {
       const { id } = await request()
       await hub.asOwner((owner) =>

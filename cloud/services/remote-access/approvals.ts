@@ -72,7 +72,7 @@ async function requireRequester(context: Context, caller: Caller, { row, asset }
     throw missingSession(row.id)
   }
   if (mayConnect(await currentCaller(context, caller.tenantId, row), asset)) return
-  const detail = 'The user who requested the session has no permission for the asset any more'
+  const detail = 'The user who requested the session no longer has the permission for the asset'
   await endByPlatform(context, caller.tenantId, { id: row.id, ending: 'permission-lost', detail })
   throw new Problem('conflict', detail)
 }

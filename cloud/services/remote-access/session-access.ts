@@ -45,7 +45,7 @@ export async function requireSupervised(context: Context, caller: Caller, id: st
 export async function requireOwn(context: Context, caller: Caller, id: string): Promise<VisibleSession> {
   const session = await requireVisible(context, caller, id)
   if (session.isOwn) return session
-  throw new Problem('forbidden', 'Only the user of a session can do this. Open a session of your own')
+  throw new Problem('forbidden', 'Only the user of a session can do this. Open your own session')
 }
 
 /** Returns the condition for lists of sessions. */
@@ -67,7 +67,7 @@ export async function visibleSessions(
   return { principalId, ownOf: isForApproval ? [] : idsOf(readable), allOf: supervised }
 }
 
-/** The asset of a session of which the inventory knows nothing any more. */
+/** The asset of a session whose asset and history are deleted. */
 function formerAsset({ assetId, accessGroupId }: SessionRow): AssetDescription {
   return { id: assetId, accessGroupId, isDeleted: true, isGatewayOrLink: false }
 }

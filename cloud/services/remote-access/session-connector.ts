@@ -47,7 +47,7 @@ export class SessionConnector {
       requirePort(target, row.port)
       const routes = target.routes.filter(({ gatewayId }) => gatewayId === row.gatewayId)
       const [route] = routes
-      if (route === undefined) throw new Problem('no_address', 'The gateway has no address for the device any more')
+      if (route === undefined) throw new Problem('no_address', 'The gateway no longer has an address for the device')
       if (route.isConnected) await this.#open(user, row, route)
     } catch (error) {
       const ending = error instanceof Problem ? endingOf(error) : undefined

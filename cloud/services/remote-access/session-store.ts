@@ -58,18 +58,22 @@ export type SessionRow = StoredPrincipal & {
   closedAt: string | null
 }
 
-const columns = `s.id, s.job_id as "jobId", s.state, s.reported_state as "reportedState", s.asset_id as "assetId",
-  s.asset_name as "assetName", s.access_group_id as "accessGroupId", s.gateway_id as "gatewayId", s.service, s.address,
-  s.is_own_address as "isOwnAddress", s.port, s.credential_instance_id as "credentialInstanceId", s.reason,
-  s.principal_id as "principalId", s.principal_kind as "principalKind", s.principal_name as "principalName", s.roles,
-  s.decided_by_id as "decidedById", s.decided_by_name as "decidedByName", s.needs_approval as "needsApproval",
-  s.recording, s.duration_minutes as "durationMinutes", s.idle_minutes as "idleMinutes", s.streams,
-  s.sent_bytes as "sentBytes", s.received_bytes as "receivedBytes", s.recording_bytes as "recordingBytes",
-  s.recording_parts as "recordingParts", s.recording_chain as "recordingChain", s.recording_digest as "recordingDigest",
-  s.is_recording_deleted as "isRecordingDeleted", s.ending, s.ending_detail as "endingDetail",
-  s.ended_by_id as "endedById", s.ended_by_name as "endedByName", s.created_at as "createdAt",
-  s.opened_at as "openedAt", s.active_at as "activeAt", s.expires_at as "expiresAt", s.ended_at as "endedAt",
-  s.closed_at as "closedAt"`
+const assetColumns = `s.asset_id as "assetId", s.asset_name as "assetName", s.access_group_id as "accessGroupId",
+  s.gateway_id as "gatewayId", s.service, s.address, s.is_own_address as "isOwnAddress", s.port`
+const userColumns = `s.credential_instance_id as "credentialInstanceId", s.reason, s.principal_id as "principalId",
+  s.principal_kind as "principalKind", s.principal_name as "principalName", s.roles`
+const approvalColumns = `s.decided_by_id as "decidedById", s.decided_by_name as "decidedByName",
+  s.needs_approval as "needsApproval", s.duration_minutes as "durationMinutes", s.idle_minutes as "idleMinutes"`
+const trafficColumns = `s.streams, s.sent_bytes as "sentBytes", s.received_bytes as "receivedBytes"`
+const recordingColumns = `s.recording, s.recording_bytes as "recordingBytes", s.recording_parts as "recordingParts",
+  s.recording_chain as "recordingChain", s.recording_digest as "recordingDigest",
+  s.is_recording_deleted as "isRecordingDeleted"`
+const endColumns = `s.ending, s.ending_detail as "endingDetail", s.ended_by_id as "endedById",
+  s.ended_by_name as "endedByName"`
+const timeColumns = `s.created_at as "createdAt", s.opened_at as "openedAt", s.active_at as "activeAt",
+  s.expires_at as "expiresAt", s.ended_at as "endedAt", s.closed_at as "closedAt"`
+const columns = `s.id, s.job_id as "jobId", s.state, s.reported_state as "reportedState", ${assetColumns}, ${userColumns},
+  ${approvalColumns}, ${trafficColumns}, ${recordingColumns}, ${endColumns}, ${timeColumns}`
 
 const insertStatement = statement<SessionRow>(
   `insert into remote_sessions as s (tenant_id, id, job_id, state, asset_id, asset_name, access_group_id, gateway_id,

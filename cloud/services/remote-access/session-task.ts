@@ -89,18 +89,18 @@ async function superviseSessions(context: Context, { connector, closer }: Parts,
   }
 }
 
-type End = { ending: SessionEnding; detail?: string }
+type SessionOutcome = { ending: SessionEnding; detail?: string }
 
 /** Returns why a session ends because of its asset, its user or its gateway. Returns undefined if it continues. */
 async function endOf(
   context: Context,
   tenantId: string,
   { row, asset }: { row: SessionRow; asset: AssetDescription | undefined },
-): Promise<End | undefined> {
+): Promise<SessionOutcome | undefined> {
   if (asset === undefined || asset.isDeleted) return { ending: 'asset-deleted', detail: 'The asset was deleted' }
   const user = await currentCaller(context, tenantId, row)
   if (!mayConnect(user, asset))
-    return { ending: 'permission-lost', detail: 'The user of the session has no permission for the asset any more' }
+    return { ending: 'permission-lost', detail: 'The user of the session no longer has the permission for the asset' }
   const gateway = await context.access.of(tenantId, row.gatewayId)
   if (gateway === undefined || gateway.principal.disabled)
     return { ending: 'gateway-offline', detail: 'The gateway was revoked or deleted' }
@@ -111,12 +111,12 @@ async function endOf(
 export function timeEndOf(
   { state, expiresAt, activeAt, idleMinutes }: Pick<SessionRow, 'state' | 'expiresAt' | 'activeAt' | 'idleMinutes'>,
   now: number,
-): End | undefined {
+): SessionOutcome | undefined {
   if (Date.parse(expiresAt) <= now) {
     if (state === 'pending-approval')
       return {
         ending: 'approval-expired',
-        detail: `Nobody decided within ${remoteAccessLimits.approvalMinutes} minutes`,
+        detail: `No person decided within ${remoteAccessLimits.approvalMinutes} minutes`,
       }
     if (state === 'connecting')
       return {

@@ -316,7 +316,7 @@ describe('sessions', () => {
     })
   })
 
-  test('tells the client why the gateway refused a stream, and closes the WebSocket', async () => {
+  test('sends the client the reason of a refused stream, and closes the WebSocket', async () => {
     const refused = await createPlant(hub, admin)
     await using _ = await connectGateway(hub, refused.gateway, {
       onOpen(stream, { kind }) {

@@ -28,7 +28,7 @@ import { WebHost } from './web/web-host.ts'
 
 type Operations = 'createSession' | 'listSessions' | 'readSession' | 'endSession' | 'extendSession'
 
-/** The operations of the users of sessions. `session-task.ts` describes how sessions end by themselves. */
+/** The operations of the users of sessions. `session-task.ts` describes how sessions end automatically. */
 export function sessionHandlers(
   context: Context,
   connector: SessionConnector,

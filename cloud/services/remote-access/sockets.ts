@@ -186,7 +186,7 @@ async function forward(context: Context, { socket, release, row, request, caller
   release()
 }
 
-/** Tells the client why its stream could not be opened. */
+/** Sends the client the reason why its stream could not be opened. */
 function refuse(context: Context, socket: Socket, { error, row }: { error: unknown; row: SessionRow }): void {
   const problem = error instanceof StreamRefusal ? error : problemOfRefusal(error, row.gatewayId)
   const known = problem instanceof Problem || problem instanceof StreamRefusal

@@ -143,7 +143,7 @@ export type Plant = { admin: TestCaller; gateway: TestGateway; assetId: string; 
 
 let nextAddress = 1
 
-/** Creates a gateway and an asset in an access group of its own. The gateway found the asset at its address. */
+/** Creates a gateway and an asset in a new access group. The gateway found the asset at its address. */
 export async function createPlant(hub: TestHub, admin?: TestCaller): Promise<Plant> {
   const manager = admin ?? (await hub.as('administrator'))
   const index = nextAddress++
