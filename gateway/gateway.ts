@@ -145,6 +145,7 @@ export async function startGateway(settings: GatewaySettings, options: GatewayOp
   deviceInfo.start()
   remoteAccess.start()
   if (options.builtInLinks !== undefined) linkSwitches.start()
+  remoteAccess.start()
   log.info(
     { gateway: identity.gatewayId, cloud: identity.baseUrl, registryPort: registryServer.port, proxyPort: proxy.port },
     'gateway is ready',

@@ -10,8 +10,10 @@ import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCred
 import { loadSync } from '@grpc/proto-loader'
 import { type AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
+import { gatewayTunnelProtocol } from '@millwright/api/remote-access.ts'
 import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK, jwtVerify } from 'jose'
 import Value from 'typebox/value'
+import { type WebSocket, WebSocketServer } from 'ws'
 import type { GatewaySettings } from './settings.ts'
 
 /**
@@ -153,6 +155,20 @@ export class TestCloud {
 
   wake(): void {
     for (const waiting of this.#waiting) waiting()
+  }
+
+  /** Accepts the tunnels of the gateway. Without this function, the cloud has no remote access. */
+  acceptTunnels(onTunnel: (socket: WebSocket) => void): void {
+    const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => gatewayTunnelProtocol })
+    this.#server.on('upgrade', (request, connection, head) => {
+      this.requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers })
+      this.#isOurs(request, new URL(request.url ?? '/', this.url))
+        .catch(() => false)
+        .then((isOurs) => {
+          if (isOurs) sockets.handleUpgrade(request, connection, head, onTunnel)
+          else connection.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n')
+        })
+    })
   }
 
   callsOf(operation: string): Call[] {
