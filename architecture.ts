@@ -151,7 +151,10 @@ export const modules: Readonly<Record<string, Module>> = {
       'links',
     ],
   },
-  e2e: { purpose: 'End-to-end tests of the complete product', mayImport: ['api', 'cloud', 'cloud/platform'] },
+  e2e: {
+    purpose: 'End-to-end tests of the complete product',
+    mayImport: ['api', 'cloud', 'cloud/platform', 'gateway'],
+  },
   tools: {
     purpose: 'Development tools: checks, test runner, generators',
     mayImport: [

@@ -190,7 +190,7 @@ function EntryTable({ folder, onOpen, transfers }: Omit<FolderViewProps, 'onRefr
                       {entry.name}
                     </button>
                   ) : (
-                    entry.name
+                    <span>{entry.name}</span>
                   )}
                 </span>
               </td>

@@ -1,6 +1,8 @@
+import { pause } from '@millwright/api/back-off.ts'
 import type { RemoteSession } from '@millwright/api/remote-access.ts'
 import { IxButton } from '@siemens/ix-react'
 import { lazy, Suspense, useState } from 'react'
+import { isFailure } from '../../../app/api/failure.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { useAppContext } from '../../../app/session/app-context.tsx'
 import { download } from '../../../components/actions/download.ts'
@@ -15,6 +17,10 @@ const Player = lazy(async () => ({ default: (await import('./player.tsx')).Playe
 
 /** The maximum size of a recording that is played in the browser. */
 const playableBytes = 64 * 1024 * 1024
+
+/** The time within which the platform completes the recording of an ended session, and the pause between two requests. */
+const completionMs = 20_000
+const retryMs = 500
 
 /** `RecordingCard` plays the recording of an ended session, or lists the requests of a web session. */
 export function RecordingCard({ session }: { session: RemoteSession }) {
@@ -36,6 +42,19 @@ export function RecordingCard({ session }: { session: RemoteSession }) {
   )
 }
 
+/** Reads a recording. Repeats the request while the platform completes the recording of a session that just ended. */
+async function whenComplete(read: () => Promise<Response>): Promise<Response> {
+  const deadline = performance.now() + completionMs
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isFailure(error, 'conflict') || performance.now() > deadline) throw error
+      await pause(retryMs)
+    }
+  }
+}
+
 function StoredRecording({ session, isTerminal }: { session: RemoteSession; isTerminal: boolean }) {
   const text = useText(recordingMessages)
   const formats = useFormats()
@@ -47,7 +66,9 @@ function StoredRecording({ session, isTerminal }: { session: RemoteSession; isTe
     setBusy(purpose)
     setFailure(undefined)
     try {
-      const answer = await fetchOperation('remote-access', 'readRecording', { params: { id: session.id } })
+      const answer = await whenComplete(() =>
+        fetchOperation('remote-access', 'readRecording', { params: { id: session.id } }),
+      )
       if (purpose === 'load') setContent(await answer.text())
       else download(await answer.blob(), `session-${session.id}.${isTerminal ? 'cast' : 'ndjson'}`)
     } catch (error) {

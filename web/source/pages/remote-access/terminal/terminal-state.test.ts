@@ -32,6 +32,12 @@ test('the end of the shell, an error and the end of the session close the termin
   assert.ok(isClosed(failed))
 })
 
+test('a terminal that connects again waits while the platform still holds the former terminal', () => {
+  const close = { code: 4000, error: { type: 'error', code: 'busy', detail: 'Close the other terminal' } } as const
+  assert.equal(afterClose(initialState, close).status.kind, 'failed')
+  assert.equal(afterClose({ status: { kind: 'reconnecting' } }, close).status.kind, 'reconnecting')
+})
+
 test('ignores messages of an unknown type', () => {
   assert.equal(parseStreamMessage('{"type":"later"}'), undefined)
   assert.equal(parseStreamMessage('null'), undefined)

@@ -54,7 +54,9 @@ export function afterMessage(state: TerminalState, message: StreamMessage): Term
 export function afterClose(state: TerminalState, close: StreamClose): TerminalState {
   if (close.code === closeCodes.sessionEnded) return { ...state, status: { kind: 'ended' } }
   if (state.status.kind === 'exited') return state
-  if (isConnectionLoss(close)) return { ...state, status: { kind: 'reconnecting' } }
+  // After a loss of the connection, the platform may still hold the former terminal for some seconds.
+  const isStillHeld = state.status.kind === 'reconnecting' && close.error?.code === 'busy'
+  if (isConnectionLoss(close) || isStillHeld) return { ...state, status: { kind: 'reconnecting' } }
   const { code, detail } = close.error ?? {}
   if (code !== undefined && detail !== undefined)
     return { ...state, status: { kind: 'failed', error: { code, detail } } }
