@@ -17,7 +17,7 @@ export const fileLimits = {
   uploadBytes: 16 * 1024 * 1024 * 1024,
 } as const
 
-/** The status codes of SFTP that have a text of their own. */
+/** The status codes of SFTP that have their own text. */
 const status = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3 } as const
 
 const fileTypes = { mask: 0o170000, folder: 0o040000, file: 0o100000, link: 0o120000 } as const
@@ -65,16 +65,17 @@ export async function downloadFile({ connection, stream, path }: FileOptions): P
  * leaves the target unchanged.
  */
 export async function uploadFile({ connection, stream, input, path }: FileOptions): Promise<void> {
-  const files = await Files.open(connection, path)
-  const existing = await files.find(path)
-  if (existing !== undefined && typeOf(existing) === 'folder') throw fileError(`${path} is a folder. Add a file name.`)
-  if (existing !== undefined && typeOf(existing) !== 'file') throw fileError(`${path} is not a file.`)
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
+  await connection.signedIn
   const body = new PassThrough()
   body.on('error', () => undefined)
   // Bytes are only complete after the end. If the stream closes before, the upload fails.
   stream.once('close', () => body.destroy(fileError('The upload was interrupted.')))
   input.pipeTo(body)
+  const files = await Files.open(connection, path)
+  const existing = await files.find(path)
+  if (existing !== undefined && typeOf(existing) === 'folder') throw fileError(`${path} is a folder. Add a file name.`)
+  if (existing !== undefined && typeOf(existing) !== 'file') throw fileError(`${path} is not a file.`)
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
   const handle = await files.call<Buffer>((sftp, done) => sftp.open(temporary, 'wx', done))
   let size = 0
   try {

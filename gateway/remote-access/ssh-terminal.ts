@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import type { StreamMessage } from '@millwright/api/tunnel/stream-header.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import type { SshConnection } from './ssh-connection.ts'
@@ -24,6 +25,9 @@ export async function serveTerminal({ connection, stream, input, size }: Termina
     resize()
   })
   await connection.signedIn
+  // From now on the client has to wait while the device opens the terminal.
+  const typed = new PassThrough()
+  input.pipeTo(typed)
   const channel = await connection.shell(current)
   resize = () => channel.setWindow(current.rows, current.columns, 0, 0)
   stream.on('close', () => channel.close())
@@ -42,7 +46,7 @@ export async function serveTerminal({ connection, stream, input, size }: Termina
   })
   channel.pipe(stream, { end: false })
   channel.stderr.pipe(stream, { end: false })
-  input.pipeTo(connection.sinkOf(channel))
+  typed.pipe(connection.sinkOf(channel))
 }
 
 function sizeIn({ columns, rows }: StreamMessage): TerminalSize | undefined {
