@@ -201,7 +201,9 @@ export const remoteAccess = contract({
       summary: 'Open a session to an asset, or request its approval',
       description:
         'Requires `remote_access_connect` in the access group of the asset. The policy of the access group decides ' +
-        'about approval, recording, ports and durations. The gateway decides with its own list of allowed targets.',
+        'about approval, recording, ports and durations. The gateway decides with its own list of allowed targets. ' +
+        'A chosen credential needs no further permission, because its values are not shown: it must be assigned to the asset, ' +
+        'or its address ranges must contain the address of the device.',
       access: 'remote_access_connect',
       waits: true,
       body: data(SessionRequest),

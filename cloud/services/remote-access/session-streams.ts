@@ -28,6 +28,8 @@ type OpenSession = {
   tenantId: string
   id: string
   streams: Set<TunnelStream>
+  /** Whether the session has ended while a stream was being opened. */
+  isEnded: boolean
   /** The bytes of ended streams, and the number of ended streams, that are not stored yet. */
   sentBytes: number
   receivedBytes: number
@@ -40,6 +42,9 @@ type OpenSession = {
 
 /** The interval at which the process reads which sessions have ended in other processes. */
 const pollMs = 1_000
+
+/** The time in which a gateway must answer whether its rules allow a target. */
+const checkMs = 5_000
 
 /**
  * `SessionStreams` opens the streams of sessions. The process that holds the tunnel of the gateway opens the stream, counts
@@ -138,7 +143,7 @@ export class SessionStreams {
       session.streams.add(stream)
       session.counted.set(stream, { sentBytes: 0, receivedBytes: 0 })
       stream.once('close', () => this.#remove(session, stream))
-      if (!this.#sessions.has(row.id)) stream.destroy(sessionEnded())
+      if (session.isEnded) stream.destroy(sessionEnded())
       return stream
     } catch (error) {
       session.endedStreams += 1
@@ -152,8 +157,9 @@ export class SessionStreams {
     const owner = { tenantId: caller.tenantId, gatewayId }
     const tunnel = this.#tunnels.find(owner)
     if (tunnel !== undefined) {
-      const stream = await tunnel.open({ ...target, kind: 'check' }).catch((error: unknown) => {
-        throw problemOfRefusal(error, gatewayId)
+      const signal = AbortSignal.timeout(checkMs)
+      const stream = await tunnel.open({ ...target, kind: 'check' }, { signal }).catch((error: unknown) => {
+        throw signal.aborted ? gatewayOffline(gatewayId) : problemOfRefusal(error, gatewayId)
       })
       stream.destroy()
       return
@@ -173,6 +179,7 @@ export class SessionStreams {
       tenantId,
       id,
       streams: new Set(),
+      isEnded: false,
       sentBytes: 0,
       receivedBytes: 0,
       endedStreams: 0,
@@ -264,7 +271,10 @@ export class SessionStreams {
   }
 
   #end(id: string): void {
-    for (const stream of [...(this.#sessions.get(id)?.streams ?? [])]) stream.destroy(sessionEnded())
+    const session = this.#sessions.get(id)
+    if (session === undefined) return
+    session.isEnded = true
+    for (const stream of [...session.streams]) stream.destroy(sessionEnded())
   }
 }
 

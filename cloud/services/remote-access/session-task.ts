@@ -72,6 +72,7 @@ async function superviseSessions(context: Context, { connector, closer }: Parts,
   const system = await platformCaller(context, tenantId)
   const ids = running.map(({ assetId }) => assetId)
   const assets = running.length === 0 ? new Map() : await describeAssets(context, system, ids)
+  const connecting: SessionRow[] = []
   for (const row of rows) {
     if (signal.aborted) return
     if (row.state === 'ended') {
@@ -84,9 +85,11 @@ async function superviseSessions(context: Context, { connector, closer }: Parts,
     else {
       if (asset !== undefined && asset.accessGroupId !== row.accessGroupId)
         await context.database.transaction({ tenantId }, (tx) => store.setAccessGroup(tx, row.id, asset.accessGroupId))
-      if (row.state === 'connecting') await connector.retry(system, row)
+      if (row.state === 'connecting') connecting.push(row)
     }
   }
+  // A gateway that does not answer delays only its own sessions, and the next run by some seconds.
+  await Promise.all(connecting.map((row) => connector.retry(system, row)))
 }
 
 type SessionOutcome = { ending: SessionEnding; detail?: string }

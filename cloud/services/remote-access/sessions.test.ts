@@ -333,6 +333,20 @@ describe('sessions', () => {
     await until(async () => (await readSession(admin, id)).streams === 0)
   })
 
+  test('records transfers of files in the audit trail', async () => {
+    const { id } = await createSession(admin, { assetId: plant.assetId })
+    const path = '/etc/motd'
+    using client = await openStream(id, { url, token: admin.token, query: { kind: 'file-download', path } })
+    const query = { target: `remote-session/${id}`, action: 'remote-access.openStream' }
+    await until(async () => (await admin.audit.listEntries({ query })).data.length === 1)
+    const { detail } = (await admin.audit.listEntries({ query })).data[0] ?? {}
+    assert.deepEqual([detail?.kind, detail?.path], ['file-download', path])
+    assert.equal(client.closed, undefined)
+    await assert.rejects(openStream(id, { url, token: admin.token, query: { kind: 'file-upload' } }), {
+      code: 'invalid_query',
+    })
+  })
+
   test('refuses text messages that are not messages of a stream', async () => {
     const { id } = await createSession(admin, { assetId: plant.assetId })
     for (const text of [
@@ -340,6 +354,8 @@ describe('sessions', () => {
       '{"type":"host-key-decision","isAccepted":true}',
       '{"type":"size","columns":0}',
       '[]',
+      JSON.stringify({ type: 'answers', answers: ['x'.repeat(100_000)] }),
+      JSON.stringify({ type: 'answers', answers: [1] }),
     ]) {
       using client = await openStream(id, { url, token: admin.token })
       client.socket.send(text)

@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { gatewayTunnelProtocol, remoteAccess, type StreamKind } from '@millwright/api/remote-access.ts'
 import { type StreamMessage, StreamRefusal } from '@millwright/api/tunnel/stream-header.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { recordOutside } from '../../platform/audit/audit.ts'
 import type { Socket } from '../../platform/http/socket.ts'
 import type { Context, SocketHandlers } from '../../platform/service.ts'
 import { openPeerSocket, openSocket } from './forwarded-stream.ts'
@@ -103,6 +104,12 @@ async function serve(context: Context, serving: Serving): Promise<void> {
     const disconnected = new AbortController()
     socket.once('close', () => disconnected.abort())
     const stream = await streams.openHere(row, request, caller, { signal: disconnected.signal })
+    if (request.kind === 'file-upload' || request.kind === 'file-download')
+      await recordOutside(context.database, caller, caller, {
+        action: 'remote-access.openStream',
+        target: `remote-session/${row.id}`,
+        detail: { kind: request.kind, path: request.path, assetId: row.assetId },
+      })
     const recorder = held && terminalRecorder(held.recorder, { row: await currentRow(context, caller, row), request })
     const bridged = bridge(socket, stream, {
       kind: request.kind,

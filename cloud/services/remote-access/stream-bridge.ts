@@ -24,12 +24,19 @@ export type BridgeOptions = {
   isStopping(): boolean
 }
 
-/** The messages that a client can send, with the check of their members. */
-const clientMessages: Readonly<Record<string, (message: StreamMessage) => boolean>> = {
-  answers: ({ answers }) =>
-    Array.isArray(answers) && answers.length <= 32 && answers.every((one) => typeof one === 'string'),
-  size: ({ columns, rows }) => isSize(columns) && isSize(rows),
-  end: () => true,
+/** The maximum number of characters of a message of a client. */
+const messageLength = 16_384
+/** The maximum number of answers in a message. */
+const mostAnswers = 32
+
+/** The messages that a client can send. Each function returns the message with its valid members only. */
+const clientMessages: Readonly<Record<string, (message: StreamMessage) => StreamMessage | undefined>> = {
+  answers({ answers }) {
+    const isValid = Array.isArray(answers) && answers.every((one) => typeof one === 'string')
+    return isValid && answers.length <= mostAnswers ? { type: 'answers', answers } : undefined
+  },
+  size: ({ columns, rows }) => (isSize(columns) && isSize(rows) ? { type: 'size', columns, rows } : undefined),
+  end: () => ({ type: 'end' }),
 }
 
 function isSize(value: unknown): value is number {
@@ -149,9 +156,8 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
 
 function parsedMessage(text: string): StreamMessage | undefined {
   try {
-    const message = JSON.parse(text) as StreamMessage
-    const isKnown = Object.hasOwn(clientMessages, message.type)
-    return isKnown && clientMessages[message.type]?.(message) === true ? message : undefined
+    const message = text.length > messageLength ? { type: '' } : (JSON.parse(text) as StreamMessage)
+    return Object.hasOwn(clientMessages, message.type) ? clientMessages[message.type]?.(message) : undefined
   } catch {
     return undefined
   }
