@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AllowedNetwork, RemoteAccessSettings } from '@millwright/gateway/remote-access/remote-access-file.ts'
+import type { AllowedNetwork, RemoteAccessSettings } from '@millwright/gateway/remote-access/remote-access-settings.ts'
 import { type Command, Option } from 'commander'
 import { parsePair } from '../input/json-input.ts'
 import { usageError } from '../output/error-report.ts'
@@ -57,10 +57,11 @@ type FileModule = typeof import('@millwright/gateway/remote-access/remote-access
 
 async function run(terminal: Terminal, options: Options): Promise<void> {
   const file: FileModule = await import('@millwright/gateway/remote-access/remote-access-file.ts')
+  const { defaultRemoteAccess } = await import('@millwright/gateway/remote-access/remote-access-settings.ts')
   const { isNetwork } = await import('@millwright/gateway/remote-access/target-rules.ts')
   const home = gatewayHome(terminal.environment, options.home)
   const path = join(home, file.remoteAccessFileName)
-  const before = options.reset ? file.defaultRemoteAccess : await file.readRemoteAccess(path)
+  const before = options.reset ? defaultRemoteAccess : await file.readRemoteAccess(path)
   const settings = changed(before, options, isNetwork)
   if (JSON.stringify(settings) !== JSON.stringify(await file.readRemoteAccess(path).catch(() => undefined)))
     await file.writeRemoteAccess(path, settings)

@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import { SetupError } from '../setup-error.ts'
 import { temporaryFolder, until } from '../testing.ts'
 import {
-  defaultRemoteAccess,
   parseRemoteAccess,
   RemoteAccessFile,
   readRemoteAccess,
   remoteAccessFileName,
   writeRemoteAccess,
 } from './remote-access-file.ts'
+import { defaultRemoteAccess } from './remote-access-settings.ts'
 
 const file = () => join(temporaryFolder(), remoteAccessFileName)
 

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { describe, test } from 'node:test'
 import { addressOfNumber } from '@millwright/api/ip-range.ts'
 import fc from 'fast-check'
-import type { RemoteAccessSettings } from './remote-access-file.ts'
+import type { RemoteAccessSettings } from './remote-access-settings.ts'
 import { isNetwork, normalAddress, ownMachine, type RuleContext, refusalOf } from './target-rules.ts'
 
 const own = {

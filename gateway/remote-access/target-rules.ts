@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { addressOfNumber, parseIpRange } from '@millwright/api/ip-range.ts'
-import type { AllowedNetwork, RemoteAccessSettings } from './remote-access-file.ts'
+import type { AllowedNetwork, RemoteAccessSettings } from './remote-access-settings.ts'
 
 /**
  * This file contains the rules for the targets of remote sessions. The gateway applies them when a stream opens, and again

@@ -7,7 +7,7 @@ import { type StreamHeader, type StreamMessage, StreamRefusal } from '@millwrigh
 import { Tunnel } from '@millwright/api/tunnel/tunnel.ts'
 import type { TunnelStream } from '@millwright/api/tunnel/tunnel-stream.ts'
 import { createLog } from '../log.ts'
-import type { RemoteAccessSettings } from './remote-access-file.ts'
+import type { RemoteAccessSettings } from './remote-access-settings.ts'
 import { RemoteStreams } from './remote-streams.ts'
 import { ownMachine, refusalOf } from './target-rules.ts'
 
