@@ -5,7 +5,7 @@ import type { ServerChannel } from 'ssh2'
 import ssh2 from 'ssh2'
 import { until } from '../testing.ts'
 import { hostKey, passwordOnly, type SshDeviceOptions, TestSshDevice } from './ssh-testing.ts'
-import { refusalOfOpening, TestPlatform, type TestStream } from './testing.ts'
+import { refusalOfOpening, TestDevice, TestPlatform, type TestStream } from './testing.ts'
 
 /** These tests use the server of the library ssh2 as the device. */
 
@@ -332,6 +332,10 @@ describe('an ssh terminal', () => {
     await peer[Symbol.asyncDispose]()
     using platform = new TestPlatform(port, { credential })
     assert.equal((await refusalOfOpening(platform.terminal())).code, 'device_unreachable')
+    await using web = await TestDevice.start((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    using other = new TestPlatform(web.port, { credential })
+    assert.equal((await (await other.terminal()).refusal()).code, 'device_unreachable')
+    assert.equal(other.credentialRequests, 0)
   })
 
   test('delivers all output and the exit code of a device that closes the connection at once, to a slow reader', async () => {
