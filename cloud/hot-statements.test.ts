@@ -16,6 +16,13 @@ import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.t
 import { tenantTables } from './platform/testing/statements.ts'
 import { searchNodes } from './services/hierarchy/search-store.ts'
 import { requestToken } from './services/identity/testing.ts'
+import {
+  countUnended,
+  listUnclosed,
+  listUnended,
+  listUnreported,
+  nextExpiredRecording,
+} from './services/remote-access/session-store.ts'
 
 /**
  * With row-level security, only leakproof operators can use an index. So a statement that is fast for the owner may
@@ -82,6 +89,19 @@ describe('indexes of frequent statements', () => {
       admin.authorization.createAccessGroup({
         body: { data: { name: 'again' } },
         headers: { 'idempotency-key': 'again' },
+      }),
+    'reading one remote session': () => admin['remote-access'].readSession({ params: { id: ids.session } }),
+    'listing the remote sessions of an asset': () =>
+      admin['remote-access'].listSessions({ query: { assetId: ids.asset } }),
+    'listing the remote sessions that wait for an approval': () =>
+      admin['remote-access'].listSessions({ query: { awaitsMe: true } }),
+    'supervising and counting remote sessions': () =>
+      hub.context.database.transaction(hub.tenant, async (tx) => {
+        await listUnclosed(tx)
+        await countUnended(tx, ids.asset)
+        await listUnreported(tx, 10)
+        await listUnended(tx, ids.asset)
+        await nextExpiredRecording(tx, '2020-01-01T00:00:00Z')
       }),
     'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
     'reading the sources of the fields of an asset': () =>
@@ -470,6 +490,7 @@ describe('indexes of frequent statements', () => {
       await fillInventory(owner, hub.tenant.tenantId)
       await fillWorkflows(owner, hub.tenant.tenantId)
       await fillCredentials(owner, hub.tenant.tenantId)
+      await fillRemoteAccess(owner, hub.tenant.tenantId)
       await fillHierarchy(owner, hub.tenant.tenantId, tree.id)
       await owner.query('analyze')
       const one = async (text: string) =>
@@ -486,6 +507,7 @@ describe('indexes of frequent statements', () => {
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
         twinAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-509'`),
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
+        session: await one('select id from remote_sessions where tenant_id = $1 limit 1'),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
         clientId: made.data.clientId,
@@ -497,6 +519,19 @@ describe('indexes of frequent statements', () => {
 })
 
 /** Inserts many assets with one identifier each. Each asset was found by one of a hundred gateways. */
+async function fillRemoteAccess(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into remote_sessions (tenant_id, id, job_id, state, is_reported, asset_id, asset_name, access_group_id,
+       gateway_id, service, port, principal_id, principal_kind, principal_name, roles, needs_approval, recording,
+       duration_minutes, idle_minutes, is_recording_deleted, ending, created_at, active_at, expires_at, ended_at, closed_at)
+     select $1, gen_random_uuid(), gen_random_uuid(), 'ended', true, a.id, a.name, a.access_group_id, gen_random_uuid(),
+       'ssh', 22, gen_random_uuid(), 'user', 'x', '{"roles":[]}', false, 'none', 60, 15, true, 'expired', now(), now(),
+       now(), now(), now()
+     from assets a where a.tenant_id = $1`,
+    [tenantId],
+  )
+}
+
 async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,

@@ -18,7 +18,7 @@ async function copySession(hub: TestHub, id: string, { count, gatewayId }: { cou
       }
       await owner.query(
         `insert into remote_sessions select * from jsonb_populate_record(null::remote_sessions, $1::jsonb)`,
-        [JSON.stringify({ ...row, reported_state: row.state })],
+        [JSON.stringify({ ...row, is_reported: true })],
       )
     }
   })

@@ -19,8 +19,6 @@ export type SessionRow = StoredPrincipal & {
   id: string
   jobId: string
   state: SessionState
-  /** The state that the job of the session has. */
-  reportedState: SessionState | null
   assetId: string
   assetName: string
   accessGroupId: string
@@ -72,7 +70,7 @@ const endColumns = `s.ending, s.ending_detail as "endingDetail", s.ended_by_id a
   s.ended_by_name as "endedByName"`
 const timeColumns = `s.created_at as "createdAt", s.opened_at as "openedAt", s.active_at as "activeAt",
   s.expires_at as "expiresAt", s.ended_at as "endedAt", s.closed_at as "closedAt"`
-const columns = `s.id, s.job_id as "jobId", s.state, s.reported_state as "reportedState", ${assetColumns}, ${userColumns},
+const columns = `s.id, s.job_id as "jobId", s.state, ${assetColumns}, ${userColumns},
   ${approvalColumns}, ${trafficColumns}, ${recordingColumns}, ${endColumns}, ${timeColumns}`
 
 const insertStatement = statement<SessionRow>(
@@ -231,7 +229,7 @@ export async function listSessions(
 }
 
 const approveStatement = statement<SessionRow>(
-  `update remote_sessions s set state = 'connecting', decided_by_id = $3, decided_by_name = $4, active_at = $5,
+  `update remote_sessions s set state = 'connecting', is_reported = false, decided_by_id = $3, decided_by_name = $4, active_at = $5,
      expires_at = $6
    where s.tenant_id = $1 and s.id = $2 and s.state = 'pending-approval' returning ${columns}`,
 )
@@ -246,7 +244,7 @@ export function approveSession(
 }
 
 const openStatement = statement<SessionRow>(
-  `update remote_sessions s set state = 'open', gateway_id = $3, address = $4, is_own_address = $5, opened_at = $6,
+  `update remote_sessions s set state = 'open', is_reported = false, gateway_id = $3, address = $4, is_own_address = $5, opened_at = $6,
      active_at = $6
    where s.tenant_id = $1 and s.id = $2 and s.state = 'connecting' returning ${columns}`,
 )
@@ -280,7 +278,7 @@ export type SessionEnd = {
 }
 
 const endStatement = statement<SessionRow>(
-  `update remote_sessions s set state = 'ended', ending = $3, ending_detail = $4, ended_by_id = $5, ended_by_name = $6,
+  `update remote_sessions s set state = 'ended', is_reported = false, ending = $3, ending_detail = $4, ended_by_id = $5, ended_by_name = $6,
      ended_at = $7, decided_by_id = coalesce($8, s.decided_by_id), decided_by_name = coalesce($9, s.decided_by_name)
    where s.tenant_id = $1 and s.id = $2 and s.state <> 'ended' returning ${columns}`,
 )
@@ -406,20 +404,21 @@ export function closeSession(tx: Transaction, id: string, { now, digest }: { now
 }
 
 const setReportedStatement = statement(
-  `update remote_sessions s set reported_state = $3 where s.tenant_id = $1 and s.id = $2`,
+  `update remote_sessions s set is_reported = true where s.tenant_id = $1 and s.id = $2 and s.state = $3`,
 )
 
+/** Records that the job of a session has this state, unless the session has another state now. */
 export async function setReported(tx: Transaction, id: string, state: SessionState): Promise<void> {
   await tx.run(setReportedStatement, id, state)
 }
 
 const unreportedStatement = statement<SessionRow>(
-  `select ${columns} from remote_sessions s where s.tenant_id = $1 and s.reported_state is distinct from s.state
+  `select ${columns} from remote_sessions s where s.tenant_id = $1 and not s.is_reported
    order by s.id limit $2`,
 )
 /** A statement that returns a row if the job of a session does not have its state. */
 export const anyUnreported = statement<{ id: string }>(
-  `select s.id from remote_sessions s where s.tenant_id = $1 and s.reported_state is distinct from s.state limit 1`,
+  `select s.id from remote_sessions s where s.tenant_id = $1 and not s.is_reported limit 1`,
 )
 
 export function listUnreported(handle: Handle, limit: number): Promise<SessionRow[]> {
