@@ -106,6 +106,8 @@ export function processTerminal(): Terminal {
     inputLines: () => createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY }),
     openBytes() {
       stdout.off('error', exitOnError)
+      // The program that reads the messages may have ended.
+      stderr.on('error', () => {})
       return { input: stdin, output: stdout }
     },
     screen:
