@@ -322,6 +322,54 @@ describe('commands that need a terminal', () => {
   })
 })
 
+describe('a credential of the platform', () => {
+  before(async () => {
+    const { data: schema } = await caller.credentials.createSchema({
+      query: { resourceIdentifier: 'acme.drives', resourceVersion: '1.0.0' },
+      body: {
+        data: {
+          uri: 'https://acme.example/ssh.json',
+          schema: {
+            type: 'object',
+            properties: { username: { type: 'string' }, password: { type: 'string', writeOnly: true } },
+            required: ['username', 'password'],
+          },
+        },
+      },
+    })
+    const values = { username: user, password }
+    const metadata = { ipRanges: ['127.0.0.1'] }
+    await caller.credentials.createInstance({
+      body: { data: { schemaId: schema.id, name: 'Hall 4', values, metadata } },
+    })
+  })
+
+  const options = () => ['--port', String(device.port), '--credential', 'Hall 4']
+
+  test('signs in without prompts, and runs piped input in the shell', async () => {
+    const { code, stdout, stderr } = await millwright(['connect', assetId, 'ssh', ...options()], {
+      home,
+      input: 'exit 9\n',
+    }).ended
+    assert.equal(code, 9, stderr)
+    assert.match(stdout, /^device> exit 9/)
+    assert.doesNotMatch(stdout + stderr, new RegExp(password))
+  })
+
+  test('copies a large file to the device and back', async () => {
+    const content = Buffer.alloc(12_000_000, 'firmware ')
+    const file = join(home, 'large.bin')
+    writeFileSync(file, content)
+    const up = await run('remote', 'copy', file, `${assetId}:/large.bin`, ...options())
+    assert.equal(up.code, 0, up.stderr)
+    assert.ok(device.files.get('/large.bin')?.equals(content))
+    const copy = join(home, 'large-copy.bin')
+    const down = await run('remote', 'copy', `${assetId}:/large.bin`, copy, ...options())
+    assert.equal(down.code, 0, down.stderr)
+    assert.ok(readFileSync(copy).equals(content))
+  })
+})
+
 describe('millwright remote', () => {
   test('shows and changes the policy, the switches and the target', async () => {
     const policy = await run('remote', 'policy', 'default', '--idle-minutes', '20')
