@@ -114,7 +114,7 @@ async function download(session: Session, source: DevicePath, { file, options }:
       await rename(partial, file)
     } catch (error) {
       await rm(partial, { force: true })
-      throw fileErrorOf(error, `${file} cannot be written`)
+      throw stream.errored ?? fileErrorOf(error, `${file} cannot be written`)
     }
     await done(session, { from: `${source.asset}:${source.path}`, to: file, bytes: counter.bytes })
   })
@@ -138,7 +138,7 @@ async function upload(session: Session, target: DevicePath, { file, options }: C
       pipeline(createReadStream(file), counter, stream, { signal: remote.signal }),
       drained(stream),
     ]).catch((error) => {
-      throw fileErrorOf(error, `${file} cannot be read`)
+      throw stream.errored ?? fileErrorOf(error, `${file} cannot be read`)
     })
     if (stored !== counter.bytes)
       throw new CommandError(`The device stored ${stored ?? 'an unknown number of'} of ${counter.bytes} bytes.`)

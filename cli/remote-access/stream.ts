@@ -181,11 +181,13 @@ export class RemoteStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    // The close of the socket follows, and contains the reason.
+    if (this.#socket.readyState === WebSocket.CLOSING) return
     if (this.#socket.bufferedAmount < bufferBytes) {
-      this.#socket.send(chunk, { binary: true }, (error) => error && this.destroy(error))
+      this.#socket.send(chunk, { binary: true }, ignore)
       done()
     } else {
-      this.#socket.send(chunk, { binary: true }, done)
+      this.#socket.send(chunk, { binary: true }, () => done())
     }
   }
 
@@ -262,3 +264,6 @@ function closeFailure(code: number): StreamError | undefined {
   if (code === closeCodes.sessionEnded) return new StreamError('session_ended', 'The session has ended.')
   return new StreamError('connection_lost', `The connection to the platform was lost (WebSocket close code ${code}).`)
 }
+
+/** The error of a failed write is ignored, because the close of the socket follows and contains the reason. */
+function ignore(): void {}
