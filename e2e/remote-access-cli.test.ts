@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { startSimulator } from '@millwright/links/opcua/simulator.ts'
-import ssh2 from 'ssh2'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { type Ended, millwright, type Program, root } from './program.ts'
 import { type Gateway, newGateway, over, startGateway } from './shop-floor.ts'
-import { type SshDevice, startSshDevice } from './ssh-device.ts'
+import { newKey, type SshDevice, startSshDevice } from './ssh-device.ts'
 
 /**
  * These tests connect to an asset with the command line: a real platform, a gateway in its own process that found the
@@ -22,7 +21,7 @@ const folder = temporaryFolder('remote-access')
 const home = folder.path
 const user = 'admin'
 const password = 'a password of the device'
-const clientKey = ssh2.utils.generateKeyPairSync('ed25519')
+const clientKey = newKey()
 const keyFile = join(home, 'client-key')
 
 let platform: Platform

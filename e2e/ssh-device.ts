@@ -11,16 +11,24 @@ const { Server, utils } = ssh2
 
 export type SshDevice = {
   port: number
-  fingerprintKey: string
   files: Map<string, Buffer>
   /** The sizes of the terminals in the order in which clients reported them, such as `80x24`. */
   sizes: string[]
 } & AsyncDisposable
 
+/** Creates a key. Some of the keys that the library creates cannot be read, so these are discarded. */
+export function newKey(): { private: string; public: string } {
+  for (;;) {
+    const pair = utils.generateKeyPairSync('ed25519')
+    const isValid = [pair.private, pair.public].every((text) => !(utils.parseKey(text) instanceof Error))
+    if (isValid) return pair
+  }
+}
+
 type DeviceOptions = { user: string; password: string; publicKey?: string }
 
 export async function startSshDevice({ user, password, publicKey }: DeviceOptions): Promise<SshDevice> {
-  const hostKey = utils.generateKeyPairSync('ed25519')
+  const hostKey = newKey()
   const files = new Map<string, Buffer>()
   const sizes: string[] = []
   const connections = new Set<Connection>()
@@ -76,7 +84,6 @@ export async function startSshDevice({ user, password, publicKey }: DeviceOption
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    fingerprintKey: hostKey.public,
     files,
     sizes,
     async [Symbol.asyncDispose]() {
