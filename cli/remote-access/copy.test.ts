@@ -32,7 +32,14 @@ function device(socket: WebSocket, query: URLSearchParams): void {
     socket.close(1000)
   } else {
     const chunks: Buffer[] = []
+    let isReady = false
+    // The gateway signs in first. It refuses bytes that arrive before.
+    setTimeout(() => {
+      isReady = true
+      send(socket, { type: 'signed-in', user: 'admin' })
+    }, 50)
     socket.on('message', (chunk: Buffer, isBinary) => {
+      if (!isReady) return socket.close(4000)
       if (isBinary) return chunks.push(chunk)
       files.set(path, Buffer.concat(chunks))
       send(socket, { type: 'stored', size: files.get(path)?.length })

@@ -129,10 +129,17 @@ async function upload(session: Session, target: DevicePath, { file, options }: C
   const path = target.path === '' || target.path.endsWith('/') ? `${target.path}${basename(file)}` : target.path
   await withFiles(session, { asset: target.asset, options }, async (remote) => {
     let stored: number | undefined
+    const signedIn = Promise.withResolvers<void>()
     const onMessage = (message: StreamMessage) => {
+      if (message.type === 'signed-in') signedIn.resolve()
       if (message.type === 'stored' && typeof message.size === 'number') stored = message.size
     }
     const stream = await remote.open({ kind: 'file-upload', path }, { onMessage })
+    stream.once('close', () =>
+      signedIn.reject(stream.errored ?? new CommandError('The device ended the connection before the upload.')),
+    )
+    // The gateway has no place for many bytes before it has signed in.
+    await signedIn.promise
     const counter = new ProgressCounter(session.terminal, () => found.size)
     await Promise.all([
       pipeline(createReadStream(file), counter, stream, { signal: remote.signal }),
