@@ -128,7 +128,10 @@ function serveFiles(sftp: SFTPWrapper, files: Map<string, Buffer>): void {
   })
   sftp.on('WRITE', (id, handle, offset, bytes) => {
     const before = files.get(pathOf(handle)) ?? Buffer.alloc(0)
-    files.set(pathOf(handle), Buffer.concat([before.subarray(0, offset), bytes]))
+    const missing = Math.max(0, offset + bytes.length - before.length)
+    const content = missing === 0 ? before : Buffer.concat([before, Buffer.alloc(missing)])
+    bytes.copy(content, offset)
+    files.set(pathOf(handle), content)
     sftp.status(id, status.OK)
   })
   sftp.on('OPENDIR', (id, path) => openHandle(id, path))
