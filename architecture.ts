@@ -183,6 +183,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/platform/testing',
   'cloud/services',
   'cloud/services/events',
+  'cloud/services/remote-access',
   'cloud/services/hierarchy',
   'cloud/services/identity',
   'link-sdk',
