@@ -186,6 +186,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/remote-access',
   'cloud/services/hierarchy',
   'cloud/services/identity',
+  'cloud/services/remote-access',
   'link-sdk',
   'links',
 ]
