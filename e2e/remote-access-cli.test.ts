@@ -118,6 +118,11 @@ function environment(): NodeJS.ProcessEnv {
 const program = join(root, 'cli/millwright.mjs')
 const commandOf = (...args: string[]) => [process.execPath, program, ...args]
 
+/** Returns a command for a shell. Each word is quoted, because the path of the program can contain blanks. */
+function shellCommand(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
+}
+
 function run(...args: string[]): Promise<Ended> {
   return millwright(args, { home }).ended
 }
@@ -230,7 +235,7 @@ describe('millwright connect --stdio', () => {
 
   test('is a ProxyCommand of OpenSSH', async (context) => {
     if (spawnSync('ssh', ['-V']).status !== 0) return context.skip('ssh is not installed')
-    const proxy = [...commandOf('connect', '%h', String(device.port), '--stdio')].join(' ')
+    const proxy = shellCommand(commandOf('connect', '%h', String(device.port), '--stdio'))
     const options = ['BatchMode=yes', 'StrictHostKeyChecking=no', `UserKnownHostsFile=${join(home, 'known-hosts')}`]
     const args = ['-F', '/dev/null', '-i', keyFile, '-l', user, '-o', `ProxyCommand=${proxy}`]
     const child = spawn('ssh', [...args, ...options.flatMap((option) => ['-o', option]), assetId, 'show version'], {
@@ -253,9 +258,7 @@ describe('commands that need a terminal', () => {
 
   /** Runs a command in a terminal of `script`, and types each answer after the text before it was printed. */
   async function inTerminal(args: string[], dialog: [text: string, typed: string][]) {
-    const command = commandOf(...args)
-      .map((word) => `'${word.replaceAll("'", "'\\''")}'`)
-      .join(' ')
+    const command = shellCommand(commandOf(...args))
     const child = spawn('script', ['-qefc', `stty cols 91 rows 33; exec ${command}`, '/dev/null'], {
       env: environment(),
       cwd: '/',
