@@ -41,6 +41,7 @@ const limits = {
   /** A device that does not answer this number of checks has lost the connection. */
   keepAliveMs: 5_000,
   keepAlives: 3,
+  /** The maximum characters of all banners of a connection. A device can send any number of banners. */
   bannerCharacters: 4_096,
 } as const
 
@@ -74,6 +75,7 @@ export class SshConnection {
   #sftp: Promise<SFTPWrapper> | undefined
   #isSignedIn = false
   #hasPrompts = false
+  #shownCharacters = 0
 
   constructor(options: SshConnectionOptions) {
     this.#options = options
@@ -273,7 +275,9 @@ export class SshConnection {
 
   #showBanner(text: string): void {
     const { stream, isTerminal } = this.#options
-    if (isTerminal && !stream.destroyed) stream.write(text.slice(0, limits.bannerCharacters).replace(/\r?\n/g, '\r\n'))
+    const shown = text.slice(0, limits.bannerCharacters - this.#shownCharacters)
+    this.#shownCharacters += shown.length
+    if (isTerminal && !stream.destroyed && shown !== '') stream.write(shown.replace(/\r?\n/g, '\r\n'))
   }
 
   #refusalOf(error: unknown): StreamRefusal {

@@ -178,7 +178,8 @@ function httpServer({ handler, hosts, sockets }: HttpServerOptions): Server {
 function hostOf(hosts: readonly HostHandler[], { headers }: IncomingMessage): HostHandler | undefined {
   if (hosts.length === 0) return undefined
   // A name with a dot at its end is the same host, so it must not reach the routes.
-  const hostname = (headers.host ?? '').toLowerCase().replace(/\.*(?::\d*)?$/, '')
+  const [name = ''] = (headers.host ?? '').toLowerCase().split(':', 1)
+  const hostname = name.replace(/(?<!\.)\.+$/, '')
   return hosts.find((host) => host.owns(hostname))
 }
 

@@ -129,8 +129,9 @@ export class TerminalRecorder {
     return this.#event('o', this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)))
   }
 
-  resize({ columns, rows }: Size): void {
-    this.#event('r', `${columns}x${rows}`)
+  /** Records the size of the terminal. Returns false if the source should wait until `flush` is done. */
+  resize({ columns, rows }: Size): boolean {
+    return this.#event('r', `${columns}x${rows}`)
   }
 
   marker(text: string): void {

@@ -305,7 +305,8 @@ describe('sessions', () => {
     await assert.rejects(openStream(terminal.id, { url, token: admin.token, query: { kind: 'tcp' } }), {
       code: 'forbidden',
     })
-    await assert.rejects(createSession(admin, { assetId, service: 'tcp', port: 22 }), { code: 'forbidden' })
+    for (const service of ['tcp', 'http', 'https'] as const)
+      await assert.rejects(createSession(admin, { assetId, service, port: 22 }), { code: 'forbidden' })
     assert.equal((await createSession(admin, { assetId, service: 'tcp', port: 102 })).state, 'open')
     await put('all')
     await assert.rejects(createSession(admin, { assetId, service: 'tcp', port: 102 }), { code: 'forbidden' })

@@ -129,13 +129,14 @@ function requireSensible({ service, credentialInstanceId }: SessionRequest, { se
 
 /**
  * Refuses plain TCP connections that would avoid the recording of terminals and web pages. With the mode `all`, nothing runs
- * without a recording.
+ * without a recording. With the mode `terminal`, web sessions have plain TCP connections, so they cannot use the port of ssh.
  */
 function requireRecordable(
   { policy: { recording } }: AssetTarget,
   { service, port }: Pick<SessionRow, 'service' | 'port'>,
 ): void {
-  if (service !== 'tcp' || recording === 'none' || (recording === 'terminal' && port !== servicePorts.ssh)) return
+  if (service === 'ssh' || recording === 'none') return
+  if (recording === 'terminal' ? port !== servicePorts.ssh : service !== 'tcp') return
   throw new Problem(
     'forbidden',
     'Sessions of this access group are recorded, and a plain TCP connection cannot be recorded. Open a session for ssh, http or https',

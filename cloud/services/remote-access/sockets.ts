@@ -92,13 +92,13 @@ type Serving = Parts & {
 /** Serves a stream through a tunnel of this process. */
 async function serve(context: Context, serving: Serving): Promise<void> {
   const { socket, release, row, request, caller, streams, recorders, terminals } = serving
-  const held = request.kind === 'tcp' ? undefined : recorders.of(caller, row)
   const isTerminal = request.kind === 'terminal'
-  if (held !== undefined && isTerminal && terminals.has(row.id))
+  if (isTerminal && terminals.has(row.id))
     throw new StreamRefusal({
       code: 'busy',
       detail: 'The session is recorded, so it has one terminal at a time. Close the other terminal',
     })
+  const held = request.kind === 'tcp' ? undefined : recorders.of(caller, row)
   if (held !== undefined && isTerminal) terminals.add(row.id)
   try {
     const disconnected = new AbortController()

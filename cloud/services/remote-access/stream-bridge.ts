@@ -26,6 +26,8 @@ export type BridgeOptions = {
 
 /** The maximum number of characters of a message of a client. */
 const messageLength = 16_384
+/** The maximum number of messages of a gateway that wait to be handled. A gateway that sends more loses the stream. */
+const waitingMessages = 256
 /** The maximum number of answers in a message. */
 const mostAnswers = 32
 
@@ -80,6 +82,12 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     for (const item of items) input(item)
   }
 
+  const resized = (size: { columns: number; rows: number }) => {
+    if (recorder?.resize(size) !== false) return
+    socket.pause()
+    void recorder.flush().then(() => socket.resume())
+  }
+
   socket.on('message', (message) => {
     if (typeof message !== 'string') {
       input(message)
@@ -93,8 +101,8 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     }
     if (parsed.type === 'end') input('end')
     else {
-      if (parsed.type === 'size') recorder?.resize({ columns: Number(parsed.columns), rows: Number(parsed.rows) })
-      stream.sendMessage(parsed)
+      if (parsed.type === 'size') resized({ columns: Number(parsed.columns), rows: Number(parsed.rows) })
+      if (!stream.sendMessage(parsed)) socket.pause()
     }
   })
   stream.on('drain', () => socket.resume())
@@ -106,11 +114,19 @@ export function bridge(socket: Socket, stream: TunnelStream, options: BridgeOpti
     stream.pause()
     void recorder?.flush().then(() => stream.resume())
   })
+  let waitingCount = 0
   stream.on('message', (message: StreamMessage) => {
+    waitingCount += 1
+    if (waitingCount > waitingMessages) {
+      stream.destroy(new StreamRefusal({ code: 'busy', detail: 'The gateway sent too many messages at once' }))
+      return
+    }
     handled = handled.then(async () => {
+      if (waitingCount > waitingMessages) return
       const forClient = await options.onGatewayMessage(message, (answer) => stream.sendMessage(answer))
       if (forClient !== undefined) sendMessage(forClient)
       if (message.type === 'signed-in' && waiting !== undefined) releaseInput()
+      waitingCount -= 1
     })
     handled.catch((error: unknown) => stream.destroy(error as Error))
   })

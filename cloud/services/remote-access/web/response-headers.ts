@@ -93,11 +93,15 @@ function sessionUrl(
 }
 
 function refreshHeader(value: string, options: ResponseHeaderOptions): string | undefined {
-  const [, seconds = '', , target] =
-    /^\s*(\d+)[\d.]*\s*(?:[;,\s]\s*(url\s*=\s*)?["']?([^"']*)["']?\s*)?$/i.exec(value) ?? []
-  if (seconds === '') return undefined
-  if (target === undefined || target.trim() === '') return seconds
-  const url = sessionUrl(target.trim(), options)
+  // Each step is linear in the length of the header, because a device can send any header.
+  const [, seconds = '', rest = ''] = /^\s*(\d+)(.*)$/.exec(value) ?? []
+  const separated = rest.replace(/^[\d.]+/, '')
+  if (seconds === '' || /^[^;,\s]/.test(separated)) return undefined
+  const named = separated.trimStart().replace(/^[;,]/, '').trimStart()
+  const quoted = named.replace(/^url\s*=/i, '').trimStart().replace(/^["']/, '')
+  const target = quoted.split(/["']/, 1)[0]?.trim() ?? ''
+  if (target === '') return seconds
+  const url = sessionUrl(target, options)
   return url === undefined ? undefined : `${seconds}; url=${url}`
 }
 

@@ -35,4 +35,11 @@ describe('WebHost', () => {
     for (const name of ['remote.example', 'xremote.example', 'x.remote.example.evil.test', '', '127.0.0.1'])
       assert.ok(!host.owns(name), name)
   })
+
+  test('a name of many dots takes little time', () => {
+    const host = new WebHost({ baseUrl: 'http://127.0.0.1:8080', remoteAccessHost: '*.remote.example' })
+    const startedAt = performance.now()
+    assert.ok(!host.owns(`${'.'.repeat(250_000)}x`))
+    assert.ok(performance.now() - startedAt < 1_000)
+  })
 })

@@ -85,7 +85,7 @@ export class WebHost {
 }
 
 function withoutDots(hostname: string): string {
-  return hostname.replace(/\.+$/, '')
+  return hostname.replace(/(?<!\.)\.+$/, '')
 }
 
 function withoutDefaultPort(host: string, scheme: 'http:' | 'https:'): string {

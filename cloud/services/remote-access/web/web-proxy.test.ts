@@ -533,6 +533,24 @@ describe('redirects and links', () => {
     assert.equal(other.headers.refresh, undefined)
   })
 
+  test('all forms of Refresh are read in a short time', async () => {
+    await using proxy = await startProxy()
+    const values = ['5', '0.5;', '5 url=/x', "5;URL = '/x' ", '5,"/x"', '5;/x', 'x', '5x', '']
+    await using device = await startDevice((request, response) => {
+      const index = Number(request.url?.slice(1))
+      const refresh = values[index] ?? `1${' '.repeat(index)}"x"y"`
+      response.writeHead(200, { refresh }).end()
+    })
+    const { get, origin } = await proxy.enter(device)
+    const received: unknown[] = []
+    for (const index of values.keys()) received.push((await get(`/${index}`)).headers.refresh)
+    const page = `5; url=${origin}/x`
+    assert.deepEqual(received, ['5', '0', page, page, page, page, undefined, undefined, undefined])
+    const startedAt = performance.now()
+    assert.equal((await get('/400')).headers.refresh, `1; url=${origin}/x`)
+    assert.ok(performance.now() - startedAt < 2_000)
+  })
+
   test('absolute links in HTML stay in the session, also in compressed pages', async () => {
     await using proxy = await startProxy()
     await using device = await startDevice((request, response) => {
